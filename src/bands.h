@@ -1,0 +1,37 @@
+/* Signatures to bucket keys, and bucket keys to candidate pairs by sorting: the third stage.
+ *
+ * Contract: keys is (n, b), row-major; a key of EMPTY_SLOT belongs to an empty row and matches nothing. Rows are
+ * numbered below 2^63. Nothing is allocated or kept; outputs overlap no input. */
+#ifndef LSHFAST_BANDS_H
+#define LSHFAST_BANDS_H
+
+#include "field.h"
+
+/* out: n * bands keys; signatures are (n, k) with bands * rows <= k. */
+void band_keys(const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows, uint64_t *out);
+
+struct record {
+    uint64_t key;
+    int64_t row;
+};
+
+/* The records of one band for the given members (ascending row numbers below n), empty rows left out.
+ * out holds count records; returns how many it wrote. */
+size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64_t *members, size_t count,
+                    struct record *out);
+
+/* Sort by key, stably, so that the rows of a bucket stay ascending. scratch holds n records too. */
+void sort_records(struct record *records, size_t n, struct record *scratch);
+
+/* Where a walk over the buckets of one band stands; all zero at the start. */
+struct bucket_walk {
+    size_t first, last; /* the bucket: records[first..last) */
+    size_t i, j;        /* the next pair to look at */
+};
+
+/* Write up to `capacity` pairs of rows that share this band's bucket and none of an earlier band, and return their
+ * number; fewer than capacity means that the band is done. */
+size_t bucket_pairs(const struct record *records, size_t n, const uint64_t *keys, size_t bands, size_t band,
+                    struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity);
+
+#endif

@@ -1,0 +1,76 @@
+"""Band keys, and candidate pairs by sorting them: the kernels of the third stage."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+cdef extern from "rows.h":
+    bint are_below(const int64_t*, size_t, size_t) nogil
+
+cdef extern from "bands.h":
+    struct record:
+        pass
+    struct bucket_walk:
+        size_t first, last, i, j
+    void c_band_keys "band_keys"(const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
+    size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, record*) nogil
+    void sort_records(record*, size_t, record*) nogil
+    size_t bucket_pairs(const record*, size_t, const uint64_t*, size_t, size_t, bucket_walk*, int64_t*, int64_t*,
+                        size_t) nogil
+
+# Pairs are written in pieces of this size first, each further piece twice as long.
+FIRST_PIECE = 1 << 12
+LONGEST_PIECE = 1 << 22
+
+
+def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t rows, uint64_t[:, ::1] out not None):
+    """Write the keys of `bands` bands of `rows` slots of the signatures, (n, k), to out, (n, bands)."""
+    cdef size_t n = signatures.shape[0], k = signatures.shape[1]
+    if bands < 1 or rows < 1 or bands > k // rows:
+        raise ValueError(f"bands x rows must be in 1..{k}, the length of the signatures, not {bands} x {rows}")
+    if <size_t>out.shape[0] != n or <size_t>out.shape[1] != bands:
+        raise ValueError(f"out must be ({n}, {bands}), not ({out.shape[0]}, {out.shape[1]})")
+    if n:
+        with nogil:
+            c_band_keys(&signatures[0, 0], n, k, bands, rows, &out[0, 0])
+
+
+def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None, limit):
+    """Return (i, j), int64, of the members (ascending rows) that share this band's key and none of an earlier band.
+
+    Raises OverflowError as soon as there are more than `limit` pairs.
+    """
+    cdef size_t n = len(members), bands = keys.shape[1], count = 0, made = 0, capacity = FIRST_PIECE
+    cdef bucket_walk walk = [0, 0, 0, 0]
+    cdef int64_t[::1] left, right
+    if band >= bands:
+        raise ValueError(f"band must be in 0..{bands - 1}, not {band}")
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    found = 0
+    if n == 0:
+        return parts[0]
+    if not are_below(&members[0], n, keys.shape[0]):
+        raise ValueError(f"members must be in 0..{keys.shape[0] - 1}")
+    records_array, scratch_array = np.empty((n, 2), np.uint64), np.empty((n, 2), np.uint64)
+    cdef uint64_t[:, ::1] records = records_array, scratch = scratch_array
+    cdef record* sorted_records = <record*>&records[0, 0]
+    with nogil:
+        count = band_records(&keys[0, 0], bands, band, &members[0], n, sorted_records)
+        sort_records(sorted_records, count, <record*>&scratch[0, 0])
+    while True:
+        parts.append((np.empty(capacity, np.int64), np.empty(capacity, np.int64)))
+        left, right = parts[-1]
+        with nogil:
+            made = bucket_pairs(sorted_records, count, &keys[0, 0], bands, band, &walk, &left[0], &right[0], capacity)
+        parts[-1] = parts[-1][0][:made], parts[-1][1][:made]
+        found += made
+        if found > limit:
+            raise OverflowError(f"band {band} alone holds more than {limit} candidate pairs")
+        if made < capacity:
+            return np.concatenate([i for i, _ in parts]), np.concatenate([j for _, j in parts])
+        capacity = min(2 * capacity, LONGEST_PIECE)
+
+
+cdef void keys_of_bands(const uint64_t* signatures, size_t n, size_t k, size_t bands, size_t rows,
+                        uint64_t* out) noexcept nogil:
+    c_band_keys(signatures, n, k, bands, rows, out)

@@ -1,0 +1,152 @@
+/* Sets are compared by hashing one and probing with the other: tokens are hashes already, the table of a text stays
+ * in the L1 or L2 cache, and neither side has to be sorted. Slot value 0 means free; token 0 is kept beside. */
+#include "sets.h"
+
+#include <string.h>
+
+struct set {
+    uint64_t *slots;
+    unsigned shift;
+    size_t mask;
+    int has_zero;
+};
+
+static struct set set_in(uint64_t *table, size_t n) {
+    size_t size = table_size(n);
+    struct set set = {table, 64, size - 1, 0};
+    while (size >>= 1) set.shift--;
+    memset(table, 0, (set.mask + 1) * sizeof *table);
+    return set;
+}
+
+/* The slot that holds the token, or the free one where it would go. The multiplier spreads tokens that are not
+ * hashes: raw integers may come here too. */
+static inline size_t set_find(const struct set *set, uint64_t token) {
+    size_t at = (size_t)(token * UINT64_C(0x9E3779B97F4A7C15) >> set->shift);
+    while (set->slots[at] && set->slots[at] != token) at = (at + 1) & set->mask;
+    return at;
+}
+
+/* Returns 1 where the token is new. */
+static inline int set_add(struct set *set, uint64_t token) {
+    if (token == 0) {
+        int added = !set->has_zero;
+        set->has_zero = 1;
+        return added;
+    }
+    size_t at = set_find(set, token);
+    int added = set->slots[at] == 0;
+    set->slots[at] = token;
+    return added;
+}
+
+static inline int set_has(const struct set *set, uint64_t token) {
+    return token ? set->slots[set_find(set, token)] != 0 : set->has_zero;
+}
+
+size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
+    struct set set = set_in(table, n);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t token = tokens[i];
+        out[count] = token;
+        count += (size_t)set_add(&set, token);
+    }
+    return count;
+}
+
+void fingerprint(const uint64_t *tokens, size_t n, uint64_t out[3]) {
+    uint64_t sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t mixed = mix64(tokens[i]);
+        sum += mixed;
+        squares += mixed * mixed;
+    }
+    out[0] = n;
+    out[1] = sum;
+    out[2] = squares;
+}
+
+size_t overlap_needed(size_t a, size_t b, double threshold) {
+    double both = (double)a + (double)b;
+    size_t most = a < b ? a : b;
+    size_t needed = (size_t)(threshold * both / (1 + threshold));
+    if (needed > most) needed = most;
+    while (needed > 0 && (double)(needed - 1) / (both - (double)(needed - 1)) >= threshold) needed--;
+    while (needed <= most && (double)needed / (both - (double)needed) < threshold) needed++;
+    return needed;
+}
+
+void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                   size_t pairs, double threshold, uint64_t *table, double *out) {
+    struct set set = {0};
+    size_t set_count = 0;
+    int64_t held = -1;
+    for (size_t p = 0; p < pairs; p++) {
+        if (left[p] != held) {
+            held = left[p];
+            set_count = (size_t)(offsets[held + 1] - offsets[held]);
+            set = set_in(table, set_count);
+            for (size_t i = 0; i < set_count; i++) set_add(&set, tokens[offsets[held] + (int64_t)i]);
+        }
+        const uint64_t *row = tokens + offsets[right[p]];
+        size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]);
+        size_t needed = count + set_count ? overlap_needed(set_count, count, threshold) : 0;
+        size_t most = set_count < count ? set_count : count, overlap = 0, i = 0;
+        out[p] = -1;
+        if (needed > most) continue;
+        /* After every eight tokens, see whether those left can still make up the overlap. */
+        for (size_t misses_allowed = count - needed; i < count;) {
+            size_t stop = count - i < 8 ? count : i + 8;
+            for (; i < stop; i++) overlap += (size_t)set_has(&set, row[i]);
+            if (i - overlap > misses_allowed) break;
+        }
+        if (i == count && overlap >= needed) {
+            size_t either = set_count + count - overlap;
+            out[p] = either ? (double)overlap / (double)either : 0;
+        }
+    }
+}
+
+size_t agreement(const uint64_t *a, const uint64_t *b, size_t k) {
+    size_t equal = 0;
+    if (a[0] == EMPTY_SLOT) return 0;
+    for (size_t i = 0; i < k; i++) equal += a[i] == b[i];
+    return equal;
+}
+
+static int64_t root_of(int64_t *parent, int64_t i) {
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+/* The smaller root wins, so that a root is its component's smallest row; halving the paths keeps them short. */
+void components(const int64_t *left, const int64_t *right, size_t pairs, size_t n, int64_t *labels) {
+    for (size_t i = 0; i < n; i++) labels[i] = (int64_t)i;
+    for (size_t p = 0; p < pairs; p++) {
+        int64_t a = root_of(labels, left[p]), b = root_of(labels, right[p]);
+        if (a < b) labels[b] = a;
+        else labels[a] = b;
+    }
+    for (size_t i = 0; i < n; i++) labels[i] = labels[labels[i]]; /* parents come first and are roots by then */
+}
+
+void stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
+           int64_t *by) {
+    for (size_t i = 0; i < n; i++) keeper[i] = by[i] = -1;
+    for (size_t o = 0; o < n; o++) {
+        int64_t row = order[o];
+        if (keeper[row] >= 0) continue;
+        keeper[row] = row;
+        for (int64_t e = offsets[row]; e < offsets[row + 1]; e++) {
+            int64_t other = neighbours[e];
+            if (keeper[other] < 0) {
+                keeper[other] = row;
+                by[other] = e;
+            }
+        }
+    }
+}

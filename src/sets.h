@@ -1,0 +1,44 @@
+/* Comparing token sets and signatures, and grouping what is alike: the last stages.
+ *
+ * Contract: a table is a power of two of slots, at least table_size(n) of them for n tokens, owned by the caller;
+ * its content need not be prepared. A set is a row of different tokens in any order. */
+#ifndef LSHFAST_SETS_H
+#define LSHFAST_SETS_H
+
+#include "field.h"
+
+/* Slots for a set of n tokens: a power of two, at most half full. */
+static inline size_t table_size(size_t n) {
+    size_t size = 16;
+    while (size < 2 * n) size *= 2;
+    return size;
+}
+
+/* Write each different token once, in order of first occurrence, and return their number. out may be tokens. */
+size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
+
+/* (number, sum, sum of squares) of the mixed tokens mod 2^64: equal for equal multisets, whatever their order. */
+void fingerprint(const uint64_t *tokens, size_t n, uint64_t out[3]);
+
+/* The least overlap o of sets of a and b tokens with o / (a + b - o) >= threshold, as doubles divide. */
+size_t overlap_needed(size_t a, size_t b, double threshold);
+
+/* Jaccard similarity of the pairs (left[i], right[i]) of rows of (offsets, tokens), each row a set; -1 where it is
+ * below the threshold, which is found out early. Two empty rows have similarity 0. The table serves the longest
+ * left row; it is filled once for each run of equal lefts, so sort the pairs by them. */
+void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                   size_t pairs, double threshold, uint64_t *table, double *out);
+
+/* The number of equal slots of two signatures, 0 if either is empty. */
+size_t agreement(const uint64_t *a, const uint64_t *b, size_t k);
+
+/* Join the two ends of each pair: labels[i] becomes the smallest row of i's component. labels holds n rows. */
+void components(const int64_t *left, const int64_t *right, size_t pairs, size_t n, int64_t *labels);
+
+/* Go through the rows in the given order: a row that nobody keeps yet is kept, and keeps all its neighbours that
+ * nobody keeps yet. Row i's neighbours are neighbours[offsets[i]..offsets[i + 1]). keeper[i] becomes the row kept in
+ * i's place (i itself where it is kept) and by[i] the place in neighbours that says so (-1 where it is kept). */
+void stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
+           int64_t *by);
+
+#endif

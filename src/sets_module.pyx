@@ -1,0 +1,139 @@
+"""Comparing token sets and signatures, and grouping what is alike: the kernels of the last stages."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+cdef extern from "rows.h":
+    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+    size_t longest_row(const int64_t*, size_t) nogil
+    bint are_below(const int64_t*, size_t, size_t) nogil
+
+cdef extern from "sets.h":
+    size_t table_size(size_t) nogil
+    size_t c_distinct_tokens "distinct_tokens"(const uint64_t*, size_t, uint64_t*, uint64_t*) nogil
+    void c_fingerprint "fingerprint"(const uint64_t*, size_t, uint64_t*) nogil
+    size_t c_overlap_needed "overlap_needed"(size_t, size_t, double) nogil
+    void c_jaccard_pairs "jaccard_pairs"(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t,
+                                         double, uint64_t*, double*) nogil
+    size_t c_agreement "agreement"(const uint64_t*, const uint64_t*, size_t) nogil
+    void c_components "components"(const int64_t*, const int64_t*, size_t, size_t, int64_t*) nogil
+    void c_stars "stars"(const int64_t*, size_t, const int64_t*, const int64_t*, int64_t*, int64_t*) nogil
+
+
+cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens) except? 0:
+    if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
+        raise ValueError(f"offsets must rise from 0 to at most {len(tokens)}, the number of tokens")
+    return len(offsets) - 1
+
+
+cdef _check_pairs(const int64_t[::1] left, const int64_t[::1] right, size_t n):
+    if len(left) != len(right):
+        raise ValueError(f"as many lefts as rights are needed, not {len(left)} and {len(right)}")
+    if len(left) and not (are_below(&left[0], len(left), n) and are_below(&right[0], len(right), n)):
+        raise ValueError(f"rows of pairs must be below {n}")
+
+
+def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None):
+    """Return (offsets, tokens) with each row's different tokens, in order of first occurrence."""
+    cdef size_t i, n = _checked_rows(offsets, tokens), made = 0
+    out_offsets_array = np.zeros(n + 1, np.int64)
+    out_array = np.empty(len(tokens) + 1, np.uint64)
+    table_array = np.empty(table_size(longest_row(&offsets[0], n)), np.uint64)
+    cdef int64_t[::1] out_offsets = out_offsets_array
+    cdef uint64_t[::1] out = out_array, table = table_array
+    cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
+    with nogil:
+        for i in range(n):
+            made += c_distinct_tokens(first + offsets[i], offsets[i + 1] - offsets[i], &table[0], &out[made])
+            out_offsets[i + 1] = <int64_t>made
+    return out_offsets_array, out_array[:made]
+
+
+def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None):
+    """Return (number, sum, sum of squares) of each row's mixed tokens, uint64 (n, 3): equal for equal multisets."""
+    cdef size_t i, n = _checked_rows(offsets, tokens)
+    out_array = np.empty((n, 3), np.uint64)
+    cdef uint64_t[:, ::1] out = out_array
+    cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
+    with nogil:
+        for i in range(n):
+            c_fingerprint(first + offsets[i], offsets[i + 1] - offsets[i], &out[i, 0])
+    return out_array
+
+
+def overlap_needed(size_t a, size_t b, double threshold):
+    """Return the least overlap of sets of a and b tokens whose Jaccard similarity reaches the threshold."""
+    return c_overlap_needed(a, b, threshold) if a + b else 0
+
+
+def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
+            const int64_t[::1] left not None, const int64_t[::1] right not None, double threshold):
+    """Return the Jaccard similarity of each pair of rows, float64; -1 where it is below the threshold.
+
+    Each row must hold different tokens. Pairs sorted by `left` are fastest.
+    """
+    cdef size_t n = _checked_rows(offsets, tokens), pairs = len(left)
+    _check_pairs(left, right, n)
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+    out_array = np.empty(pairs, np.float64)
+    if pairs == 0:
+        return out_array
+    table_array = np.empty(table_size(longest_row(&offsets[0], n)), np.uint64)
+    cdef double[::1] out = out_array
+    cdef uint64_t[::1] table = table_array
+    cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
+    with nogil:
+        c_jaccard_pairs(&offsets[0], first, &left[0], &right[0], pairs, threshold, &table[0], &out[0])
+    return out_array
+
+
+def agreements(const uint64_t[:, ::1] signatures not None, const int64_t[::1] left not None,
+               const int64_t[::1] right not None):
+    """Return the number of equal slots of each pair of signatures, int64; 0 where one is empty."""
+    cdef size_t n = signatures.shape[0], k = signatures.shape[1], p, pairs = len(left)
+    _check_pairs(left, right, n)
+    if k < 1:
+        raise ValueError("signatures must have at least one slot")
+    out_array = np.empty(pairs, np.int64)
+    cdef int64_t[::1] out = out_array
+    with nogil:
+        for p in range(pairs):
+            out[p] = <int64_t>c_agreement(&signatures[left[p], 0], &signatures[right[p], 0], k)
+    return out_array
+
+
+def components(const int64_t[::1] left not None, const int64_t[::1] right not None, size_t n):
+    """Return the smallest row of each row's component, int64 (n,)."""
+    _check_pairs(left, right, n)
+    out_array = np.empty(n, np.int64)
+    cdef int64_t[::1] out = out_array
+    if n:
+        with nogil:
+            c_components(&left[0] if left.shape[0] else NULL, &right[0] if right.shape[0] else NULL, left.shape[0], n,
+                         &out[0])
+    return out_array
+
+
+def stars(const int64_t[::1] order not None, const int64_t[::1] offsets not None,
+          const int64_t[::1] neighbours not None):
+    """Return (keeper, by), int64 (n,): the row kept in each row's place, and which entry of neighbours says so.
+
+    Rows are gone through in the given order, a permutation; row i's neighbours are neighbours[offsets[i]:offsets[i+1]].
+    """
+    cdef size_t n = len(order)
+    if <size_t>len(offsets) != n + 1 or not rows_are_valid(&offsets[0], n, len(neighbours)):
+        raise ValueError(f"offsets must be {n + 1} and rise from 0 to at most {len(neighbours)}")
+    if n and not are_below(&order[0], n, n) or len(neighbours) and not are_below(&neighbours[0], len(neighbours), n):
+        raise ValueError(f"rows must be below {n}")
+    keeper_array, by_array = np.empty(n, np.int64), np.empty(n, np.int64)
+    cdef int64_t[::1] keeper = keeper_array, by = by_array
+    if n:
+        with nogil:
+            c_stars(&order[0], n, &offsets[0], &neighbours[0] if neighbours.shape[0] else NULL, &keeper[0], &by[0])
+    return keeper_array, by_array
+
+
+cdef size_t equal_slots(const uint64_t* a, const uint64_t* b, size_t k) noexcept nogil:
+    return c_agreement(a, b, k)

@@ -1,0 +1,63 @@
+/* Bytes and texts to 64-bit tokens: the first stage.
+ *
+ * Contract of every function: texts are given as pointers and lengths, may be NULL when the length is 0 and need no
+ * padding; nothing is read outside them; nothing is allocated or kept; out must hold the stated number of tokens and
+ * may not overlap the text. A text that is not UTF-8 stops the call: the offset of its first bad byte is told. */
+#ifndef LSHFAST_TEXT_H
+#define LSHFAST_TEXT_H
+
+#include "cpu.h"
+#include "field.h"
+
+/* The largest shingle, in words or characters: window hashes of a stretch start with this many carried over. */
+#define MAX_SHINGLE 256
+
+/* Bytes of text that are normalised at a time: small enough that all working buffers stay in the L1/L2 cache. */
+#define STRETCH 4096
+
+struct token_hasher {
+    uint64_t a, a2; /* the multiplier and its square mod p */
+};
+
+struct shingler {
+    struct token_hasher words;
+    size_t size;                     /* words or characters a shingle, 1 to MAX_SHINGLE */
+    uint64_t powers[MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
+};
+
+struct text_kernels {
+    /* Classify and lower 64 ASCII bytes: bit i of the result says that text[i] is a letter, digit or underscore.
+     * *other says which bytes are not ASCII; where it is not 0, the rest of the answer means nothing. */
+    uint64_t (*classify)(const uint8_t *text, uint8_t *lower, uint64_t *other);
+    /* The shingles of `windows` > 0 consecutive windows over windows + size - 1 word hashes, each below 2^62. */
+    void (*word_windows)(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
+    /* The same over code points + 1. Both may read (and not use) up to 8 numbers behind the last window. */
+    void (*character_windows)(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out);
+};
+extern const struct text_kernels text_scalar, text_avx2, text_avx512;
+const struct text_kernels *text_kernels_of(enum cpu_level level);
+
+struct token_hasher token_hasher_of(uint64_t seed);
+uint64_t token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
+void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
+
+/* size must be in 1..MAX_SHINGLE. */
+void shingler_of_words(struct shingler *shingler, size_t size, uint64_t seed);
+void shingler_of_characters(struct shingler *shingler, size_t size, uint64_t seed);
+
+/* At most so many shingles come out of a text of so many bytes: a word takes two bytes with its separator, or three
+ * bytes where it needs none. */
+static inline size_t most_words(size_t length) { return length / 2 + 1; }
+
+/* Write the shingles of a text and return their number, or SIZE_MAX with *bad = offset where it is not UTF-8.
+ * out: most_words(length) tokens for words, length tokens for characters. */
+size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                     size_t length, uint64_t *out, size_t *bad);
+size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                          size_t length, uint64_t *out, size_t *bad);
+
+/* The portable windows, which the other levels use for the sizes that they have no faster way for. */
+void word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
+void character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out);
+
+#endif

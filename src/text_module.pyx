@@ -1,0 +1,392 @@
+"""Texts from wherever they lie, tokens and shingles: the kernels of the first stage.
+
+`Texts` holds pointers to UTF-8 and keeps their owners alive; nothing is copied but the non-ASCII str objects of a list.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.unicode cimport PyUnicode_AsUTF8String
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset, strcmp
+
+import numpy as np
+
+cdef extern from "Python.h":
+    int PyUnicode_IS_COMPACT_ASCII "PyUnicode_IS_ASCII"(object)
+    void* PyUnicode_DATA(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+
+cdef extern from "cpu.h":
+    cdef enum cpu_level:
+        pass
+    cpu_level cpu_detect() nogil
+
+cdef extern from "arrow_abi.h":
+    struct ArrowSchema:
+        const char* format
+        void (*release)(ArrowSchema*)
+    struct ArrowArray:
+        int64_t length, null_count, offset, n_buffers
+        const void** buffers
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*)
+    struct ArrowArrayStream:
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*)
+        int (*get_next)(ArrowArrayStream*, ArrowArray*)
+        const char* (*get_last_error)(ArrowArrayStream*)
+        void (*release)(ArrowArrayStream*)
+
+cdef extern from "text.h":
+    const size_t MAX_SHINGLE
+    const size_t SIZE_MAX
+    struct token_hasher:
+        pass
+    struct shingler:
+        pass
+    struct text_kernels:
+        pass
+    const text_kernels* text_kernels_of(cpu_level level) nogil
+    token_hasher token_hasher_of(uint64_t seed) nogil
+    uint64_t c_token_of_bytes "token_of_bytes"(const token_hasher*, const uint8_t*, size_t) nogil
+    void c_tokens_of_integers "tokens_of_integers"(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
+    void shingler_of_words(shingler*, size_t, uint64_t) nogil
+    void shingler_of_characters(shingler*, size_t, uint64_t) nogil
+    size_t most_words(size_t) nogil
+    size_t c_word_shingles "word_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t, uint64_t*,
+                                           size_t*) nogil
+    size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
+                                                     uint64_t*, size_t*) nogil
+
+cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
+
+MAX_SIZE = MAX_SHINGLE
+
+
+def detect():
+    """Return the number of the highest CPU level of this machine."""
+    return <int>cpu_detect()
+
+
+def use_level(int level):
+    """Use the kernels of a CPU level, which must be one this machine has."""
+    global kernels
+    kernels = text_kernels_of(<cpu_level>level)
+
+
+class TextError(ValueError):
+    """A text that cannot be used: `row` is its number in the column, `reason` says why, without the row."""
+
+    def __init__(self, row, reason):
+        super().__init__(f"texts[{row}]: {reason}")
+        self.row = row
+        self.reason = reason
+
+    def __reduce__(self):
+        return type(self), (self.row, self.reason)
+
+
+cdef class _Chunk:
+    """One Arrow array, released with this object."""
+    cdef ArrowArray array
+
+    def __cinit__(self):
+        memset(&self.array, 0, sizeof(ArrowArray))
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+
+cdef class Texts:
+    """A column of UTF-8 texts, wherever they lie.
+
+    Built from a sequence of str or bytes, a numpy array of them, or anything with the Arrow C interface
+    (a pyarrow, polars or pandas column of strings, large strings, string views or binary). Immutable, and safe to
+    share between threads. That bytes are UTF-8 is checked when they are shingled.
+    """
+    cdef readonly object addresses, lengths
+    cdef object owners
+
+    def __init__(self, source):
+        if isinstance(source, (str, bytes)):
+            raise TypeError("texts must be a column of texts, not one str or bytes")
+        self.owners = []
+        if isinstance(source, Texts):
+            other = <Texts>source
+            self.addresses, self.lengths, self.owners = other.addresses, other.lengths, other.owners
+        elif hasattr(source, "__arrow_c_stream__"):
+            self._read_stream(source.__arrow_c_stream__())
+        elif hasattr(source, "__arrow_c_array__"):
+            schema, array = source.__arrow_c_array__()
+            self._read_array(schema, array)
+        else:
+            self._read_objects(source)
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def __getitem__(self, row):
+        """Return one text as bytes."""
+        cdef int64_t length = self.lengths[row]
+        cdef uint64_t address = self.addresses[row]
+        return (<const char*>address)[:length] if length else b""
+
+    @property
+    def nbytes(self):
+        """The bytes of all texts together."""
+        return int(self.lengths.sum())
+
+    def take(self, rows):
+        """Return the texts of the given rows (a slice, or an array of row numbers or bools), sharing their bytes."""
+        cdef Texts part = Texts.__new__(Texts)
+        part.addresses, part.lengths, part.owners = self.addresses[rows], self.lengths[rows], self.owners
+        return part
+
+    @staticmethod
+    def concatenate(parts):
+        """Return all texts of several columns as one, sharing their bytes."""
+        cdef Texts whole = Texts.__new__(Texts)
+        parts = [Texts(part) for part in parts] or [Texts([])]
+        whole.addresses = np.concatenate([(<Texts>part).addresses for part in parts])
+        whole.lengths = np.concatenate([(<Texts>part).lengths for part in parts])
+        whole.owners = [(<Texts>part).owners for part in parts]
+        return whole
+
+    cdef _read_objects(self, source):
+        if not isinstance(source, (list, tuple)):
+            source = list(source)
+        cdef Py_ssize_t i, n = len(source)
+        self.addresses = np.zeros(n, np.uint64)
+        self.lengths = np.zeros(n, np.int64)
+        cdef uint64_t[::1] addresses = self.addresses
+        cdef int64_t[::1] lengths = self.lengths
+        owners = self.owners
+        for i in range(n):
+            text = source[i]
+            if isinstance(text, str):
+                if PyUnicode_IS_COMPACT_ASCII(text):
+                    addresses[i] = <uint64_t>PyUnicode_DATA(text)
+                    lengths[i] = PyUnicode_GET_LENGTH(text)
+                    owners.append(text)
+                    continue
+                try:
+                    text = PyUnicode_AsUTF8String(text)
+                except UnicodeEncodeError as error:
+                    code = f"U+{ord(text[error.start]):04X}"
+                    raise TextError(i, f"lone surrogate {code} at character {error.start}") from None
+            elif not isinstance(text, bytes):
+                what = "null" if text is None or text != text else f"a {type(text).__name__}"
+                raise (ValueError if what == "null" else TypeError)(f"texts[{i}] is {what}, not str or bytes")
+            addresses[i] = <uint64_t>PyBytes_AS_STRING(text)
+            lengths[i] = PyBytes_GET_SIZE(text)
+            owners.append(text)
+
+    cdef _read_stream(self, capsule):
+        cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+        cdef ArrowSchema schema
+        cdef _Chunk chunk
+        memset(&schema, 0, sizeof(ArrowSchema))
+        if stream.get_schema(stream, &schema) != 0:
+            raise ValueError(_stream_error(stream))
+        try:
+            kind = _kind(&schema)
+        finally:
+            if schema.release != NULL:
+                schema.release(&schema)
+        parts = []
+        rows = 0
+        while True:
+            chunk = _Chunk()
+            if stream.get_next(stream, &chunk.array) != 0:
+                raise ValueError(_stream_error(stream))
+            if chunk.array.release == NULL:
+                break
+            parts.append(_read_chunk(chunk, kind, rows))
+            rows += chunk.array.length
+            self.owners.append(chunk)
+        self._join(parts)
+
+    cdef _read_array(self, schema_capsule, array_capsule):
+        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
+        cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
+        cdef _Chunk chunk = _Chunk()
+        kind = _kind(schema)
+        chunk.array = array[0]
+        array.release = NULL  # moved: the chunk releases it
+        self.owners.append(chunk)
+        self._join([_read_chunk(chunk, kind, 0)])
+
+    cdef _join(self, parts):
+        empty = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        self.addresses = np.concatenate([addresses for addresses, _ in parts] or [empty[0]])
+        self.lengths = np.concatenate([lengths for _, lengths in parts] or [empty[1]])
+
+
+cdef str _stream_error(ArrowArrayStream* stream):
+    cdef const char* message = stream.get_last_error(stream)
+    return "the Arrow stream failed" + (f": {message.decode('utf-8', 'replace')}" if message != NULL else "")
+
+
+cdef str _kind(const ArrowSchema* schema):
+    """Return how the texts of an Arrow column lie: by 32-bit offsets, 64-bit offsets, or views."""
+    format = schema.format.decode()
+    kinds = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64", "vu": "views", "vz": "views"}
+    if format not in kinds:
+        hint = "; give one column" if format == "+s" else ""
+        raise TypeError(f"an Arrow column of format {format!r} holds no texts (string, large_string, string_view or "
+                        f"their binary forms do){hint}")
+    return kinds[format]
+
+
+cdef _read_chunk(_Chunk chunk, str kind, first_row):
+    """Return the addresses and lengths of an Arrow array's texts, every offset checked."""
+    cdef ArrowArray* array = &chunk.array
+    cdef int64_t i, at, n = array.length, start, stop, total = 0
+    cdef const uint8_t* valid = <const uint8_t*>array.buffers[0] if array.n_buffers > 0 else NULL
+    if array.dictionary != NULL:
+        raise TypeError("a dictionary-encoded Arrow column must be cast to string first")
+    if n < 0 or array.offset < 0 or array.n_buffers < 3:
+        raise ValueError("a malformed Arrow array: negative length or missing buffers")
+    if array.null_count != 0 and valid != NULL:
+        for i in range(n):
+            at = array.offset + i
+            if not valid[at >> 3] >> (at & 7) & 1:
+                raise ValueError(f"texts[{first_row + i}] is null, not str or bytes")
+    address_array, length_array = np.zeros(n, np.uint64), np.zeros(n, np.int64)
+    cdef uint64_t[::1] addresses = address_array
+    cdef int64_t[::1] lengths = length_array
+    cdef const int32_t* narrow
+    cdef const int64_t* wide
+    cdef const uint8_t* data
+    cdef const uint8_t* view
+    cdef const int64_t* sizes
+    if n == 0:
+        return address_array, length_array
+    if kind == "views":
+        sizes = <const int64_t*>array.buffers[array.n_buffers - 1]
+        for i in range(n):
+            view = <const uint8_t*>array.buffers[1] + 16 * (array.offset + i)
+            total = (<const int32_t*>view)[0]
+            lengths[i] = total
+            if total < 0:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            if total <= 12:
+                addresses[i] = <uint64_t>(view + 4)
+                continue
+            at, start = (<const int32_t*>view)[2], (<const int32_t*>view)[3]
+            if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > sizes[at]:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            addresses[i] = <uint64_t>(<const uint8_t*>array.buffers[2 + at] + start)
+        return address_array, length_array
+    narrow = <const int32_t*>array.buffers[1] if kind == "offsets32" else NULL
+    wide = <const int64_t*>array.buffers[1] if kind == "offsets64" else NULL
+    data = <const uint8_t*>array.buffers[2]
+    for i in range(n):
+        at = array.offset + i
+        start = narrow[at] if narrow != NULL else wide[at]
+        stop = narrow[at + 1] if narrow != NULL else wide[at + 1]
+        if start < 0 or stop < start:
+            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
+        addresses[i] = <uint64_t>(data + start)
+        lengths[i] = stop - start
+    return address_array, length_array
+
+
+cdef enum Unit:
+    WORDS
+    CHARACTERS
+
+
+cdef _shingles(Texts texts, Unit unit, size_t size, uint64_t seed):
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    cdef Py_ssize_t i = 0, n = len(texts)
+    cdef size_t capacity = 0, made = 0, got = 0, bad = 0
+    cdef shingler how
+    cdef const text_kernels* level = kernels
+    if not 1 <= size <= MAX_SHINGLE:
+        raise ValueError(f"size must be in 1..{MAX_SHINGLE}, not {size}")
+    for i in range(n):
+        capacity += most_words(lengths[i]) if unit == WORDS else <size_t>lengths[i]
+    offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
+    cdef int64_t[::1] offsets = offsets_array
+    cdef uint64_t[::1] tokens = tokens_array
+    with nogil:
+        if unit == WORDS:
+            shingler_of_words(&how, size, seed)
+        else:
+            shingler_of_characters(&how, size, seed)
+        for i in range(n):
+            if unit == WORDS:
+                got = c_word_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+            else:
+                got = c_character_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+            if got == SIZE_MAX:
+                break
+            made += got
+            offsets[i + 1] = <int64_t>made
+        else:
+            bad = SIZE_MAX
+    if bad != SIZE_MAX and n:
+        raise TextError(i, f"not UTF-8 at byte {bad}")
+    return offsets_array, tokens_array[:made]
+
+
+def word_shingles(Texts texts not None, size_t size, uint64_t seed):
+    """Return (offsets, tokens) of the texts' shingles of `size` words."""
+    return _shingles(texts, WORDS, size, seed)
+
+
+def character_shingles(Texts texts not None, size_t size, uint64_t seed):
+    """Return (offsets, tokens) of the texts' shingles of `size` characters."""
+    return _shingles(texts, CHARACTERS, size, seed)
+
+
+def tokens_of_texts(Texts texts not None, uint64_t seed):
+    """Return the token of each text's bytes, uint64 (n,)."""
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    cdef Py_ssize_t i, n = len(texts)
+    out_array = np.empty(n, np.uint64)
+    cdef uint64_t[::1] out = out_array
+    cdef token_hasher hasher
+    with nogil:
+        hasher = token_hasher_of(seed)
+        for i in range(n):
+            out[i] = c_token_of_bytes(&hasher, <const uint8_t*>addresses[i], lengths[i])
+    return out_array
+
+
+def tokens_of_integers(const uint64_t[::1] values not None, uint64_t seed):
+    """Return the token of each integer, uint64 (n,); negative ones as two's complement."""
+    out_array = np.empty(len(values), np.uint64)
+    cdef uint64_t[::1] out = out_array
+    cdef Py_ssize_t n = len(values)
+    if n:
+        with nogil:
+            c_tokens_of_integers(&values[0], n, seed, &out[0])
+    return out_array
+
+
+cdef uint64_t token_of_bytes(const uint8_t* data, size_t length, uint64_t seed) noexcept nogil:
+    cdef token_hasher hasher = token_hasher_of(seed)
+    return c_token_of_bytes(&hasher, data, length)
+
+
+cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* out) noexcept nogil:
+    cdef shingler how
+    cdef size_t bad
+    if size < 1 or size > MAX_SHINGLE:
+        return SIZE_MAX
+    shingler_of_words(&how, size, seed)
+    return c_word_shingles(kernels, &how, text, length, out, &bad)
+
+
+cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed,
+                             uint64_t* out) noexcept nogil:
+    cdef shingler how
+    cdef size_t bad
+    if size < 1 or size > MAX_SHINGLE:
+        return SIZE_MAX
+    shingler_of_characters(&how, size, seed)
+    return c_character_shingles(kernels, &how, text, length, out, &bad)

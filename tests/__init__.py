@@ -1,0 +1,1 @@
+"""Tests of lshfast, one file per room; run pytest from the repository root."""

@@ -1,0 +1,102 @@
+"""Words and shingles of docs/definitions.md, with the running interpreter's Unicode data.
+
+lshfast pins Unicode 15.1.0; where the interpreter has another version, the two agree on the code
+points that both assign, so compare on those only.
+"""
+
+import unicodedata
+
+from tests.reference.hashing import Domain, draw, horner, mix64, multiplier, polynomial
+
+SOLO_NAMES = (
+    "CJK UNIFIED IDEOGRAPH",
+    "CJK COMPATIBILITY IDEOGRAPH",
+    "IDEOGRAPHIC",
+    "HIRAGANA",
+    "KATAKANA",
+    "HALFWIDTH KATAKANA",
+    "HENTAIGANA",
+    "BOPOMOFO",
+    "YI SYLLABLE",
+    "TANGUT",
+    "NUSHU",
+    "KHITAN",
+    "THAI",
+    "LAO",
+    "KHMER",
+    "MYANMAR",
+    "NEW TAI LUE",
+    "TAI LE",
+    "TAI THAM",
+    "TAI VIET",
+    "JAVANESE",
+    "BALINESE",
+)
+
+
+def name_of(code_point: int) -> str:
+    """Return the Unicode name; CPython's `unicodedata` knows none for Tangut ideographs."""
+    if 0x17000 <= code_point <= 0x187FF or 0x18D00 <= code_point <= 0x18D7F:
+        return f"TANGUT IDEOGRAPH-{code_point:X}"
+    return unicodedata.name(chr(code_point), "")
+
+
+def classify(code_point: int) -> str:
+    """Return the class of a code point: "separator", "letter", "mark" or "solo"."""
+    category = unicodedata.category(chr(code_point))
+    if category[0] == "M":
+        return "mark"
+    if (category[0] == "L" or category == "Nl") and name_of(code_point).startswith(SOLO_NAMES):
+        return "solo"
+    if category[0] in "LN" or code_point == ord("_"):
+        return "letter"
+    return "separator"
+
+
+def lower(code_point: int) -> int:
+    """Return the simple lower-case mapping.
+
+    `str.lower` applies the full mapping, which for one character alone is longer than the simple
+    one for U+0130 only; there the simple mapping is its first character.
+    """
+    return ord(chr(code_point).lower()[0])
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in order, lower-cased."""
+    found: list[str] = []
+    begun_by = ""  # the class that began the open word, "" where none is open
+    for character in text:
+        kind = classify(ord(character))
+        if kind == "separator" or (kind == "mark" and not begun_by):
+            begun_by = ""
+        elif kind == "mark" or (kind == "letter" and begun_by == "letter"):
+            found[-1] += chr(lower(ord(character)))
+        else:
+            found.append(chr(lower(ord(character))))
+            begun_by = kind
+    return found
+
+
+def word_shingles(text: str, size: int, seed: int) -> list[int]:
+    """Return the tokens of a text's word shingles, in text order, with repetitions."""
+    hashes = [polynomial(word.encode("utf-8"), seed) for word in words(text)]
+    return _shingles(hashes, size, multiplier(draw(seed, Domain.NGRAM, 0)))
+
+
+def character_shingles(text: str, size: int, seed: int) -> list[int]:
+    """Return the tokens of a text's character shingles, in text order, with repetitions."""
+    values = [lower(ord(character)) + 1 for character in text]
+    return _shingles(values, size, multiplier(draw(seed, Domain.CHARACTER, 0)))
+
+
+def _shingles(values: list[int], size: int, base: int) -> list[int]:
+    """Return the tokens of the windows of `size` values, or of the one shorter window there is."""
+    if size < 1:
+        raise ValueError(f"size {size} is below 1")
+    if not values:
+        return []
+    size = min(size, len(values))
+    return [
+        mix64(horner(values[start : start + size], base)) for start in range(len(values) - size + 1)
+    ]
