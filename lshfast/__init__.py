@@ -1,0 +1,36 @@
+"""lshfast: locality-sensitive hashing, exact and fast.
+
+>>> import lshfast
+>>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
+[True, False, True]
+"""
+
+from lshfast.dedup import DedupResult, Removal, Summary, dedup, pairs
+from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
+from lshfast.kernels.text import TextError
+from lshfast.lsh import Bands, choose_bands
+from lshfast.shingling import shingle
+from lshfast.sketch import MinHasher
+from lshfast.tokens import TokenSets
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PAIR",
+    "Bands",
+    "DedupResult",
+    "MinHasher",
+    "Removal",
+    "Summary",
+    "TextError",
+    "TokenSets",
+    "candidates",
+    "choose_bands",
+    "component_groups",
+    "dedup",
+    "find_copies",
+    "pairs",
+    "shingle",
+    "star_groups",
+    "verify",
+]

@@ -1,0 +1,107 @@
+"""Candidate pairs: rows that share a bucket, each pair once, exact copies collapsed first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lshfast.kernels import bands as kernels
+from lshfast.kernels import sets
+from lshfast.threads import ordered_map, thread_count
+from lshfast.tokens import Int64Array, TokenSets, UInt64Array
+
+# More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
+MOST_PAIRS = 1 << 31
+
+
+def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
+    """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
+
+    Copies are told by their number of tokens and two independent 64-bit sums over them (docs/definitions.md).
+    An empty row is nobody's copy.
+
+    Parameters
+    ----------
+    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, 3)
+        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets, find_copies
+    >>> find_copies(TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])).tolist()
+    [0, 1, 0, 3, 4]
+    """
+    prints = sets_or_fingerprints
+    if isinstance(prints, TokenSets):
+        prints = sets.fingerprints(prints.offsets, prints.tokens)
+    first = np.arange(len(prints), dtype=np.int64)
+    if len(prints) < 2:
+        return first
+    order = np.argsort(prints[:, 1], kind="stable")
+    same_sum = np.diff(prints[order, 1]) == 0
+    if np.any(same_sum & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
+        order = np.lexsort((prints[:, 0], prints[:, 2], prints[:, 1]))  # sums that clash: sort by all there is
+    is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
+    starts = np.concatenate([[True], ~is_copy])
+    first[order] = order[starts][np.cumsum(starts) - 1]
+    return first
+
+
+def candidates(
+    keys: UInt64Array, *, copies: Int64Array | None = None, most: int = MOST_PAIRS, threads: int | None = None
+) -> tuple[Int64Array, Int64Array]:
+    """Return the pairs of rows that share a bucket key in the same band.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (n, b)
+        Bucket keys, as `Bands.keys` gives them. Rows of all 2**64 - 1 are empty and match nothing.
+    copies : ndarray of int64, shape (n,), optional
+        Each row's first copy (see `find_copies`): only first copies become candidates, so that a bucket of a million
+        equal rows costs a million steps and not 10**12.
+    most : int, default 2**31
+        As many pairs are allowed; more raise OverflowError.
+    threads : int, optional
+        At least 1; the CPUs this process may use by default.
+
+    Returns
+    -------
+    i, j : ndarray of int64
+        i < j, each pair once, sorted by (i, j).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import candidates
+    >>> i, j = candidates(np.array([[7, 1], [7, 2], [8, 2], [7, 2]], np.uint64))
+    >>> list(zip(i.tolist(), j.tolist()))
+    [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]
+    """
+    keys = np.ascontiguousarray(keys)
+    if keys.ndim != 2 or keys.dtype != np.uint64:
+        raise TypeError(f"keys must be uint64 (n, b), not {keys.dtype} {keys.shape}")
+    rows = np.arange(len(keys), dtype=np.int64)
+    members = rows if copies is None else rows[np.asarray(copies) == rows]
+
+    def of_band(band: int) -> tuple[Int64Array, Int64Array]:
+        left, right = kernels.pairs_of_band(keys, band, members, most)
+        return left, right
+
+    found = list(ordered_map(of_band, range(keys.shape[1]), thread_count(threads)))
+    total = sum(len(left) for left, _ in found)
+    if total > most:
+        raise OverflowError(f"{total} candidate pairs, more than {most}: raise the threshold or the number of rows")
+    return sorted_pairs(np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found]))
+
+
+def sorted_pairs(i: Int64Array, j: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return pairs sorted by (i, j)."""
+    if len(i) and max(i.max(), j.max()) < 2**31:
+        both = i << 32 | j  # one number a pair sorts several times faster than two keys
+        both.sort()
+        return both >> 32, both & (2**32 - 1)
+    order = np.lexsort((j, i))
+    return i[order], j[order]

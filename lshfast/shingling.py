@@ -1,0 +1,97 @@
+"""Texts to TokenSets: shingles of words or of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from lshfast.kernels import text
+from lshfast.threads import ordered_map, thread_count
+from lshfast.tokens import Int64Array, TokenSets, check_seed
+
+Unit: TypeAlias = Literal["word", "char"]
+
+KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
+
+# Bytes of text a piece of work: its tokens stay in the cache between shingling and sketching.
+PIECE = 1 << 20
+
+
+def check_shingle(unit: str, size: int) -> None:
+    """Raise an error that names the range where the unit or the size of a shingle is wrong."""
+    if unit not in KERNELS:
+        raise ValueError(f"unit must be 'word' or 'char', not {unit!r}")
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
+        raise TypeError(f"size must be an int, not {size!r}")
+    if not 1 <= size <= text.MAX_SIZE:
+        raise ValueError(f"size must be in 1..{text.MAX_SIZE}, not {size}")
+
+
+def pieces(lengths: Int64Array, most: int = PIECE) -> Iterator[slice]:
+    """Yield slices of consecutive rows of about `most` bytes each, at least one row a slice."""
+    start, ends = 0, np.cumsum(lengths)
+    while start < len(lengths):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def shingle(
+    texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, threads: int | None = None
+) -> TokenSets:
+    """Cut texts into shingles of words or characters, hashed to tokens.
+
+    Words are maximal runs of letters, marks, digits and underscores, in lower case; in scripts written without spaces
+    each character is a word. Characters are code points in lower case, white space included. A text shorter than
+    `size` has one shingle, of all it has; a text without words (characters) has none. Rows list their shingles in text
+    order, repeats included. docs/definitions.md has all of it to the bit.
+
+    Parameters
+    ----------
+    texts : sequence of str or bytes, or Arrow column
+        A list, a numpy array, or anything with the Arrow C interface: a pyarrow, polars or pandas column of strings,
+        which is read where it lies. Bytes are UTF-8.
+    unit : {"word", "char"}, default "word"
+    size : int, default 5
+        Words or characters a shingle, 1 to 256.
+    seed : int, default 1
+        Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared.
+    threads : int, optional
+        At least 1; the CPUs this process may use by default. The result does not depend on it.
+
+    Returns
+    -------
+    TokenSets
+        One row a text.
+
+    Raises
+    ------
+    TypeError
+        If a text is not str or bytes.
+    ValueError
+        If a text is null, not UTF-8 or has a lone surrogate (the error names its row and place), or if an argument is
+        out of range.
+
+    Examples
+    --------
+    >>> from lshfast import shingle
+    >>> shingle(["A rose is a rose is a rose", "Rose?", "..."], size=4).counts.tolist()
+    [5, 1, 0]
+    """
+    check_shingle(unit, size)
+    column, kernel, seed = text.Texts(texts), KERNELS[unit], check_seed(seed)
+
+    def work(rows: slice) -> TokenSets:
+        offsets, tokens = kernel(column.take(rows), size, seed)
+        return TokenSets(offsets, tokens.copy())  # the kernel's array is as long as the text might have needed
+
+    def located(rows: slice) -> TokenSets:
+        try:
+            return work(rows)
+        except text.TextError as error:
+            raise text.TextError(error.row + rows.start, error.reason) from None
+
+    return TokenSets.concatenate(list(ordered_map(located, pieces(column.lengths), thread_count(threads))))

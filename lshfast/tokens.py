@@ -1,0 +1,221 @@
+"""TokenSets: the sets that everything after shingling works on, as one array of tokens cut into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels import sets, text
+
+Int64Array: TypeAlias = npt.NDArray[np.int64]
+UInt64Array: TypeAlias = npt.NDArray[np.uint64]
+Float64Array: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+INT64_RANGE = -(2**63), 2**63 - 1
+
+
+def check_seed(seed: int) -> int:
+    """Return the seed as an int, or raise an error that names the range."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"seed must be an int, not {seed!r}")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be in 0..2**64 - 1, not {seed}")
+    return int(seed)
+
+
+class TokenSets:
+    """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
+
+    A row stands for the set of its tokens; it may repeat them and may be empty. Immutable, and safe to share between
+    threads.
+
+    Parameters
+    ----------
+    offsets : array_like of int64, shape (n + 1,)
+        Where rows begin: never falling, from 0 or above to at most m.
+    tokens : array_like of uint64, shape (m,)
+        Tokens of all rows. They need not be hashes: every scheme mixes them first.
+
+    Raises
+    ------
+    TypeError
+        If an array is not of integers.
+    ValueError
+        If the offsets fall, or point outside the tokens.
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets
+    >>> sets = TokenSets.from_sets([["the", "cat"], ["the", "dog", "the"], []])
+    >>> len(sets), sets.counts.tolist()
+    (3, [2, 3, 0])
+    >>> sets.distinct().counts.tolist()
+    [2, 2, 0]
+    """
+
+    __slots__ = ("offsets", "tokens")
+
+    offsets: Int64Array
+    tokens: UInt64Array
+
+    def __init__(self, offsets: npt.ArrayLike, tokens: npt.ArrayLike) -> None:
+        object.__setattr__(self, "offsets", _integers(offsets, np.int64, "offsets"))
+        object.__setattr__(self, "tokens", _integers(tokens, np.uint64, "tokens"))
+        if len(self.offsets) < 1:
+            raise ValueError("offsets must hold at least one number: n + 1 for n rows")
+        falls = np.flatnonzero(np.diff(self.offsets) < 0)
+        if len(falls):
+            at = int(falls[0])
+            raise ValueError(f"offsets fall from {self.offsets[at]} to {self.offsets[at + 1]} at row {at}")
+        if self.offsets[0] < 0 or self.offsets[-1] > len(self.tokens):
+            raise ValueError(
+                f"offsets must be in 0..{len(self.tokens)}, not {self.offsets[0]}..{self.offsets[-1]}: "
+                f"there are {len(self.tokens)} tokens"
+            )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("TokenSets is immutable")
+
+    def __reduce__(self) -> tuple[type[TokenSets], tuple[Int64Array, UInt64Array]]:
+        return TokenSets, (self.offsets, self.tokens)
+
+    @classmethod
+    def from_sets(cls, rows: Iterable[Iterable[str | bytes | int]], *, seed: int = 1) -> TokenSets:
+        """Hash rows of strings, bytes or integers into tokens.
+
+        Parameters
+        ----------
+        rows : iterable of iterables
+            Each row's elements: str (hashed as UTF-8), bytes, or int in [-2**63, 2**64); numpy arrays of integers are
+            taken whole.
+        seed : int, default 1
+            Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared.
+
+        Raises
+        ------
+        TypeError
+            If an element is of another kind, or a row is itself a str or bytes.
+        ValueError
+            If an integer is out of range or a str has a lone surrogate.
+
+        Examples
+        --------
+        >>> from lshfast import TokenSets
+        >>> TokenSets.from_sets([{1, 2, 3}, {"a", b"a"}]).counts.tolist()
+        [3, 2]
+        """
+        seed = check_seed(seed)
+        held = [_row(row, number) for number, row in enumerate(rows)]
+        offsets = np.zeros(len(held) + 1, np.int64)
+        np.cumsum([len(row) for row in held], out=offsets[1:])
+        if held and all(isinstance(row, np.ndarray) for row in held):
+            return cls(offsets, text.tokens_of_integers(np.concatenate(held).astype(np.uint64), seed))
+        elements = list(chain.from_iterable(held))
+        return cls(offsets, _tokens_of(elements, offsets, seed))
+
+    @property
+    def counts(self) -> Int64Array:
+        """Tokens of each row, repeats included: int64 (n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def sizes(self) -> Int64Array:
+        """What each row weighs in memory, in tokens: the same as `counts`."""
+        return self.counts
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both arrays."""
+        return self.offsets.nbytes + self.tokens.nbytes
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> UInt64Array:
+        """Return the tokens of one row."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} is out of range: there are {len(self)} rows")
+        row %= len(self)
+        return self.tokens[self.offsets[row] : self.offsets[row + 1]]
+
+    def __repr__(self) -> str:
+        return f"TokenSets({len(self)} rows, {self.offsets[-1] - self.offsets[0]} tokens)"
+
+    def take(self, rows: npt.ArrayLike) -> TokenSets:
+        """Return the rows of the given numbers, in that order, as a TokenSets of their own."""
+        rows = np.asarray(rows, np.int64)
+        counts = self.counts[rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
+        return TokenSets(offsets, self.tokens[np.arange(offsets[-1]) + shift])
+
+    def distinct(self) -> TokenSets:
+        """Return the same sets with each token once a row, in order of first occurrence."""
+        return TokenSets(*sets.distinct(self.offsets, self.tokens))
+
+    @staticmethod
+    def concatenate(parts: Sequence[TokenSets]) -> TokenSets:
+        """Return the rows of several TokenSets one after the other."""
+        if not parts:
+            return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
+        starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts])
+        offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
+        tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
+        return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
+
+
+def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], name: str) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, not {array.ndim}")
+    if len(array) == 0:
+        array = array.astype(dtype)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {array.dtype}")
+    if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
+        raise ValueError(f"{name} must not be negative, as {array.min()} is")
+    return np.ascontiguousarray(array, dtype)
+
+
+def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes | int] | npt.NDArray[Any]:
+    if isinstance(row, (str, bytes)):
+        raise TypeError(f"rows[{number}] is one {type(row).__name__}: a row is an iterable of tokens (shingle a text)")
+    if isinstance(row, np.ndarray) and row.dtype.kind in "iu" and row.ndim == 1:
+        return row
+    try:
+        return list(row)
+    except TypeError:
+        raise TypeError(f"rows[{number}] is a {type(row).__name__}, not an iterable of tokens") from None
+
+
+def _tokens_of(elements: list[Any], offsets: Int64Array, seed: int) -> UInt64Array:
+    """Return the tokens of elements of mixed kinds."""
+    kinds = {type(element) for element in elements}
+    strings = np.fromiter((isinstance(e, (str, bytes)) for e in elements), bool, len(elements))
+    if not kinds <= {str, bytes, int}:
+        for at, element in enumerate(elements):
+            if not isinstance(element, (str, bytes, int, np.integer)):
+                row = int(np.searchsorted(offsets, at, side="right")) - 1
+                raise TypeError(f"rows[{row}] holds a {type(element).__name__}; tokens are str, bytes or int")
+    tokens = np.empty(len(elements), np.uint64)
+    try:
+        texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])
+    except text.TextError as error:
+        at = int(np.flatnonzero(strings)[error.row])
+        row = int(np.searchsorted(offsets, at, side="right")) - 1
+        raise ValueError(f"rows[{row}]: {error.reason}") from None
+    tokens[strings] = text.tokens_of_texts(texts, seed)
+    numbers = [int(element) for element in elements if not isinstance(element, (str, bytes))]
+    for at, number in enumerate(numbers):
+        if not INT64_RANGE[0] <= number < 2**64:
+            row = int(np.searchsorted(offsets, np.flatnonzero(~strings)[at], side="right")) - 1
+            raise ValueError(f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1")
+    values = np.array([number & (2**64 - 1) for number in numbers], np.uint64)
+    tokens[~strings] = text.tokens_of_integers(values, seed)
+    return tokens
