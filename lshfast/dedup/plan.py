@@ -14,6 +14,13 @@ Verify: TypeAlias = Literal["exact", "signature", "none"]
 Grouping: TypeAlias = Literal["star", "components"]
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
 
+# For the estimate of memory: a str object and its place in the column; fingerprints, copies and groups in 64-bit
+# words; batches and tokens of one thread at work; the interpreter with pyarrow.
+TEXT_OVERHEAD = 72
+ROW_WORDS = 16
+WORK_BYTES = 48 << 20
+BASE_BYTES = 120 << 20
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -32,6 +39,19 @@ class Plan:
     def recall(self) -> float:
         """The probability that a pair exactly at the threshold is found."""
         return float(self.bands.probability(self.threshold))
+
+    def memory(self, rows: int, nbytes: int) -> dict[str, int]:
+        """Estimate the bytes that a run over `rows` texts of `nbytes` in all will hold at its peak, by kind.
+
+        Signatures count twice: as the parts that they come in, and as the one array that they become.
+        """
+        return {
+            "texts": nbytes + TEXT_OVERHEAD * rows,
+            "signatures": 2 * 8 * self.hasher.num_perm * rows,
+            "bucket keys": 8 * (self.bands.bands + ROW_WORDS) * rows,
+            "work": WORK_BYTES * self.threads,
+            "Python and libraries": BASE_BYTES,
+        }
 
 
 def make_plan(

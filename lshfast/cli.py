@@ -1,0 +1,233 @@
+"""The command line: options to arguments, errors to one line and an exit status. No logic of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lshfast import __version__
+from lshfast.console import Watch, closing_table, curve_table, memory_table, plot_curve
+from lshfast.dedup.demo import standard_library
+from lshfast.dedup.files import Inputs, Outputs, dedup_files, measure, peak_memory
+from lshfast.dedup.pipeline import dedup as dedup_texts
+from lshfast.dedup.plan import make_plan
+from lshfast.readers import DataError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Find and remove near-duplicate texts, exactly verified.",
+)
+
+
+def choice(name: str, *values: str) -> Any:
+    """Return an Enum of strings, which is how typer names the values that an option allows."""
+    return Enum(name, {value: value for value in values}, type=str)
+
+
+Unit = choice("Unit", "word", "char")
+Scheme = choice("Scheme", "fast", "classic")
+Verify = choice("Verify", "exact", "signature", "none")
+Grouping = choice("Grouping", "star", "components")
+OnError = choice("OnError", "stop", "skip")
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (also .gz, .zst), .parquet, and folders.", show_default=False),
+]
+Column = Annotated[str, typer.Option(help="Column of the text.")]
+IdColumn = Annotated[str | None, typer.Option(help="Column of the rows' names; FILE:LINE if not given.")]
+Glob = Annotated[str, typer.Option(help="Which files of a folder are texts.")]
+Threshold = Annotated[float, typer.Option(help="Least Jaccard similarity of shingles, in (0, 1].")]
+UnitOption = Annotated[Unit, typer.Option(help="What a shingle is made of.")]
+Size = Annotated[int, typer.Option(help="Words or characters a shingle, 1 to 256.")]
+NumPerm = Annotated[int, typer.Option(help="Slots of a signature, 1 to 65536.")]
+SchemeOption = Annotated[Scheme, typer.Option(help="MinHash scheme.")]
+Recall = Annotated[float, typer.Option(help="Probability that a pair at the threshold is found, in (0, 1).")]
+BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recall; with --rows.")]
+RowsOption = Annotated[int | None, typer.Option(help="Rows a band; with --bands.")]
+VerifyOption = Annotated[Verify, typer.Option(help="How a candidate's similarity is told.")]
+OnErrorOption = Annotated[OnError, typer.Option(help="On a bad row: stop, or skip it and name it in OUT.rejects.jsonl.")]
+Threads = Annotated[int | None, typer.Option(help="The CPUs of this process by default.", show_default=False)]
+Seed = Annotated[int, typer.Option(help="0 to 2**64 - 1.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no closing table.")]
+
+
+@contextmanager
+def one_line_errors(stream: Any = None) -> Iterator[None]:
+    """Turn errors into one line on standard error: exit status 2 for wrong usage, 1 for the data and the machine."""
+
+    def leave(message: object, status: int) -> typer.Exit:
+        print(f"lshfast: error: {' '.join(str(message).split())}", file=stream or sys.stderr)
+        return typer.Exit(status)
+
+    try:
+        yield
+    except DataError as error:
+        raise leave(error, 1) from None
+    except FileExistsError as error:
+        raise leave(f"{error} (--overwrite)", 2) from None
+    except (ValueError, TypeError, ImportError) as error:
+        raise leave(error, 2) from None
+    except (OSError, OverflowError, MemoryError) as error:
+        raise leave(error or type(error).__name__, 1) from None
+    except KeyboardInterrupt:
+        raise leave("interrupted; no output was written", 130) from None
+
+
+def finish(result: Any, quiet: bool) -> None:
+    if not quiet:
+        print(closing_table(result, peak_memory()), file=sys.stderr)
+
+
+@app.command(no_args_is_help=True)
+def dedup(
+    inputs: Paths,
+    output: Annotated[str | None, typer.Option("-o", "--output", help=".jsonl, .csv (also .gz, .zst) or .parquet.")] = None,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = "**/*.txt",
+    threshold: Threshold = 0.8,
+    unit: UnitOption = Unit("word"),
+    size: Size = 5,
+    num_perm: NumPerm = 128,
+    scheme: SchemeOption = Scheme("fast"),
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows: RowsOption = None,
+    verify: VerifyOption = Verify("exact"),
+    groups: Annotated[Grouping, typer.Option(help="Each removed row like the kept one, or chained to it.")] = Grouping("star"),
+    keep: Annotated[str, typer.Option(help="first, last, longest, shortest, max:COLUMN or min:COLUMN.")] = "first",
+    annotate: Annotated[bool, typer.Option("--annotate", help="Write all rows, with duplicate_of and similarity.")] = False,
+    pairs: Annotated[str | None, typer.Option(help="Also write the similar pairs to this file.")] = None,
+    removed: Annotated[str | None, typer.Option(help="Also write key, kept key and similarity of removed rows.")] = None,
+    on_error: OnErrorOption = OnError("stop"),
+    threads: Threads = None,
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Find everything, write nothing.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the rows that are no near-duplicates of another, and account for those that are."""
+    with one_line_errors():
+        if output is None and not dry_run:
+            raise ValueError("an output is needed: -o FILE (or --dry-run)")
+        plan = make_plan(
+            threshold=threshold, unit=unit.value, size=size, num_perm=num_perm, scheme=scheme.value, recall=recall,
+            bands=bands, rows=rows, verify=verify.value, groups=groups.value, threads=threads, seed=seed,
+        )  # fmt: skip
+        outputs = Outputs() if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
+        with Watch(quiet) as watch:
+            result = dedup_files(
+                Inputs(inputs, column, id_column, glob, on_error.value), outputs, plan, keep=keep, progress=watch
+            )
+        finish(result, quiet)
+
+
+@app.command(name="pairs", no_args_is_help=True)
+def pairs_command(
+    inputs: Paths,
+    output: Annotated[str, typer.Option("-o", "--output", help="key_i, key_j, similarity as .csv, .jsonl or .parquet.")],
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = "**/*.txt",
+    threshold: Threshold = 0.8,
+    unit: UnitOption = Unit("word"),
+    size: Size = 5,
+    num_perm: NumPerm = 128,
+    scheme: SchemeOption = Scheme("fast"),
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows: RowsOption = None,
+    verify: VerifyOption = Verify("exact"),
+    on_error: OnErrorOption = OnError("stop"),
+    threads: Threads = None,
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the pairs of similar rows; an exact copy is paired with the first of its kind only."""
+    with one_line_errors():
+        plan = make_plan(
+            threshold=threshold, unit=unit.value, size=size, num_perm=num_perm, scheme=scheme.value, recall=recall,
+            bands=bands, rows=rows, verify=verify.value, threads=threads, seed=seed,
+        )  # fmt: skip
+        with Watch(quiet) as watch:
+            result = dedup_files(
+                Inputs(inputs, column, id_column, glob, on_error.value), Outputs(pairs=output, overwrite=overwrite),
+                plan, progress=watch,
+            )  # fmt: skip
+        finish(result, quiet)
+
+
+@app.command()
+def tune(
+    inputs: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", show_default=False)] = None,
+    column: Column = "text",
+    glob: Glob = "**/*.txt",
+    threshold: Threshold = 0.8,
+    num_perm: NumPerm = 128,
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows: RowsOption = None,
+    threads: Threads = None,
+    documents: Annotated[int | None, typer.Option(help="Texts, where no INPUT tells.")] = None,
+    mean_bytes: Annotated[int, typer.Option(help="Bytes a text, with --documents.")] = 5000,
+    plot: Annotated[Path | None, typer.Option(help="Draw the S-curve into this file (.png, .svg, .pdf).")] = None,
+) -> None:
+    """Show what a run will find, and the memory it will take, before running it."""
+    with one_line_errors():
+        plan = make_plan(
+            threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads
+        )
+        print(f"{plan.bands.bands} bands of {plan.bands.rows} rows: {plan.bands.slots} of {num_perm} slots")
+        print(f"recall at the threshold {threshold:g}: {plan.recall:.4f}; half found at {plan.bands.half_point:.4f}\n")
+        print(curve_table(plan))
+        if documents is not None and documents < 0 or mean_bytes < 0:
+            raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
+        if inputs:
+            print(f"\n{memory_table(plan, *measure(Inputs(inputs, column, glob=glob)))}")
+        elif documents is not None:
+            print(f"\n{memory_table(plan, documents, documents * mean_bytes)}")
+        if plot is not None:
+            plot_curve(plan, str(plot))
+
+
+@app.command()
+def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = False) -> None:
+    """Run the main job on the sources of this Python's own standard library."""
+    with one_line_errors():
+        names, texts = standard_library()
+        print(f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n")
+        result = dedup_texts(texts, threshold=threshold, keys=names, threads=threads)
+        shown = sorted(result.removed, key=lambda removal: (-removal.similarity, removal.key))
+        for removal in shown[:25]:
+            print(f"{removal.similarity:.3f}  {removal.key}  is like  {removal.kept_key}")
+        if len(shown) > 25:
+            print(f"... and {len(shown) - 25:,} more")
+        print()
+        finish(result, quiet)
+
+
+def version(wanted: bool) -> None:
+    if wanted:
+        print(f"lshfast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Find and remove near-duplicate texts, exactly verified."""
+
+

@@ -1,0 +1,133 @@
+"""What a person sees of a run: progress, closing tables, curves. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from lshfast.dedup.plan import Plan
+    from lshfast.dedup.report import DedupResult
+
+UNITS = {"read": "bytes", "verify": "pairs", "write": "bytes"}
+TITLES = {"read": "read and sketch", "verify": "verify", "write": "write"}
+PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+
+
+class Watch:
+    """Show progress on standard error: a bar a stage on a terminal, a line now and then elsewhere, nothing if quiet."""
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._quiet, self._stream = quiet, stream or sys.stderr
+        self._bars: Bars | None = None
+        self._tasks: dict[str, Any] = {}
+        self._began: dict[str, float] = {}
+        self._said = time.perf_counter()
+
+    def __enter__(self) -> Watch:
+        if not self._quiet and self._stream.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = "[bold]{task.description:>16}", "{task.percentage:>3.0f}%", "{task.fields[rate]:>14}"
+            self._bars = Progress(
+                TextColumn(columns[0]), BarColumn(), TextColumn(columns[1]), TextColumn(columns[2]),
+                TimeRemainingColumn(), console=Console(file=self._stream),
+            )  # fmt: skip
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Take note of progress: `done` of `total` bytes or pairs of a stage."""
+        if self._quiet or stage not in UNITS or not total:
+            return
+        now = time.perf_counter()
+        seconds = now - self._began.setdefault(stage, now)
+        rate = done / seconds if seconds > 0.05 else 0.0
+        told = (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f} pairs/s") if rate else ""
+        if self._bars is not None:
+            if stage not in self._tasks:
+                self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")
+            self._bars.update(self._tasks[stage], completed=done, total=total, rate=told)
+        elif now - self._said >= PLAIN_EVERY:
+            self._said = now
+            left = f", {(total - done) / rate:.0f} s left" if rate else ""
+            print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
+
+
+def closing_table(result: DedupResult, memory: int | None) -> str:
+    """Return the figures of a run as lines of text."""
+    s = result.summary
+    lines = [
+        f"{'read':<14}{s.read:>14,}",
+        f"{'kept':<14}{s.kept:>14,}   of them without shingles (empty): {s.empty:,}",
+        f"{'removed':<14}{s.removed:>14,}   exact copies: {s.copies:,}",
+        f"{'rejected':<14}{s.rejected:>14,}",
+        f"{'':<14}{'':>14}   {s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read",
+        f"{'pairs':<14}{s.pairs:>14,}   of {s.candidates:,} candidates and the copies; similarity: {s.verify}",
+        f"{'groups':<14}{s.groups:>14,}   largest: {s.largest_group:,} rows",
+        f"{'bands x rows':<14}{f'{s.bands} x {s.rows}':>14}   recall at the threshold: {s.recall:.4f}",
+        "",
+        f"{'stage':<14}{'seconds':>14}{'MB/s':>10}",
+    ]
+    for name, stage in s.stages.items():
+        rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.01 else ""
+        lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
+    total = s.seconds + (s.stages["write"].seconds if "write" in s.stages else 0)
+    nbytes = s.stages["sketch"].nbytes
+    lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
+    if memory is not None:
+        of_text = f"   {memory / nbytes:.2f} x the text" if nbytes else ""
+        lines.append(f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB{of_text}")
+    return "\n".join(lines)
+
+
+def curve_table(plan: Plan) -> str:
+    """Return the S-curve of a plan as lines of text, with a bar for each probability."""
+    points = [round(0.05 * i, 2) for i in range(1, 21)]
+    if plan.threshold not in points:
+        points = sorted([*points, plan.threshold])
+    lines = [f"{'similarity':>10}  {'found':>8}"]
+    for s in points:
+        probability = float(plan.bands.probability(s))
+        mark = "  <- threshold" if s == plan.threshold else ""
+        lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(40 * probability):<40}{mark}".rstrip())
+    return "\n".join(lines)
+
+
+def plot_curve(plan: Plan, path: str) -> None:
+    """Draw the S-curve of a plan into a file; its suffix (.png, .svg, .pdf) says the format."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError("plots need matplotlib: install lshfast[cli]") from None
+    matplotlib.use("Agg")
+    import numpy as np
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    s = np.linspace(0, 1, 401)
+    axes.plot(s, plan.bands.probability(s), label=f"{plan.bands.bands} bands of {plan.bands.rows} rows")
+    axes.axvline(plan.threshold, color="gray", linestyle="--", label=f"threshold {plan.threshold:g}")
+    axes.plot([plan.threshold], [plan.recall], "o", color="C3", label=f"recall at the threshold {plan.recall:.4f}")
+    axes.axvline(plan.bands.half_point, color="C2", linestyle=":", label=f"half found at {plan.bands.half_point:.3f}")
+    axes.set(xlabel="Jaccard similarity", ylabel="probability of being found", xlim=(0, 1), ylim=(0, 1.02))
+    axes.legend(loc="upper left")
+    figure.tight_layout()
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def memory_table(plan: Plan, rows: int, nbytes: int) -> str:
+    """Return the estimated peak memory of a run as lines of text."""
+    parts = plan.memory(rows, nbytes)
+    lines = [f"{rows:,} texts of {nbytes / 1e6:,.0f} MB in all will take about"]
+    lines += [f"{name:>22}{size / 1e6:>12,.0f} MB" for name, size in parts.items()]
+    return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])
