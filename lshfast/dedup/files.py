@@ -16,6 +16,7 @@ from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import DedupResult, Stage
 from lshfast.kernels import text
 from lshfast.readers import Corpus, DataError, open_corpus
+from lshfast.threads import quick_switches
 from lshfast.tokens import Int64Array
 from lshfast.writers import check_output, write_rejects, write_rows, write_table
 
@@ -97,14 +98,15 @@ def dedup_files(
     )  # fmt: skip
     _check_outputs(corpus, inputs, outputs)
     try:
-        result = run(
-            _batches(corpus, progress),
-            plan,
-            keep=policy if not order_column else lambda: _ranks(corpus, policy),
-            keys=_Keys(corpus),
-            rejected=lambda: len(corpus.rejected),
-            progress=progress,
-        )
+        with quick_switches():
+            result = run(
+                _batches(corpus, progress),
+                plan,
+                keep=policy if not order_column else lambda: _ranks(corpus, policy),
+                keys=_Keys(corpus),
+                rejected=lambda: len(corpus.rejected),
+                progress=progress,
+            )
     except text.TextError as error:
         path, line = corpus.place(error.row)
         raise DataError(path, line, error.reason) from None
