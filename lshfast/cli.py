@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,8 +15,10 @@ from lshfast.console import Watch, closing_table, curve_table, memory_table, plo
 from lshfast.dedup.demo import standard_library
 from lshfast.dedup.files import Inputs, Outputs, dedup_files, measure, peak_memory
 from lshfast.dedup.pipeline import dedup as dedup_texts
-from lshfast.dedup.plan import make_plan
+from lshfast.dedup.plan import Grouping, Verify, make_plan
 from lshfast.readers import DataError
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
 
 app = typer.Typer(
     add_completion=False,
@@ -28,20 +29,9 @@ app = typer.Typer(
 )
 
 
-def choice(name: str, *values: str) -> Any:
-    """Return an Enum of strings, which is how typer names the values that an option allows."""
-    return Enum(name, {value: value for value in values}, type=str)
-
-
-Unit = choice("Unit", "word", "char")
-Scheme = choice("Scheme", "fast", "classic")
-Verify = choice("Verify", "exact", "signature", "none")
-Grouping = choice("Grouping", "star", "components")
-OnError = choice("OnError", "stop", "skip")
-
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (also .gz, .zst), .parquet, and folders.", show_default=False),
+    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (both also .gz, .zst), .parquet, folders.", show_default=False),
 ]
 Column = Annotated[str, typer.Option(help="Column of the text.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the rows' names; FILE:LINE if not given.")]
@@ -55,7 +45,9 @@ Recall = Annotated[float, typer.Option(help="Probability that a pair at the thre
 BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recall; with --rows.")]
 RowsOption = Annotated[int | None, typer.Option(help="Rows a band; with --bands.")]
 VerifyOption = Annotated[Verify, typer.Option(help="How a candidate's similarity is told.")]
-OnErrorOption = Annotated[OnError, typer.Option(help="On a bad row: stop, or skip it and name it in OUT.rejects.jsonl.")]
+OnErrorOption = Annotated[
+    Literal["stop", "skip"], typer.Option(help="On a bad row: stop, or skip it and name it in OUT.rejects.jsonl.")
+]
 Threads = Annotated[int | None, typer.Option(help="The CPUs of this process by default.", show_default=False)]
 Seed = Annotated[int, typer.Option(help="0 to 2**64 - 1.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
@@ -92,25 +84,25 @@ def finish(result: Any, quiet: bool) -> None:
 @app.command(no_args_is_help=True)
 def dedup(
     inputs: Paths,
-    output: Annotated[str | None, typer.Option("-o", "--output", help=".jsonl, .csv (also .gz, .zst) or .parquet.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", help=".jsonl, .csv (.gz, .zst), .parquet.")] = None,
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = "**/*.txt",
     threshold: Threshold = 0.8,
-    unit: UnitOption = Unit("word"),
+    unit: UnitOption = "word",
     size: Size = 5,
     num_perm: NumPerm = 128,
-    scheme: SchemeOption = Scheme("fast"),
+    scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
     rows: RowsOption = None,
-    verify: VerifyOption = Verify("exact"),
-    groups: Annotated[Grouping, typer.Option(help="Each removed row like the kept one, or chained to it.")] = Grouping("star"),
+    verify: VerifyOption = "exact",
+    groups: Annotated[Grouping, typer.Option(help="Each removed row like the kept one, or chained to it.")] = "star",
     keep: Annotated[str, typer.Option(help="first, last, longest, shortest, max:COLUMN or min:COLUMN.")] = "first",
-    annotate: Annotated[bool, typer.Option("--annotate", help="Write all rows, with duplicate_of and similarity.")] = False,
+    annotate: Annotated[bool, typer.Option("--annotate", help="Write all rows, duplicate_of added.")] = False,
     pairs: Annotated[str | None, typer.Option(help="Also write the similar pairs to this file.")] = None,
-    removed: Annotated[str | None, typer.Option(help="Also write key, kept key and similarity of removed rows.")] = None,
-    on_error: OnErrorOption = OnError("stop"),
+    removed: Annotated[str | None, typer.Option(help="Also write removed rows and their keepers.")] = None,
+    on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: Seed = 1,
     overwrite: Overwrite = False,
@@ -122,13 +114,13 @@ def dedup(
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
         plan = make_plan(
-            threshold=threshold, unit=unit.value, size=size, num_perm=num_perm, scheme=scheme.value, recall=recall,
-            bands=bands, rows=rows, verify=verify.value, groups=groups.value, threads=threads, seed=seed,
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
+            bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
         )  # fmt: skip
         outputs = Outputs() if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         with Watch(quiet) as watch:
             result = dedup_files(
-                Inputs(inputs, column, id_column, glob, on_error.value), outputs, plan, keep=keep, progress=watch
+                Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, progress=watch
             )
         finish(result, quiet)
 
@@ -136,20 +128,20 @@ def dedup(
 @app.command(name="pairs", no_args_is_help=True)
 def pairs_command(
     inputs: Paths,
-    output: Annotated[str, typer.Option("-o", "--output", help="key_i, key_j, similarity as .csv, .jsonl or .parquet.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="key_i, key_j, similarity: .csv, .jsonl, .parquet.")],
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = "**/*.txt",
     threshold: Threshold = 0.8,
-    unit: UnitOption = Unit("word"),
+    unit: UnitOption = "word",
     size: Size = 5,
     num_perm: NumPerm = 128,
-    scheme: SchemeOption = Scheme("fast"),
+    scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
     bands: BandsOption = None,
     rows: RowsOption = None,
-    verify: VerifyOption = Verify("exact"),
-    on_error: OnErrorOption = OnError("stop"),
+    verify: VerifyOption = "exact",
+    on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: Seed = 1,
     overwrite: Overwrite = False,
@@ -158,12 +150,12 @@ def pairs_command(
     """Write the pairs of similar rows; an exact copy is paired with the first of its kind only."""
     with one_line_errors():
         plan = make_plan(
-            threshold=threshold, unit=unit.value, size=size, num_perm=num_perm, scheme=scheme.value, recall=recall,
-            bands=bands, rows=rows, verify=verify.value, threads=threads, seed=seed,
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
+            bands=bands, rows=rows, verify=verify, threads=threads, seed=seed,
         )  # fmt: skip
         with Watch(quiet) as watch:
             result = dedup_files(
-                Inputs(inputs, column, id_column, glob, on_error.value), Outputs(pairs=output, overwrite=overwrite),
+                Inputs(inputs, column, id_column, glob, on_error), Outputs(pairs=output, overwrite=overwrite),
                 plan, progress=watch,
             )  # fmt: skip
         finish(result, quiet)
@@ -192,7 +184,7 @@ def tune(
         print(f"{plan.bands.bands} bands of {plan.bands.rows} rows: {plan.bands.slots} of {num_perm} slots")
         print(f"recall at the threshold {threshold:g}: {plan.recall:.4f}; half found at {plan.bands.half_point:.4f}\n")
         print(curve_table(plan))
-        if documents is not None and documents < 0 or mean_bytes < 0:
+        if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         if inputs:
             print(f"\n{memory_table(plan, *measure(Inputs(inputs, column, glob=glob)))}")

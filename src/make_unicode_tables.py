@@ -62,7 +62,8 @@ def main() -> None:
             for code in range(start, start + BLOCK)
         )
         stage1.append(blocks.setdefault(block, len(blocks)))
-    assert len(properties) <= 256 and len(blocks) <= 65536
+    assert len(properties) <= 256
+    assert len(blocks) <= 65536
     print(f"/* Classes and lower case of Unicode {UNICODE}, written by make_unicode_tables.py: do not edit.")
     print(" * property of code point c: unicode_stage2[unicode_stage1[c >> 7] * 128 + (c & 127)]. */")
     print("#ifndef LSHFAST_UNICODE_TABLES_H\n#define LSHFAST_UNICODE_TABLES_H\n\n#include <stdint.h>\n")

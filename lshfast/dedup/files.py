@@ -155,10 +155,14 @@ def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, progress: Prog
     gone = np.flatnonzero(~result.keep)
     if outputs.pairs:
         found = result.pairs
-        table = {"key_i": key(found["i"]), "key_j": key(found["j"]), "similarity": found["similarity"]}
+        table: dict[str, list[Any] | npt.NDArray[Any]] = {
+            "key_i": key(found["i"]),
+            "key_j": key(found["j"]),
+            "similarity": found["similarity"],
+        }
         write_table(outputs.pairs, table, outputs.overwrite)
     if outputs.removed:
-        removed = {
+        removed: dict[str, list[Any] | npt.NDArray[Any]] = {
             "key": key(gone),
             "kept_key": key(result.keeper[gone]),
             "similarity": result.similarity[gone],

@@ -79,7 +79,8 @@ class Summary:
     def __post_init__(self) -> None:
         if self.kept + self.removed + self.rejected != self.read:
             raise AssertionError(
-                f"rows were lost: {self.kept} kept + {self.removed} removed + {self.rejected} rejected != {self.read} read"
+                f"rows were lost: {self.kept} kept + {self.removed} removed + {self.rejected} rejected "
+                f"are not {self.read} read"
             )
 
 

@@ -37,7 +37,7 @@ def _switch(name: str) -> None:
     _level = name
 
 
-class use:  # noqa: N801 (read as a verb: kernels.use("avx2"), alone or in a with statement)
+class use:
     """Run the kernels of one CPU level from now on, or for the length of a with statement.
 
     The choice holds for the whole process: do not change it while other threads sketch.
