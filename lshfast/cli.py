@@ -31,7 +31,7 @@ app = typer.Typer(
 
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (both also .gz, .zst), .parquet, folders.", show_default=False),
+    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (also .gz, .zst), .parquet, folders.", show_default=False),
 ]
 Column = Annotated[str, typer.Option(help="Column of the text.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the rows' names; FILE:LINE if not given.")]
