@@ -47,7 +47,7 @@ static inline uint64_t p61_of(uint64_t x) {
 }
 
 /* A 128-bit sum of products. */
-#if defined(__SIZEOF_INT128__)
+#if defined(__SIZEOF_INT128__) && !defined(LSHFAST_NO_INT128)
 typedef unsigned __int128 wide;
 static inline wide wide_of(uint64_t x) { return x; }
 static inline wide wide_add(wide a, wide b) { return a + b; }
