@@ -91,7 +91,7 @@ def test_d5_d6_signatures_and_their_similarity():
     ranks = [(1, 2, 3, 4, 5, 6, 7), (7, 6, 5, 4, 3, 2, 1), (6, 3, 1, 7, 2, 5, 4)]
     rows = [textbook.minhash_by_rank(columns, rank) for rank in ranks]
     assert rows == [[3, 1, 1, 2], [2, 2, 1, 3], [1, 5, 3, 2]]
-    signatures = list(zip(*rows))
+    signatures = list(zip(*rows, strict=False))
     expected = {
         (1, 2): (Fraction(1, 4), Fraction(1, 3)),
         (1, 3): (0, 0),
@@ -126,7 +126,7 @@ def test_f7_row_algorithm_row_by_row():
     assert trace[2] == [(1, 1), (3, 2), (2, 4), (1, 1)]
     assert trace[3] == [(1, 0), (3, 2), (2, 0), (1, 0)]  # the text already calls this one final
     assert trace[4] == [(1, 0), (3, 2), (0, 0), (1, 0)]
-    assert list(zip(*trace[4])) == [(1, 3, 0, 1), (0, 2, 0, 0)]
+    assert list(zip(*trace[4], strict=False)) == [(1, 3, 0, 1), (0, 2, 0, 0)]
     expected = {
         (1, 4): (Fraction(2, 3), 1),
         (1, 3): (Fraction(1, 4), 0.5),
@@ -231,9 +231,11 @@ def test_b6_threshold():
 
 
 def test_b7_scan_of_ten_million_clips():
-    assert near(0.9**25, 0.07179, 5) and near(0.7**25, 1.341e-4, 7)
+    assert near(0.9**25, 0.07179, 5)
+    assert near(0.7**25, 1.341e-4, 7)
     close, far = scurve.probability(0.9, 50, 25), scurve.probability(0.7, 50, 25)
-    assert near(close, 0.97588, 5) and near(far, 0.006683, 6)
+    assert near(close, 0.97588, 5)
+    assert near(far, 0.006683, 6)
     assert round(10 + 0.98 * 10_000 + 0.007 * 9_989_990) == 79_740
     # The text prints about 80,000, from the rounded probabilities.
     assert round(10 + close * 10_000 + far * 9_989_990) == 76_536
@@ -245,7 +247,8 @@ def test_d9_hundred_thousand_columns():
     assert math.comb(n, 2) == 4_999_950_000
     assert near(scurve.probability(0.8, 1, 5), 0.32768, 5)
     missed = 1 - scurve.probability(0.8, 20, 5)
-    assert near(missed, 0.000356, 6) and round(1 / missed) == 2809
+    assert near(missed, 0.000356, 6)
+    assert round(1 / missed) == 2809
     assert near(scurve.probability(0.4, 1, 5), 0.01024, 5)
     # The text prints 1 - .99^20 = .182, below .2.
     assert near(scurve.probability(0.4, 20, 5), 0.186, 3)
@@ -260,7 +263,8 @@ def test_d10_table():
 def test_d11_steepest_point():
     # The text prints a slope of about 2.3, which is that near s = .41.
     point, slope = scurve.steepest(20, 5)
-    assert near(point, 0.52636, 5) and near(slope, 3.5061, 4)
+    assert near(point, 0.52636, 5)
+    assert near(slope, 3.5061, 4)
     assert near(scurve.slope(scurve.half_point(20, 5), 20, 5), 3.466, 3)
     assert near(scurve.slope(0.41, 20, 5), 2.3, 1)
 
@@ -278,7 +282,8 @@ def test_f13_twenty_bands_of_five():
     # The text prints .672^20 = .00035, which rounds .000356 down.
     assert math.trunc(1e5 * (1 - scurve.probability(0.8, 20, 5))) == 35
     rise = scurve.probability(0.6, 20, 5) - scurve.probability(0.4, 20, 5)
-    assert rise > 0.6 and rise / 0.2 > 3
+    assert rise > 0.6
+    assert rise / 0.2 > 3
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,17 @@ from lshfast.dedup.pipeline import Progress, run
 from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import DedupResult, Stage
 from lshfast.kernels import text
-from lshfast.readers import Corpus, DataError, open_corpus
+from lshfast.readers import (
+    Corpus,
+    check_output,
+    check_rows,
+    open_corpus,
+    write_rejects,
+    write_rows,
+    write_table,
+)
 from lshfast.threads import quick_switches
 from lshfast.tokens import Int64Array
-from lshfast.writers import check_output, write_rejects, write_rows, write_table
 
 
 @dataclass(frozen=True)
@@ -108,8 +115,7 @@ def dedup_files(
                 progress=progress,
             )
     except text.TextError as error:
-        path, line = corpus.place(error.row)
-        raise DataError(path, line, error.reason) from None
+        raise corpus.fault(error.row, error.reason) from None
     start = time.perf_counter()
     _write(corpus, result, outputs, progress)
     written = Stage(time.perf_counter() - start, result.summary.stages["read"].nbytes)
@@ -132,6 +138,8 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs) -> None:
             raise ValueError(f"{path}: two outputs of one name")
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
+    if outputs.rows is not None:
+        check_rows(corpus, outputs.rows, ("duplicate_of", "similarity") if outputs.annotate else ())
 
 
 def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[text.Texts]:

@@ -57,7 +57,7 @@ def similarity(a: Sequence[int], b: Sequence[int]) -> float:
         raise ValueError(f"signatures of {len(a)} and {len(b)} slots cannot be compared")
     if is_empty(a) or is_empty(b):
         return 0.0
-    return sum(x == y for x, y in zip(a, b)) / len(a)
+    return sum(x == y for x, y in zip(a, b, strict=False)) / len(a)
 
 
 def band_keys(signature: Sequence[int], bands: int, rows: int) -> list[int]:
@@ -77,7 +77,7 @@ def band_keys(signature: Sequence[int], bands: int, rows: int) -> list[int]:
 
 def is_candidate(a: Sequence[int], b: Sequence[int]) -> bool:
     """Tell whether two rows of keys agree in some band; EMPTY agrees with nothing."""
-    return any(x == y != EMPTY for x, y in zip(a, b))
+    return any(x == y != EMPTY for x, y in zip(a, b, strict=False))
 
 
 def candidate_pairs(keys: Sequence[Sequence[int]]) -> list[tuple[int, int]]:

@@ -1,0 +1,15 @@
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import CapsuleType
+
+FIRST_PIECE: Final[int]
+LONGEST_PIECE: Final[int]
+__pyx_capi__: dict[str, CapsuleType]
+__test__: dict[str, str]
+
+def band_keys(signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: npt.NDArray[np.uint64]) -> None: ...
+def pairs_of_band(
+    keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], limit: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

@@ -1,0 +1,21 @@
+"""Inputs as batches of texts, and outputs: JSONL, CSV, Parquet and folders of text files."""
+
+from lshfast.readers.corpus import Batch, Corpus, open_corpus
+from lshfast.readers.files import DataError, Reject
+from lshfast.readers.output import atomic_file, check_output
+from lshfast.readers.rows import check_rows, write_rows
+from lshfast.readers.tables import write_rejects, write_table
+
+__all__ = [
+    "Batch",
+    "Corpus",
+    "DataError",
+    "Reject",
+    "atomic_file",
+    "check_output",
+    "check_rows",
+    "open_corpus",
+    "write_rejects",
+    "write_rows",
+    "write_table",
+]

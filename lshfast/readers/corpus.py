@@ -1,0 +1,298 @@
+"""A corpus: the rows of several inputs, read in two passes.
+
+Pass one hands out texts and keeps of a row its line number (8 bytes) and, where asked for, its id and order
+value. Pass two reads the inputs again and hands out the rows that stay: no payload waits in memory between.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.readers import csv_files, folder, jsonl, parquet
+from lshfast.readers.files import Block, DataError, File, Layout, Reject, Rows, file_format, optional, printable
+from lshfast.readers.keys import Keys
+
+
+class _Format(Protocol):
+    def blocks(self, file: File, layout: Layout) -> Iterator[Block]: ...
+    def again(self, file: File, wanted: Rows, size: int) -> Iterator[tuple[Any, int]]: ...
+
+
+_FORMATS: dict[str, _Format] = {"jsonl": jsonl, "csv": csv_files, "parquet": parquet, "text": folder}
+
+
+class Batch(NamedTuple):
+    """Texts of consecutive rows, and the bytes on disk that were read for them.
+
+    `texts` is a list of str, or a pyarrow.Array of string or large_string where the input is Parquet.
+    `source_bytes` sums to `Corpus.total_bytes` over all batches.
+    """
+
+    texts: Any
+    source_bytes: int
+
+
+def open_corpus(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    column: str = "text",
+    id_column: str | None = None,
+    order_column: str | None = None,
+    glob: str = "**/*.txt",
+    on_error: str = "stop",
+    batch_bytes: int = 8 << 20,
+) -> Corpus:
+    """List the inputs, without reading them.
+
+    Parameters
+    ----------
+    inputs : path or paths
+        Files (.jsonl, .ndjson, .json with one object a line; .csv; each also with .gz or .zst; .parquet) and
+        folders, mixed. Rows keep the order of the inputs.
+    column : str
+        Column of the text. In a folder each file is a text.
+    id_column : str, optional
+        Column of the ids: all strings or all 64-bit integers, none twice. For a folder's file it is its path.
+    order_column : str, optional
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is
+        one; dates and times of Parquet are ISO 8601 strings. Integers become doubles if there are fractions.
+    glob : str
+        Which files of a folder are texts; they are sorted by path.
+    on_error : {"stop", "skip"}
+        Whether a bad row raises `DataError` or is put on `Corpus.rejected`.
+    batch_bytes : int
+        Bytes of text in a batch, about.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    DataError
+        If an input is missing, of an unknown kind, named twice, or a folder without a matching file.
+    ValueError
+        If there are no inputs, or an option is not as above.
+    """
+    layout = Layout(column, id_column, order_column, glob, on_error, batch_bytes)
+    files: list[File] = []
+    seen: dict[str, str] = {}
+    for given in [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs:
+        for file, real in _listed(os.fspath(given), layout):
+            if real in seen:
+                also = "" if seen[real] == file.name else f" (first as {seen[real]})"
+                raise file.fault(None, f"input named twice{also}")
+            seen[real] = file.name
+            files.append(file)
+    if not files:
+        raise ValueError("no inputs")
+    return Corpus(layout, files)
+
+
+def _listed(path: str, layout: Layout) -> Iterator[tuple[File, str]]:
+    """List the files of one input, each with the path that tells whether two are the same."""
+    name = printable(path)
+    try:
+        state = os.stat(path)
+    except OSError as error:
+        raise DataError(name, None, f"cannot be read: {error.strerror}") from error
+    if stat.S_ISREG(state.st_mode):
+        known = file_format(path)
+        if known is None:
+            raise DataError(name, None, "unknown kind of file: not .jsonl, .csv (also .gz, .zst) or .parquet")
+        yield File(path, name, *known, state.st_size, state.st_mtime_ns), os.path.realpath(path)
+        return
+    if not stat.S_ISDIR(state.st_mode):
+        raise DataError(name, None, "is neither a file nor a folder")
+    if layout.order_column is not None:
+        raise DataError(name, None, f"a folder of texts has no order column {layout.order_column!r}")
+    try:
+        found = sorted((p for p in Path(path).glob(layout.glob) if p.is_file()), key=Path.as_posix)
+    except (ValueError, NotImplementedError) as error:
+        raise ValueError(f"glob {layout.glob!r}: {error}") from error
+    if not found:
+        raise DataError(name, None, f"no file in this folder matches {layout.glob!r}")
+    real = os.path.realpath(path)
+    for member in found:
+        state, shown = member.stat(), printable(str(member))
+        file = File(str(member), shown, "text", None, state.st_size, state.st_mtime_ns)
+        yield file, os.path.join(real, member.relative_to(path))
+
+
+class Corpus:
+    """The rows of several inputs, numbered from 0 in input order; bad rows have no number.
+
+    `batches` is pass one; all else speaks of the rows it has read so far. For one thread at a time.
+
+    Attributes
+    ----------
+    layout : Layout
+        What to read.
+    files : list of File
+        All input files, those of folders one by one.
+    total_bytes : int
+        Their size on disk.
+    rejected : list of Reject
+        Bad rows passed over (``on_error="skip"``).
+    complete : bool
+        Whether `batches` has come to the end of the inputs.
+    """
+
+    def __init__(self, layout: Layout, files: list[File]) -> None:
+        self.layout, self.files = layout, files
+        self.total_bytes = sum(file.size for file in files)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.complete = False
+        self.rejected: list[Reject] = []
+        self._lines = array("q")
+        self._first: list[int] = []  # by file: the number of its first row
+        self._keys = Keys(self.layout, self.place)
+
+    @property
+    def accepted(self) -> int:
+        """Count the rows that have a number."""
+        return len(self._lines)
+
+    @property
+    def read(self) -> int:
+        """Count all rows met, the rejected ones too."""
+        return self.accepted + len(self.rejected)
+
+    @property
+    def ids(self) -> list[str | int] | None:
+        """Give the id of each row; None without an id column."""
+        return self._keys.ids if self.layout.id_column is not None else None
+
+    @property
+    def order(self) -> npt.NDArray[Any] | list[str] | None:
+        """Give each row's order value: an int64 or float64 array or list of str; None without a column."""
+        if self.layout.order_column is None:
+            return None
+        orders = self._keys.orders
+        return orders if isinstance(orders, list) else np.array(orders)
+
+    def place(self, row: int) -> tuple[str, int | None]:
+        """Give a row's file and its line or Parquet row, from 1 (None for a file of a folder)."""
+        file = self._file(row)
+        return file.name, None if file.format == "text" else self._lines[row]
+
+    def fault(self, row: int, reason: str) -> DataError:
+        """Make the error that names a row."""
+        return self._file(row).fault(self.place(row)[1], reason)
+
+    def key(self, row: int) -> str | int:
+        """Give the name of a row for the user: its id, else ``PATH:LINE``, or PATH for a file of a folder."""
+        if self.layout.id_column is not None:
+            return self._keys.ids[row]
+        name, line = self.place(row)
+        return name if line is None else f"{name}:{line}"
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Give the half-open range of the rows of ``files[index]``."""
+        return self._first[index], self._first[index + 1] if index + 1 < len(self._first) else self.accepted
+
+    def batches(self) -> Iterator[Batch]:
+        """Read all inputs once, and record where each row is.
+
+        Yields
+        ------
+        Batch
+            About ``batch_bytes`` of text, in input order.
+
+        Raises
+        ------
+        DataError
+            At the first bad row if ``on_error="stop"``; in any case if a file cannot be read to its end,
+            lacks a column, or changed since it was listed.
+        ImportError
+            If an input needs orjson or pyarrow and it is not installed.
+        """
+        self._reset()
+        pending: Any = []
+        size = source = 0
+        for file in self.files:
+            self._first.append(self.accepted)
+            done = 0
+            for block in _FORMATS[file.format].blocks(file, self.layout):
+                texts = self._admit(file, block)
+                joins = isinstance(texts, list) and isinstance(pending, list)
+                if len(texts) and joins and size + block.size <= self.layout.batch_bytes:
+                    pending.extend(texts)
+                    size += block.size
+                elif len(texts):
+                    if len(pending):
+                        yield Batch(pending, source)
+                        source = 0
+                    pending, size = texts, block.size
+                source += block.position - done
+                done = block.position
+            source += file.size - done
+        self._keys.close()
+        self.complete = True
+        if len(pending) or source:
+            yield Batch(pending, source)
+
+    def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
+        """Read some rows of one file once more, as they stand there: pass two.
+
+        Parameters
+        ----------
+        index : int
+            Which of `files`.
+        rows : int64 array of shape (m,)
+            Rows of that file, ascending.
+
+        Yields
+        ------
+        rows : list or pyarrow.RecordBatch
+            JSONL: list of bytes, a line without its end. CSV: list of list of str. Parquet: a record batch of
+            all columns. Folder: a list of one str.
+        position : int
+            Bytes of the file on disk read so far.
+
+        Raises
+        ------
+        DataError
+            If the file changed since it was listed, or cannot be read.
+        """
+        if len(rows):
+            file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
+            yield from _FORMATS[file.format].again(file, wanted, self.layout.batch_bytes)
+
+    def _file(self, row: int) -> File:
+        if not 0 <= row < self.accepted:
+            raise IndexError(f"row must be in [0, {self.accepted}), not {row}")
+        return self.files[bisect_right(self._first, row) - 1]
+
+    def _admit(self, file: File, block: Block) -> Any:
+        """Number the good rows of a block and give their texts; reject the others."""
+        if not block.bad and not self.layout.keyed:
+            self._lines.extend(block.lines)
+            return block.texts
+        good = []
+        for i, line in enumerate(block.lines):
+            reason = block.bad.get(i)
+            if reason is None and self.layout.keyed:
+                reason = self._keys.take(block.ids[i], block.orders[i], file.format == "csv")
+            if reason is None:
+                self._lines.append(line)
+                good.append(i)
+                continue
+            fault = file.fault(None if file.format == "text" else line, reason)
+            if self.layout.on_error == "stop":
+                raise fault
+            self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        if isinstance(block.texts, list):
+            return [block.texts[i] for i in good]
+        return block.texts.take(optional("pyarrow").array(good, "int64"))

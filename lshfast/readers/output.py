@@ -1,0 +1,186 @@
+"""Output files: written under a hidden name in their folder, synced and renamed.
+
+Under its own name a file is whole or not there.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+from lshfast.readers.files import file_format, optional, printable
+
+
+def check_output(
+    path: str | os.PathLike[str],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> None:
+    """Check that an output can be written, before the work whose result it is to hold.
+
+    Parameters
+    ----------
+    path : path
+        The output: .jsonl, .csv (each also with .gz or .zst) or .parquet.
+    inputs : paths
+        Files that must not be written over, whatever `overwrite` says.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    ValueError
+        If the name is of no known format, or the output is one of the inputs.
+    FileExistsError
+        If the file exists and `overwrite` is false.
+    FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError
+        If there is no such folder, `path` is a folder itself, or the folder may not be written to.
+    """
+    name, real = printable(os.fspath(path)), os.path.realpath(path)
+    folder = os.path.dirname(real)
+    output_format(path)
+    if any(os.path.realpath(given) == real for given in inputs):
+        raise ValueError(f"{name}: the output is one of the inputs")
+    if os.path.isdir(real):
+        raise IsADirectoryError(f"{name}: the output is a folder")
+    if os.path.lexists(real) and not overwrite:
+        raise FileExistsError(f"{name}: the output exists already; overwrite replaces it")
+    if not os.path.exists(folder):
+        raise FileNotFoundError(f"{name}: the folder of the output does not exist")
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(f"{name}: the folder of the output is a file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"{name}: the folder of the output may not be written to")
+
+
+def output_format(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """Tell format and compression from an output's name."""
+    known = file_format(path)
+    if known is None:
+        name = printable(os.fspath(path))
+        raise ValueError(f"{name}: unknown kind of output: not .jsonl, .csv (also .gz, .zst) or .parquet")
+    return known
+
+
+@contextmanager
+def open_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Any]:
+    """Open an output as `atomic_file` does, compressed as its name says."""
+    _, codec = output_format(path)
+    with atomic_file(path, overwrite) as raw, _compressed(raw, codec) as stream:
+        yield stream
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a file that stands under its name, whole, when the block has ended, and is not there before.
+
+    Parameters
+    ----------
+    path : path
+        The final name. A symbolic link is followed.
+    overwrite : bool
+        Whether a file of that name is replaced.
+
+    Yields
+    ------
+    BinaryIO
+        A binary stream. If the block raises (KeyboardInterrupt included), what it wrote is removed.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and `overwrite` is false, also if it came into being meanwhile.
+    OSError
+        If it cannot be written (disk full, say); the message names the final path.
+    """
+    name, real = printable(os.fspath(path)), os.path.realpath(path)
+    folder, base = os.path.split(real)
+    hidden = os.path.join(folder, f".{base[:40]}.{secrets.token_hex(8)}.part")
+    with _named(name):
+        raw = _NamedFile(hidden, name)
+    try:
+        stream = io.BufferedWriter(raw, 1 << 20)
+        try:
+            yield stream
+            stream.flush()
+            with _named(name):
+                os.fsync(raw.fileno())
+        finally:
+            with suppress(OSError):
+                stream.close()
+        with _named(name):
+            _rename(hidden, real, overwrite)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(hidden)
+        raise
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Let a failing system call speak of the file that the user named."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from error
+
+
+class _NamedFile(io.FileIO):
+    """A new file whose write errors name its final path."""
+
+    def __init__(self, hidden: str, name: str) -> None:
+        super().__init__(hidden, "xb")
+        self.final = name
+
+    def write(self, data: Any, /) -> int:
+        with _named(self.final):
+            return super().write(data)
+
+
+def _rename(hidden: str, real: str, overwrite: bool) -> None:
+    """Give a file its final name, reserving it first if nothing may be replaced; sync the folder."""
+    if not overwrite:
+        os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    try:
+        os.replace(hidden, real)
+    except BaseException:
+        if not overwrite:
+            os.unlink(real)
+        raise
+    if os.name == "posix":
+        folder = os.open(os.path.dirname(real), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that sync no folders
+                raise
+        finally:
+            os.close(folder)
+
+
+class _Unclosed:
+    """A stream that stays open when the compressor over it is closed, to be synced after."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.write, self.flush, self.closed = stream.write, stream.flush, False
+
+    def close(self) -> None:
+        self.flush()
+
+
+@contextmanager
+def _compressed(raw: BinaryIO, codec: str | None) -> Iterator[Any]:
+    if codec == "gzip":
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
+            yield stream
+    elif codec == "zstd":
+        with optional("pyarrow").CompressedOutputStream(_Unclosed(raw), "zstd") as stream:
+            yield stream
+    else:
+        yield raw

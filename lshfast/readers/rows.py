@@ -1,0 +1,105 @@
+"""Pass two of a corpus: the rows to keep, in a file of their own.
+
+Rows are copied as they stand where input and output have one format. Only a change of format goes through
+values, and then a value that the output cannot hold is an error that names its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.readers import to_csv, to_jsonl, to_parquet
+from lshfast.readers.corpus import Corpus
+from lshfast.readers.output import check_output, open_output, output_format
+from lshfast.readers.selection import Columns, Selection
+
+
+class _Format(Protocol):
+    def check(self, selection: Selection) -> object: ...
+    def write(self, selection: Selection, stream: Any) -> None: ...
+
+
+_FORMATS: dict[str, _Format] = {"jsonl": to_jsonl, "csv": to_csv, "parquet": to_parquet}
+
+
+def check_rows(corpus: Corpus, out: str | os.PathLike[str], annotations: Iterable[str] = ()) -> None:
+    """Check what can be known of `write_rows` before the inputs are read: headers and schemas.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Read or not.
+    out : path
+        The output; its name says the format.
+    annotations : iterable of str
+        The names of the columns to add.
+
+    Raises
+    ------
+    DataError
+        If a CSV header or a Parquet schema has a column of that name, or does not fit with those of the other
+        inputs or into the output's format. What JSONL holds shows only in `write_rows`.
+    ValueError
+        If the output's name is of no known format.
+    """
+    _FORMATS[output_format(out)[0]].check(Selection(corpus, out, None, dict.fromkeys(annotations, ())))
+
+
+def write_rows(
+    corpus: Corpus,
+    out: str | os.PathLike[str],
+    *,
+    keep: npt.NDArray[np.bool_],
+    annotations: Columns | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> None:
+    """Read a corpus again and write the rows to keep, in input order, with all their columns.
+
+    JSONL to JSONL copies lines byte for byte, except a byte order mark and line ends, which become LF.
+    Parquet to Parquet keeps schema and metadata. CSV to CSV keeps all fields. A file of a folder is the row
+    ``{"id": path, "text": text}``. Where Parquet becomes JSONL or CSV, dates and times become ISO 8601
+    strings; where it becomes JSONL, which has no NaN and no infinity, those become null.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Read to its end by `Corpus.batches`.
+    out : path
+        The output; its name says format and compression.
+    keep : bool array of shape (corpus.accepted,)
+        Which rows to write.
+    annotations : mapping of str to sequences of length corpus.accepted, optional
+        Columns to add: a value or None for each row, kept or not.
+    overwrite : bool
+        Whether an existing file is replaced; never an input.
+    progress : callable, optional
+        Called with the bytes on disk passed since the last call; they sum to ``corpus.total_bytes``.
+
+    Raises
+    ------
+    DataError
+        If an input changed, a column has the name of an annotation, or columns do not fit with those of
+        another input or into the output's format.
+    ValueError
+        If the corpus was not read to its end, `keep` or an annotation has the wrong length or type, or the
+        output is an input.
+    OSError
+        As `check_output` and `atomic_file` say.
+    """
+    if not corpus.complete:
+        raise ValueError("the corpus has not been read to its end")
+    keep, extra = np.asarray(keep), dict(annotations or {})
+    if keep.dtype != np.bool_ or keep.shape != (corpus.accepted,):
+        raise ValueError(f"keep must be bool of shape ({corpus.accepted},), not {keep.dtype} {keep.shape}")
+    for name, values in extra.items():
+        if len(values) != corpus.accepted:
+            raise ValueError(f"annotation {name!r} has {len(values)} values for {corpus.accepted} rows")
+    check_output(out, (file.path for file in corpus.files), overwrite)
+    with open_output(out, overwrite) as stream:
+        _FORMATS[output_format(out)[0]].write(Selection(corpus, out, keep, extra, progress), stream)

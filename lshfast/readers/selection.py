@@ -1,0 +1,145 @@
+"""Rows to keep on their way from the inputs to an output, with their annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.readers import csv_files, folder, parquet
+from lshfast.readers.corpus import Corpus
+from lshfast.readers.files import DataError, File, Rows, optional, printable
+from lshfast.readers.jsonl import exact_object
+
+Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+Misfit: TypeAlias = Callable[[int, str], DataError]  # makes the error for a value of the i-th row at hand
+
+_COLUMNS = {"csv": csv_files.columns, "parquet": parquet.columns, "text": folder.columns}
+
+
+class Selection:
+    """The rows of a corpus to write to `out`; `keep` is None before they are known."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        out: str | os.PathLike[str],
+        keep: npt.NDArray[np.bool_] | None,
+        annotations: Columns,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
+        self._tick = progress or (lambda size: None)
+        self._names: dict[str, list[str]] = {}
+
+    def chunks(self) -> Iterator[tuple[File, Rows, Any]]:
+        """Read the rows to keep: file, row numbers, rows as `Corpus.again` gives them."""
+        for index, file in enumerate(self.corpus.files):
+            done = 0
+            for rows, chunk, position in self._again(index):
+                yield file, rows, chunk
+                self._tick(position - done)
+                done = position
+            self._tick(file.size - done)
+
+    def ahead(self) -> Iterator[tuple[File, Rows, Any]]:
+        """Read what tells the columns: the rows of JSONL, if they are known; other files come once, without rows."""
+        for index, file in enumerate(self.corpus.files):
+            if file.format != "jsonl":
+                yield file, np.zeros(0, np.int64), None
+            elif self.keep is not None:
+                for rows, chunk, _ in self._again(index):
+                    yield file, rows, chunk
+
+    def _again(self, index: int) -> Iterator[tuple[Rows, Any, int]]:
+        assert self.keep is not None
+        first, last = self.corpus.span(index)
+        rows = np.flatnonzero(self.keep[first:last]) + first
+        at = 0
+        for chunk, position in self.corpus.again(index, rows):
+            yield rows[at : at + len(chunk)], chunk, position
+            at += len(chunk)
+        if at != len(rows):
+            raise self.corpus.files[index].fault(None, "changed while it was in use")
+
+    def misfit(self, rows: Rows) -> Misfit:
+        """Give the maker of errors for values of these rows."""
+        return lambda i, reason: self.corpus.fault(int(rows[i]), reason)
+
+    def names(self, file: File) -> list[str]:
+        """Give the columns of a file that is not JSONL; none if it is empty."""
+        if file.path not in self._names:
+            names = _COLUMNS[file.format](file)
+            if len(set(names)) < len(names):
+                raise file.fault(None, "two columns have one name")
+            self._names[file.path] = self._not_taken(file, names)
+        return self._names[file.path]
+
+    def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
+        """Give the columns of JSON rows, in the order in which they come up."""
+        return self._not_taken(file, list(dict.fromkeys(name for record in records for name in record)))
+
+    def _not_taken(self, file: File, names: list[str]) -> list[str]:
+        for name in self.annotations:
+            if name in names:
+                raise file.fault(None, taken(name))
+        return names
+
+    def added(self, rows: Rows) -> list[dict[str, Any]]:
+        """Give the annotations of some rows."""
+        columns = [
+            plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
+            for values in self.annotations.values()
+        ]
+        added = [dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)]
+        return added or [{} for _ in rows]
+
+    def records(self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]) -> list[dict[str, Any]]:
+        """Give rows as values; `cast` turns a column of Parquet into one that the output can hold."""
+        if file.format == "jsonl":
+            return list(each(exact_object, chunk, self.misfit(rows)))
+        names = self.names(file)
+        if file.format == "csv":
+            return [dict(zip(names, fields, strict=True)) for fields in chunk]
+        if file.format == "text":
+            return [{"id": file.name, "text": text} for text in chunk]
+        values = []
+        for name, column in zip(names, chunk.columns, strict=True):
+            try:
+                values.append(cast(column).to_pylist())
+            except (optional("pyarrow").ArrowException, ValueError) as error:
+                raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def taken(name: str) -> str:
+    """Say that an annotation has the name of a column."""
+    return f"there is a column {name!r} already, so none can be added"
+
+
+def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> Iterator[Any]:
+    """Convert rows; what does not convert is an error that names its row."""
+    for i, row in enumerate(rows):
+        try:
+            made = convert(row)
+        except (TypeError, ValueError) as error:
+            raise misfit(i, str(error)) from error
+        yield made
+
+
+def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
+    """Turn a column into Python values."""
+    if isinstance(values, np.ndarray):
+        return list(values.tolist())
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def write_lines(stream: Any, lines: Iterable[bytes]) -> None:
+    """Write many short lines in few calls."""
+    left = iter(lines)
+    while part := b"".join(islice(left, 4096)):
+        stream.write(part)

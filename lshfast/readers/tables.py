@@ -1,0 +1,67 @@
+"""Small tables: columns at hand, in any output format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from lshfast.readers.files import DataError, Reject, optional, printable
+from lshfast.readers.output import check_output, open_output, output_format
+from lshfast.readers.selection import Columns, each, plain, write_lines
+from lshfast.readers.to_csv import csv_line, csv_row
+from lshfast.readers.to_jsonl import json_line
+from lshfast.readers.to_parquet import array_of, parquet_writer
+
+
+def write_table(path: str | os.PathLike[str], columns: Columns, overwrite: bool = False) -> None:
+    """Write a small table as .csv, .jsonl (each also .gz, .zst) or .parquet.
+
+    Parameters
+    ----------
+    path : path
+        The output.
+    columns : mapping of str to arrays or sequences of one length
+        Strings, integers, floats (NaN is null in JSONL), bools; None where there is no value.
+    overwrite : bool
+        Whether an existing file is replaced.
+
+    Raises
+    ------
+    ValueError
+        If columns differ in length, or hold what the format cannot.
+    OSError
+        As `check_output` and `atomic_file` say.
+    """
+    check_output(path, overwrite=overwrite)
+    kind, name = output_format(path)[0], printable(os.fspath(path))
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"columns must be of one length, not {sorted(lengths)}")
+
+    def misfit(i: int, reason: str) -> DataError:
+        return DataError(name, i + 1, reason, True)
+
+    with open_output(path, overwrite) as stream:
+        if kind == "parquet":
+            pa = optional("pyarrow")
+            arrays = {key: array_of(plain(values), None, key, misfit) for key, values in columns.items()}
+            with parquet_writer(stream, pa.table(arrays).schema, name) as writer:
+                writer.write_table(pa.table(arrays))
+            return
+        starts = range(0, max(lengths, default=0), 4096)
+        parts = ([plain(values[at : at + 4096]) for values in columns.values()] for at in starts)
+        rows = (dict(zip(columns, row, strict=True)) for part in parts for row in zip(*part, strict=True))
+        if kind == "csv":
+            stream.write(csv_line(columns))
+            write_lines(stream, each(csv_row, rows, misfit))
+        else:
+            write_lines(stream, each(lambda row: json_line(row) + b"\n", rows, misfit))
+
+
+def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:
+    """Write rejected rows as JSONL of file, line (or null) and reason; raise as `write_table` does."""
+    if output_format(path)[0] != "jsonl":
+        raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
+    rows = list(rejected)
+    names = {"file": "path", "line": "line", "reason": "reason"}
+    write_table(path, {name: [getattr(r, part) for r in rows] for name, part in names.items()}, overwrite)

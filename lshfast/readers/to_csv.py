@@ -1,0 +1,75 @@
+"""Rows to CSV: one header for all inputs, and a cell for every value that is no list and no object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from lshfast.readers.files import is_int64, kind_of, optional
+from lshfast.readers.parquet import iso_times, schema_of
+from lshfast.readers.selection import Selection, each, write_lines
+
+
+def check(selection: Selection) -> list[str]:
+    """Find the columns of the inputs, or raise `DataError` if they do not fit together or into CSV."""
+    only_csv = all(file.format == "csv" for file in selection.corpus.files)
+    columns: list[str] = []
+    for file, rows, chunk in selection.ahead():
+        if chunk is not None:
+            names = selection.record_names(file, selection.records(file, rows, chunk, _as_cells))
+        else:
+            names = selection.names(file)
+            if only_csv and columns and names and names != columns:
+                raise file.fault(1, f"the header is not that of the inputs before: {', '.join(columns)}")
+            for field in schema_of(file) if file.format == "parquet" else ():
+                if not _fits(field.type):
+                    raise file.fault(None, f"column {field.name!r} is {field.type}: CSV output cannot hold it")
+        columns = list(dict.fromkeys([*columns, *names]))
+    return columns
+
+
+def write(selection: Selection, stream: Any) -> None:
+    """Write the header and all rows."""
+    columns = [*check(selection), *selection.annotations]
+    if columns:
+        stream.write(csv_line(columns))
+    for file, rows, chunk in selection.chunks():
+        pairs = zip(selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True)
+        whole = ({name: {**record, **more}.get(name) for name in columns} for record, more in pairs)
+        write_lines(stream, each(csv_row, whole, selection.misfit(rows)))
+
+
+def csv_row(record: dict[str, Any]) -> bytes:
+    """Make a line of a row of values."""
+    return csv_line(_cell(name, value) for name, value in record.items())
+
+
+def csv_line(cells: Iterable[str]) -> bytes:
+    """Quote what needs it: the csv module of Python 3.10 fails on NUL, and before 3.13 leaves CR bare."""
+    line = ",".join('"' + c.replace('"', '""') + '"' if re.search('[",\r\n]', c) else c for c in cells)
+    return ((line or '""') + "\n").encode()
+
+
+def _cell(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, float) or is_int64(value):
+        return repr(value)
+    what = "an integer beyond 64 bits" if isinstance(value, int) else kind_of(value)
+    raise ValueError(f"column {name!r} holds {what}, which CSV output cannot")
+
+
+def _fits(kind: Any) -> bool:
+    types = optional("pyarrow").types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return not types.is_nested(kind) and "binary" not in str(kind)
+
+
+def _as_cells(column: Any) -> Any:
+    if optional("pyarrow").types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return iso_times(column).cast("string")

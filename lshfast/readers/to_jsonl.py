@@ -1,0 +1,68 @@
+"""Rows to JSONL: lines of JSONL are copied byte for byte, other rows are made into objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lshfast.readers.files import optional
+from lshfast.readers.jsonl import json_object
+from lshfast.readers.parquet import iso_times
+from lshfast.readers.selection import Selection, each, taken
+
+
+def check(selection: Selection) -> None:
+    """Raise `DataError` if a column has the name of an annotation."""
+    for file, _, chunk in selection.ahead():
+        if chunk is None:
+            selection.names(file)
+
+
+def write(selection: Selection, stream: Any) -> None:
+    """Write all rows."""
+    splice = _splicer(selection.annotations)
+    for file, rows, chunk in selection.chunks():
+        lines = chunk
+        if file.format != "jsonl":
+            pairs = zip(selection.records(file, rows, chunk, iso_times), selection.added(rows), strict=True)
+            lines = each(json_line, ({**record, **more} for record, more in pairs), selection.misfit(rows))
+        elif selection.annotations:
+            pairs = zip(chunk, selection.added(rows), strict=True)
+            lines = each(splice, pairs, selection.misfit(rows))
+        stream.write(b"\n".join([*lines, b""]))
+
+
+def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], bytes]:
+    """Add members to the line of a JSON object that has one already, leaving all else as it stands.
+
+    Only a line with one of these names in it, in UTF-8 or as ASCII with escapes, is parsed to see whether
+    it has such a member; one spelled with needless escapes (``"\\u0061"`` for ``"a"``) is not seen.
+    """
+    spelled = {json.dumps(name, ensure_ascii=ascii_only).encode() for name in names for ascii_only in (True, False)}
+
+    def splice(pair: tuple[bytes, dict[str, Any]]) -> bytes:
+        line, more = pair
+        for name in spelled:
+            if name in line:
+                _check_free(line, more)
+                break
+        at = line.rindex(b"}")
+        return b"".join((line[:at], b",", json_line(more)[1:-1], line[at:]))
+
+    return splice
+
+
+def _check_free(line: bytes, more: dict[str, Any]) -> None:
+    try:
+        names = optional("orjson").loads(line)
+    except ValueError:
+        names = json_object(line)
+    for name in more:
+        if name in names:
+            raise ValueError(taken(name))
+
+
+def json_line(record: dict[str, Any]) -> bytes:
+    """Make a JSON object of a row, without a line end."""
+    return bytes(optional("orjson").dumps(record))

@@ -1,0 +1,121 @@
+"""Rows to Parquet: batches of Parquet are copied, other rows are made into columns of one schema."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lshfast.readers.files import DataError, File, Rows, optional
+from lshfast.readers.parquet import iso_times, schema_of
+from lshfast.readers.selection import Misfit, Selection, plain
+
+_GROUP_BYTES = 64 << 20  # of a row group, before compression
+
+
+def check(selection: Selection) -> Any:
+    """Find the schema that the rows of all inputs fit, or raise `DataError` if there is none."""
+    pa = optional("pyarrow")
+    schema = pa.schema([])
+    for file, rows, chunk in selection.ahead():
+        records, misfit = [], selection.misfit(rows)
+        if chunk is not None:
+            records = selection.records(file, rows, chunk, iso_times)
+            names = selection.record_names(file, records)
+            part = pa.schema([(n, array_of([r.get(n) for r in records], None, n, misfit).type) for n in names])
+        else:
+            part = pa.schema([(name, pa.string()) for name in selection.names(file)])
+            part = schema_of(file) if file.format == "parquet" else part
+        try:
+            schema = pa.unify_schemas([schema, part], promote_options="permissive") if len(schema) else part
+        except pa.ArrowException:
+            name, reason = _clash(schema, part)
+            holders = (i for i, record in enumerate(records) if record.get(name) is not None)
+            raise misfit(next(holders), reason) if records else file.fault(None, reason) from None
+    return schema
+
+
+def write(selection: Selection, stream: Any) -> None:
+    """Write all rows."""
+    pa = optional("pyarrow")
+    mask = pa.array(selection.keep)
+    extra = [
+        (name, array_of(plain(values), None, name, selection.corpus.fault).filter(mask))
+        for name, values in selection.annotations.items()
+    ]
+    schema = whole = check(selection)
+    for name, array in extra:
+        whole = whole.append(pa.field(name, array.type))
+    batches: list[Any] = []
+    at = size = 0
+    with parquet_writer(stream, whole, selection.out) as writer:
+        for file, rows, chunk in selection.chunks():
+            arrays = _fitted(selection, file, rows, chunk, schema)
+            arrays += [array.slice(at, len(rows)) for _, array in extra]
+            batches.append(pa.RecordBatch.from_arrays(arrays, schema=whole))
+            at += len(rows)
+            size += batches[-1].nbytes
+            if size >= _GROUP_BYTES:
+                writer.write_table(pa.Table.from_batches(batches))
+                batches, size = [], 0
+        if batches:
+            writer.write_table(pa.Table.from_batches(batches))
+
+
+@contextmanager
+def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
+    """Open a Parquet file for writing; `name` is its name in messages."""
+    try:
+        with optional("pyarrow.parquet").ParquetWriter(stream, schema, compression="zstd") as writer:
+            yield writer
+    except optional("pyarrow").ArrowException as error:
+        raise DataError(name, None, str(error)) from error
+
+
+def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
+    """Make an Arrow array, or the error that names the first value that does not fit with the others."""
+    pa = optional("pyarrow")
+
+    def fault(many: int) -> str:
+        try:
+            pa.array(values[:many], kind)
+        except OverflowError:
+            return "an integer is beyond 64 bits"
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            return str(error)
+        return ""
+
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        many = bisect_left(range(len(values)), True, key=lambda n: bool(fault(n)))
+        raise misfit(many - 1, f"column {name!r}: {fault(many)}") from error
+
+
+def _clash(schema: Any, part: Any) -> tuple[str, str]:
+    """Find the column whose two types do not fit together, and say so."""
+    pa = optional("pyarrow")
+    for field in part:
+        before = schema.field(field.name) if field.name in schema.names else field
+        try:
+            pa.unify_schemas([pa.schema([before]), pa.schema([field])], promote_options="permissive")
+        except pa.ArrowException:
+            return field.name, f"column {field.name!r} is {field.type}, but {before.type} in the rows before"
+    return "", "columns do not fit those of the inputs before"
+
+
+def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any) -> list[Any]:
+    """Bring rows into the columns of the schema."""
+    pa, misfit = optional("pyarrow"), selection.misfit(rows)
+    if file.format != "parquet":
+        records = selection.records(file, rows, chunk, iso_times)
+        return [array_of([r.get(f.name) for r in records], f.type, f.name, misfit) for f in schema]
+    columns, arrays = dict(zip(selection.names(file), chunk.columns, strict=True)), []
+    for field in schema:
+        column = columns.get(field.name, pa.nulls(len(rows)))
+        try:
+            arrays.append(column if column.type == field.type else column.cast(field.type))
+        except pa.ArrowException as error:
+            raise misfit(0, f"column {field.name!r}, in this row or soon after: {error}") from error
+    return arrays

@@ -1,0 +1,93 @@
+"""What the tests of readers and writers share: rows in every format, made and read by other means than lshfast's."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lshfast.readers import Corpus, DataError, open_corpus
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("orjson")
+
+TEXTS = ["plain", "", 'two\nlines, "quoted"', "Größe 漢字 😀", "nul \0 inside", "\ufeffmark", "x" * 5000, " "]
+ROWS = [{"key": f"k{i}", "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS)]
+LINE_FORMATS = [kind + codec for kind in (".jsonl", ".csv") for codec in ("", ".gz", ".zst")]
+FORMATS = [*LINE_FORMATS, ".parquet"]
+HIDDEN = "\ue000"  # in the place of NUL, which the csv module of Python 3.10 refuses
+BATCH_BYTES = [1, 100, 8 << 20]
+
+
+def pack(data: bytes, path: Path) -> Path:
+    """Write bytes, compressed as the name says."""
+    if path.suffix == ".gz":
+        data = gzip.compress(data)
+    elif path.suffix == ".zst":
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, "zstd") as stream:
+            stream.write(data)
+        data = sink.getvalue().to_pybytes()
+    path.write_bytes(data)
+    return path
+
+
+def unpack(path: Path) -> bytes:
+    """Read a whole file, decompressed as the name says."""
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    if path.suffix == ".zst":
+        with pa.CompressedInputStream(pa.BufferReader(path.read_bytes()), "zstd") as stream:
+            return bytes(stream.read())
+    return path.read_bytes()
+
+
+def make(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write rows in the format that the name says, by other means than lshfast's."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=3)
+        return path
+    if ".csv" in path.name:
+        out = io.StringIO()
+        csv.writer(out).writerow(rows[0])
+        csv.writer(out).writerows([str(v).replace("\0", HIDDEN) for v in row.values()] for row in rows)
+        return pack(out.getvalue().replace(HIDDEN, "\0").encode(), path)
+    return pack("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(), path)
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """Read rows back, by other means than lshfast's."""
+    if path.suffix == ".parquet":
+        return list(pq.read_table(path).to_pylist())
+    text = unpack(path).decode()
+    if ".csv" in path.name:
+        rows = list(csv.reader(io.StringIO(text.replace("\0", HIDDEN), newline=""), strict=True))
+        return [dict(zip(rows[0], (v.replace(HIDDEN, "\0") for v in row), strict=True)) for row in rows[1:]]
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def read(inputs: Any, **options: Any) -> tuple[Corpus, list[str]]:
+    """Run pass one; the texts of all batches."""
+    corpus = open_corpus(inputs, **options)
+    texts: list[str] = []
+    for batch in corpus.batches():
+        texts += batch.texts if isinstance(batch.texts, list) else batch.texts.to_pylist()
+    return corpus, texts
+
+
+def keep_all(corpus: Corpus) -> Any:
+    return np.ones(corpus.accepted, bool)
+
+
+def bad_row(path: Path, **options: Any) -> DataError:
+    with pytest.raises(DataError) as caught:
+        read(path, **options)
+    assert "\n" not in str(caught.value)
+    return caught.value
