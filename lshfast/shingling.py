@@ -21,7 +21,7 @@ PIECE = 1 << 20
 
 def check_shingle(unit: str, size: int) -> None:
     """Raise an error that names the range where the unit or the size of a shingle is wrong."""
-    if unit not in KERNELS:
+    if not isinstance(unit, str) or unit not in KERNELS:
         raise ValueError(f"unit must be 'word' or 'char', not {unit!r}")
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
         raise TypeError(f"size must be an int, not {size!r}")

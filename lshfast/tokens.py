@@ -64,8 +64,8 @@ class TokenSets:
     tokens: UInt64Array
 
     def __init__(self, offsets: npt.ArrayLike, tokens: npt.ArrayLike) -> None:
-        object.__setattr__(self, "offsets", _integers(offsets, np.int64, "offsets"))
-        object.__setattr__(self, "tokens", _integers(tokens, np.uint64, "tokens"))
+        object.__setattr__(self, "offsets", _read_only(_integers(offsets, np.int64, "offsets")))
+        object.__setattr__(self, "tokens", _read_only(_integers(tokens, np.uint64, "tokens")))
         if len(self.offsets) < 1:
             raise ValueError("offsets must hold at least one number: n + 1 for n rows")
         falls = np.flatnonzero(np.diff(self.offsets) < 0)
@@ -79,6 +79,9 @@ class TokenSets:
             )
 
     def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("TokenSets is immutable")
+
+    def __delattr__(self, name: str) -> None:
         raise AttributeError("TokenSets is immutable")
 
     def __reduce__(self) -> tuple[type[TokenSets], tuple[Int64Array, UInt64Array]]:
@@ -113,8 +116,9 @@ class TokenSets:
         held = [_row(row, number) for number, row in enumerate(rows)]
         offsets = np.zeros(len(held) + 1, np.int64)
         np.cumsum([len(row) for row in held], out=offsets[1:])
-        if held and all(isinstance(row, np.ndarray) for row in held):
-            return cls(offsets, text.tokens_of_integers(np.concatenate(held).astype(np.uint64), seed))
+        arrays = [row.astype(np.uint64) for row in held if isinstance(row, np.ndarray)]
+        if held and len(arrays) == len(held):
+            return cls(offsets, text.tokens_of_integers(np.concatenate(arrays), seed))
         elements = list(chain.from_iterable(held))
         return cls(offsets, _tokens_of(elements, offsets, seed))
 
@@ -147,8 +151,9 @@ class TokenSets:
         return f"TokenSets({len(self)} rows, {self.offsets[-1] - self.offsets[0]} tokens)"
 
     def take(self, rows: npt.ArrayLike) -> TokenSets:
-        """Return the rows of the given numbers, in that order, as a TokenSets of their own."""
-        rows = np.asarray(rows, np.int64)
+        """Return the rows of the given numbers, in that order, or those of a mask of n bools."""
+        chosen = np.asarray(rows)
+        rows = np.arange(len(self))[chosen if len(chosen) else slice(0)]
         counts = self.counts[rows]
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
@@ -168,6 +173,13 @@ class TokenSets:
         offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
         tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
         return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written, whoever else may write the memory."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], name: str) -> npt.NDArray[Any]:

@@ -34,6 +34,11 @@ cdef _check_pairs(const int64_t[::1] left, const int64_t[::1] right, size_t n):
         raise ValueError(f"rows of pairs must be below {n}")
 
 
+cdef _check_threshold(double threshold):
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+
+
 def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None):
     """Return (offsets, tokens) with each row's different tokens, in order of first occurrence."""
     cdef size_t i, n = _checked_rows(offsets, tokens), made = 0
@@ -64,6 +69,7 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
 
 def overlap_needed(size_t a, size_t b, double threshold):
     """Return the least overlap of sets of a and b tokens whose Jaccard similarity reaches the threshold."""
+    _check_threshold(threshold)
     return c_overlap_needed(a, b, threshold) if a + b else 0
 
 
@@ -75,8 +81,7 @@ def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
     """
     cdef size_t n = _checked_rows(offsets, tokens), pairs = len(left)
     _check_pairs(left, right, n)
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+    _check_threshold(threshold)
     out_array = np.empty(pairs, np.float64)
     if pairs == 0:
         return out_array

@@ -24,11 +24,11 @@ cdef extern from "cpu.h":
 cdef extern from "arrow_abi.h":
     struct ArrowSchema:
         const char* format
+        ArrowSchema* dictionary
         void (*release)(ArrowSchema*)
     struct ArrowArray:
         int64_t length, null_count, offset, n_buffers
         const void** buffers
-        ArrowArray* dictionary
         void (*release)(ArrowArray*)
     struct ArrowArrayStream:
         int (*get_schema)(ArrowArrayStream*, ArrowSchema*)
@@ -139,7 +139,8 @@ cdef class Texts:
     def take(self, rows):
         """Return the texts of the given rows (a slice, or an array of row numbers or bools), sharing their bytes."""
         cdef Texts part = Texts.__new__(Texts)
-        part.addresses, part.lengths, part.owners = self.addresses[rows], self.lengths[rows], self.owners
+        part.addresses, part.lengths = (np.ascontiguousarray(column[rows]) for column in (self.addresses, self.lengths))
+        part.owners = self.owners
         return part
 
     @staticmethod
@@ -154,7 +155,10 @@ cdef class Texts:
 
     cdef _read_objects(self, source):
         if not isinstance(source, (list, tuple)):
-            source = list(source)
+            try:
+                source = list(source)
+            except TypeError:
+                raise TypeError(f"texts must be a column of texts, not {type(source).__name__}") from None
         cdef Py_ssize_t i, n = len(source)
         self.addresses = np.zeros(n, np.uint64)
         self.lengths = np.zeros(n, np.int64)
@@ -175,8 +179,9 @@ cdef class Texts:
                     code = f"U+{ord(text[error.start]):04X}"
                     raise TextError(i, f"lone surrogate {code} at character {error.start}") from None
             elif not isinstance(text, bytes):
-                what = "null" if text is None or text != text else f"a {type(text).__name__}"
-                raise (ValueError if what == "null" else TypeError)(f"texts[{i}] is {what}, not str or bytes")
+                if _is_null(text):
+                    raise ValueError(f"texts[{i}] is null, not str or bytes")
+                raise TypeError(f"texts[{i}] is a {type(text).__name__}, not str or bytes")
             addresses[i] = <uint64_t>PyBytes_AS_STRING(text)
             lengths[i] = PyBytes_GET_SIZE(text)
             owners.append(text)
@@ -185,6 +190,8 @@ cdef class Texts:
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
         cdef ArrowSchema schema
         cdef _Chunk chunk
+        if stream.release == NULL:
+            raise ValueError("the Arrow stream has been released: it can be read once")
         memset(&schema, 0, sizeof(ArrowSchema))
         if stream.get_schema(stream, &schema) != 0:
             raise ValueError(_stream_error(stream))
@@ -210,6 +217,8 @@ cdef class Texts:
         cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
         cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
         cdef _Chunk chunk = _Chunk()
+        if schema.release == NULL or array.release == NULL:
+            raise ValueError("the Arrow array has been released: it can be read once")
         kind = _kind(schema)
         chunk.array = array[0]
         array.release = NULL  # moved: the chunk releases it
@@ -222,6 +231,11 @@ cdef class Texts:
         self.lengths = np.concatenate([lengths for _, lengths in parts] or [empty[1]])
 
 
+cdef bint _is_null(value):
+    """Tell None, NaN, and the NA and NaT of pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
 cdef str _stream_error(ArrowArrayStream* stream):
     cdef const char* message = stream.get_last_error(stream)
     return "the Arrow stream failed" + (f": {message.decode('utf-8', 'replace')}" if message != NULL else "")
@@ -229,6 +243,8 @@ cdef str _stream_error(ArrowArrayStream* stream):
 
 cdef str _kind(const ArrowSchema* schema):
     """Return how the texts of an Arrow column lie: by 32-bit offsets, 64-bit offsets, or views."""
+    if schema.dictionary != NULL:
+        raise TypeError("a dictionary-encoded (categorical) Arrow column must be cast to string first")
     format = schema.format.decode()
     kinds = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64", "vu": "views", "vz": "views"}
     if format not in kinds:
@@ -243,8 +259,6 @@ cdef _read_chunk(_Chunk chunk, str kind, first_row):
     cdef ArrowArray* array = &chunk.array
     cdef int64_t i, at, n = array.length, start, stop, total = 0
     cdef const uint8_t* valid = <const uint8_t*>array.buffers[0] if array.n_buffers > 0 else NULL
-    if array.dictionary != NULL:
-        raise TypeError("a dictionary-encoded Arrow column must be cast to string first")
     if n < 0 or array.offset < 0 or array.n_buffers < 3:
         raise ValueError("a malformed Arrow array: negative length or missing buffers")
     if array.null_count != 0 and valid != NULL:

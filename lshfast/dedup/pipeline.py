@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshfast.dedup.plan import Grouping, Keep, Plan, Verify, make_plan
 from lshfast.dedup.report import DedupResult, Stage, Summary
 from lshfast.join.candidates import candidates, find_copies
-from lshfast.join.cluster import Groups, component_groups, star_groups
+from lshfast.join.cluster import Groups, component_groups, preferred, star_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
 from lshfast.kernels import sets, text
 from lshfast.shingling import KERNELS, Unit, pieces
@@ -358,20 +358,35 @@ def dedup(
         rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
     )  # fmt: skip
     column = text.Texts(texts)
-    check_keys(keys, len(column))
-    return run([column], plan, keep=keep, keys=keys, progress=progress)
+    names = None if keys is None else key_list(keys, len(column))
+    return run([column], plan, keep=checked_keep(keep, len(column)), keys=names, progress=progress)
 
 
-def check_keys(keys: Sequence[Any] | None, n: int) -> None:
-    """Raise an error where keys are not one a row, or two are equal."""
-    if keys is None:
-        return
-    if len(keys) != n:
-        raise ValueError(f"one key a text is needed: {n}, not {len(keys)}")
+def key_list(keys: Any, n: int) -> list[Any]:
+    """Return keys as a list of Python objects, or raise an error where they are not one a row or two are equal."""
+    convert = getattr(keys, "to_pylist", None) or getattr(keys, "tolist", None) or keys.__iter__
+    names = list(convert())
+    if len(names) != n:
+        raise ValueError(f"one key a text is needed: {n} keys, not {len(names)}")
     seen: dict[Any, int] = {}
-    for row, key in enumerate(keys):
-        if seen.setdefault(key, row) != row:
-            raise ValueError(f"keys must differ: {key!r} is the key of texts {seen[key]} and {row}")
+    for row, key in enumerate(names):
+        try:
+            first = seen.setdefault(key, row)
+        except TypeError:
+            raise TypeError(f"keys must be hashable, not {key!r}, that of texts[{row}]") from None
+        if first != row:
+            raise ValueError(f"keys must differ: {key!r} is the key of texts {first} and {row}")
+    return names
+
+
+def checked_keep(keep: Keep | npt.ArrayLike, n: int) -> Keep | npt.ArrayLike:
+    """Return `keep`, or raise an error that names it, before the run that it would end."""
+    try:
+        preferred(n, preference_of(keep, np.zeros(n, np.int64)))
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        raise type(error)(message if message.startswith("keep") else f"keep: {message}") from None
+    return keep
 
 
 def pairs(

@@ -36,7 +36,13 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
         return np.arange(n, dtype=np.int64)
     values = np.asarray(preference)
     if values.shape != (n,):
-        raise ValueError(f"one preference a row is needed: {n}, not shape {values.shape}")
+        raise ValueError(f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}")
+    strings = (isinstance(value, (str, bytes)) for value in np.asarray(preference, object))
+    mixed = values.dtype.kind in "US" and not all(strings)
+    if values.dtype.kind in "OV" or mixed:
+        raise TypeError("values to prefer rows by must be all numbers or all strings")
+    if values.dtype.kind in "fc" and np.isnan(values).any():
+        raise ValueError(f"values to prefer rows by must not be NaN, as that of row {np.isnan(values).argmax()} is")
     _, ranks = np.unique(values, return_inverse=True)
     return np.argsort(-ranks.astype(np.int64), kind="stable").astype(np.int64)
 

@@ -71,13 +71,19 @@ class Bands:
         return keys
 
 
+def check_number(name: str, value: float) -> float:
+    """Return the value as a float, or raise an error that names the argument."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    return float(value)
+
+
 def check_threshold(threshold: float) -> float:
     """Return the threshold as a float, or raise an error that names the range."""
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)):
-        raise TypeError(f"threshold must be a number, not {threshold!r}")
+    threshold = check_number("threshold", threshold)
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be in (0, 1], not {threshold}")
-    return float(threshold)
+    return threshold
 
 
 def choose_bands(
@@ -115,11 +121,15 @@ def choose_bands(
     Bands(bands=9, rows=13)
     """
     threshold = check_threshold(threshold)
+    if isinstance(num_perm, bool) or not isinstance(num_perm, (int, np.integer)):
+        raise TypeError(f"num_perm must be an int, not {num_perm!r}")
     if num_perm < 1:
         raise ValueError(f"num_perm must be at least 1, not {num_perm}")
     if weights is not None:
-        return _least_area(threshold, num_perm, *weights)
-    if not 0 < recall < 1:
+        if not isinstance(weights, (tuple, list)) or len(weights) != 2:
+            raise TypeError(f"weights must be two numbers, of false positives and false negatives, not {weights!r}")
+        return _least_area(threshold, num_perm, *(check_number("weights", weight) for weight in weights))
+    if not 0 < check_number("recall", recall) < 1:
         raise ValueError(f"recall must be in (0, 1), not {recall}")
     for rows in range(num_perm, 0, -1):
         if scurve(threshold, num_perm // rows, rows) >= recall:
@@ -131,8 +141,8 @@ def choose_bands(
 
 
 def _least_area(threshold: float, num_perm: int, positive: float, negative: float) -> Bands:
-    if positive < 0 or negative < 0 or positive + negative <= 0:
-        raise ValueError(f"weights must not be negative, nor both 0, as {(positive, negative)} are")
+    if not (positive >= 0 and negative >= 0 and 0 < positive + negative < np.inf):
+        raise ValueError(f"weights must be finite, not negative, and not both 0, as {(positive, negative)} are")
 
     def cost(choice: Bands) -> float:
         fp, fn = false_rates(threshold, choice.bands, choice.rows)

@@ -1,0 +1,665 @@
+"""Tokens, shingles and Texts: every CPU level against the reference, and every source of texts against a list."""
+
+import ctypes
+import gc
+import pickle
+import subprocess
+import sys
+import unicodedata
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lshfast import TextError
+from lshfast.kernels import text
+from lshfast.kernels.text import Texts
+from tests.conftest import rows_of
+from tests.reference import hashing
+from tests.reference import text as reference
+
+WORD64 = st.integers(0, 2**64 - 1)
+SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32, 256]
+KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
+UNITS = pytest.mark.parametrize("unit", KERNELS)
+
+STRETCH = 4096  # bytes, or characters, that the kernels work on at a time
+LATIN = "The quick_brown fox, 2 LAZY dogs; it's a-b\tC\n__init__ "
+# One to four bytes, all classes, and lower cases that are shorter or longer in UTF-8.
+CHARACTERS = (
+    "aZ_9 -\0\né\u0301Щ\u0906\u093f中かำ\ufe0f😀𐐀𠀀\U0001e8d0\u0130\u023a\u212a\u2126\u1e9e\u027d\u2c64\u10a0\u13a0"
+)
+MIXED = (
+    "Ünï中a\u0301b中\u0301\u0302 Щ9𐐀\0a\u0130\u023a\u212a x,\u0301y 𠀀\u212a \u1e9e\u0906\u093f ที่นี่ か\u3099! _\u200d世"
+)
+
+assigned = st.characters(exclude_categories=["Cs", "Cn"])
+dense = st.text(st.sampled_from(CHARACTERS), max_size=100)
+any_text = st.one_of(dense, st.text(assigned), st.text(st.characters(codec="ascii"), max_size=300))
+
+
+@cache
+def expected(unit, line, size, seed):
+    """Return the reference's shingles; the levels share one computation."""
+    shingles = reference.word_shingles if unit == "word" else reference.character_shingles
+    return shingles(line, size, seed)
+
+
+def assert_equals_reference(unit, lines, size, seed=1):
+    found = rows_of(*KERNELS[unit](Texts(lines), size, seed))
+    for line, tokens in zip(lines, found, strict=True):
+        assert tokens == expected(unit, line, size, seed), f"{line[:200]!r}, {len(line)} characters, size {size}"
+
+
+# Shingles
+
+
+@UNITS
+@settings(max_examples=300)
+@given(lines=st.lists(any_text, max_size=4), size=st.sampled_from(SIZES), seed=WORD64)
+@example(lines=[], size=1, seed=0)
+@example(lines=["", "\0", "a", "_", "-"], size=1, seed=0)
+@example(lines=["", "one", "ONE two"], size=3, seed=2**64 - 1)
+def test_shingles(level, unit, lines, size, seed):
+    assert_equals_reference(unit, lines, size, seed)
+
+
+@UNITS
+@pytest.mark.parametrize("base", [LATIN, MIXED], ids=["latin", "mixed"])
+@pytest.mark.parametrize("size", [1, 3, 16])
+def test_every_length(level, unit, base, size):
+    assert_equals_reference(unit, [(base * 8)[:n] for n in range(201)], size)
+
+
+@UNITS
+@pytest.mark.parametrize("size", SIZES)
+def test_every_size(level, unit, size):
+    """Texts of fewer words (characters) than the size, of as many, and of many more; 4500 cross a stretch."""
+    words = [f"w{i % 97}" for i in range(size + 20)]
+    lines = [" ".join(words[:n]) for n in (1, size - 1, size, size + 1, size + 20)]
+    characters = MIXED * 9
+    lines += [characters[:n] for n in (1, size - 1, size, size + 1, size + 20)]
+    assert_equals_reference(unit, [*lines, (LATIN * 100)[:4500]], size)
+
+
+@UNITS
+@pytest.mark.parametrize("n", [4095, 4096, 4097, 8191, 8192, 8193])
+def test_around_stretches(level, unit, n):
+    assert_equals_reference(unit, [(LATIN * 200)[:n], (MIXED * 300)[:n]], 5)
+
+
+def ending_at(position, word, after=" end"):
+    """Return a text whose word ends at this byte."""
+    room = position - len(word.encode())
+    return ("Go on " + " " * room)[:room] + word + after
+
+
+@pytest.mark.parametrize("letter", ["w", "é", "中", "𐐀", "e\u0301", "中a", "\u023a", "\u212a"])
+@pytest.mark.parametrize("boundary", [64, 128, STRETCH, 2 * STRETCH])
+def test_words_across_a_boundary(level, letter, boundary):
+    """Words that end before, at and behind the end of a block or stretch, of lengths around one and two limbs."""
+    words = [letter * 30 + "z"] + [(letter * 30)[:n] for n in (1, 6, 7, 8, 14, 15, 30)]
+    ends = [boundary + d for d in (-1, 0, 1, 2, 3, 7)]
+    lines = [ending_at(end, word) for end in ends for word in words]
+    assert_equals_reference("word", lines, 2)
+
+
+@pytest.mark.parametrize("n", range(1, 31))
+def test_short_words(level, n):
+    """One to five limbs, at the start of a text, in it, and at its end."""
+    word = "abcdefghijklmnopqrstuvwxyz0123"[:n]
+    assert_equals_reference("word", [f"{word} {word.upper()},{word}", word * 2, f" {word}-"], 1)
+
+
+@pytest.mark.parametrize("before", [1, 6, 7, 8, 248, 249, 250, 251, 252, 255, 256, 257, 1000])
+@pytest.mark.parametrize("behind", [0, 1, 7, 300, 5000])
+def test_words_cut_by_a_stretch(level, before, behind):
+    """The kernel carries a short beginning as bytes, and a long one as a sum."""
+    word = "".join(chr(ord("a") + i % 23) for i in range(before + behind))
+    assert_equals_reference("word", [" " * (STRETCH - before) + word + tail for tail in ("", " end", "中")], 1)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["x" * 10_000, "Yz" * 50_000, "é" * 5_000, "\u023a" * 5_000, "\u212a" * 6_000, "𐐀" * 2_500, "e" + "\u0301" * 5_000],
+    ids=lambda word: f"{len(word)}x{ord(word[0]):04x}",
+)
+def test_words_longer_than_a_stretch(level, word):
+    assert_equals_reference("word", [word, f"on {word} off", f"中{word}中", f"a {word}", word[:-1] + "z"], 2)
+
+
+@pytest.mark.parametrize("first", [1, 7, 251, 1000, 9000])
+@pytest.mark.parametrize("second", [1, 7, 251, 1000, 9000])
+def test_words_cut_one_after_another(level, first, second):
+    """Two words that each lie across the end of a stretch, the second at the next end or later."""
+    start = STRETCH - (first + 1) // 2
+    words = " " * start + "a" * (first + 2)
+    end = -(-len(words) // STRETCH) * STRETCH
+    lines = [words + " " * (at - len(words) - (second + 1) // 2) + "b" * (second + 2) for at in (end, end + STRETCH)]
+    assert_equals_reference("word", [*lines, *(line + " end" for line in lines)], 1)
+
+
+@pytest.mark.parametrize("around", [64, STRETCH])
+@pytest.mark.parametrize("solo", ["中", "𠀀", "か\u3099", "ที่"])
+def test_solo_characters_beside_ascii_blocks(level, around, solo):
+    """A whole block of ASCII behind a solo character: its first letter begins a new word, a separator does not."""
+    blocks = ["next" * 20, "_" * 64, "9 " * 32, " word" * 13, "-" * 64 + "a", ""]
+    pads = range(around - 9, around + 4)
+    assert_equals_reference("word", [" " * pad + solo + block for pad in pads for block in blocks], 1)
+
+
+@UNITS
+def test_marks(level, unit):
+    """A mark continues a word wherever a block or a stretch ends, and separates where there is none."""
+    acute, pads = "\u0301", (0, 61, 62, 63, 64, STRETCH - 1)
+    lines = [before + acute + after for before in ("", "a", " ", "中", "_") for after in ("", "b", " b", "中", acute)]
+    lines += [fill * pad + acute * n + "b" for fill in "a " for pad in pads for n in (1, 2, 40)]
+    assert_equals_reference(unit, lines, 1)
+
+
+@UNITS
+@pytest.mark.parametrize(
+    ("upper", "lower"),
+    [("\u0130", "i"), ("\u023a", "\u2c65"), ("\u023e", "\u2c66"), ("\u1e9e", "ß"), ("\u2126", "\u03c9"),
+     ("\u212a", "k"), ("\u212b", "å"), ("\u2c64", "\u027d"), ("\u10a0", "\u2d00"), ("\u1c90", "\u10d0"),
+     ("\u13a0", "\uab70"), ("\U00010400", "\U00010428"), ("\u03a3", "\u03c3"), ("\u03c2", "\u03c2"), ("ß", "ß")],
+)  # fmt: skip
+def test_case(level, unit, upper, lower):
+    """Lower case of another length in UTF-8, and one code point of it."""
+    pairs = [(pad + upper * n + "X", pad + lower * n + "x") for pad in ("", " " * 63, "a" * 4095) for n in (1, 2, 70)]
+    assert_equals_reference(unit, [line for line, _ in pairs], 1)
+    left, right = zip(*pairs, strict=True)
+    assert rows_of(*KERNELS[unit](Texts(left), 2, 3)) == rows_of(*KERNELS[unit](Texts(right), 2, 3))
+
+
+@UNITS
+def test_nul_bytes(level, unit):
+    assert_equals_reference(unit, ["\0", "a\0b", "\0" * 65, "a" * 63 + "\0" + "b" * 70, "\0中\0"], 2)
+
+
+@pytest.mark.parametrize("size", [0, 257, 2**40])
+@UNITS
+def test_size_out_of_range(unit, size):
+    with pytest.raises(ValueError, match=rf"1\.\.256, not {size}"):
+        KERNELS[unit](Texts(["a"]), size, 1)
+
+
+@pytest.mark.skipif(unicodedata.unidata_version > "15.1.0", reason="this interpreter assigns more than Unicode 15.1.0")
+def test_classes_and_case_of_every_character():
+    """For each code point c, what "a<c>b <c>d " falls into tells its class and lower case.
+
+    Code points that are not assigned in an older version than the pinned one may be in that, and are left out.
+    """
+    pinned = unicodedata.unidata_version == "15.1.0"
+    lines, counts, words = [], [], []
+    for code in range(0x110000):
+        char, category = chr(code), unicodedata.category(chr(code))
+        if category == "Cs" or (category == "Cn" and not pinned):
+            continue
+        kind, low = reference.classify(code), chr(reference.lower(code))
+        of_kind = {
+            "letter": [f"a{low}b", f"{low}d"],
+            "mark": [f"a{low}b", "d"],
+            "solo": ["a", low, "b", low, "d"],
+            "separator": ["a", "b", "d"],
+        }[kind]
+        lines.append(f"a{char}b {char}d")
+        counts.append(len(of_kind))
+        words += of_kind
+    offsets, tokens = text.word_shingles(Texts(lines), 1, 1)
+    wrong = np.flatnonzero(np.diff(offsets) != counts)
+    assert [f"U+{ord(lines[i][1]):04X}" for i in wrong[:20]] == []
+    different = np.flatnonzero(tokens != text.tokens_of_texts(Texts(words), 1))
+    assert [f"U+{ord(lines[np.searchsorted(offsets, i, 'right') - 1][1]):04X}" for i in different[:20]] == []
+
+
+# Tokens
+
+
+@given(strings=st.lists(st.binary(max_size=40), max_size=8), seed=WORD64)
+@example(strings=[b"\xff" * n for n in range(201)], seed=1)
+@example(strings=[bytes(n) for n in range(31)], seed=0)
+@example(strings=[b"x" * 10_000], seed=2**64 - 1)
+def test_tokens_of_texts(strings, seed):
+    """Bytes need not be UTF-8 here."""
+    tokens = text.tokens_of_texts(Texts(strings), seed).tolist()
+    assert tokens == [hashing.token_of_bytes(string, seed) for string in strings]
+
+
+def test_tokens_of_str_are_those_of_its_utf8():
+    strings = [(MIXED * 2)[:n] for n in range(60)]
+    tokens = text.tokens_of_texts(Texts(strings), 1).tolist()
+    assert tokens == [hashing.token_of_bytes(string.encode(), 1) for string in strings]
+
+
+@given(values=st.lists(st.integers(-(2**63), 2**64 - 1), max_size=20), seed=WORD64)
+@example(values=[0, 1, -1, 2**64 - 1, -(2**63), 2**63], seed=2**64 - 1)
+def test_tokens_of_integers(values, seed):
+    unsigned = np.array([value % 2**64 for value in values], np.uint64)
+    assert text.tokens_of_integers(unsigned, seed).tolist() == [hashing.token_of_int(value, seed) for value in values]
+
+
+# What is not UTF-8
+
+BAD = {
+    "overlong of two": (b"\xc0\x80", 0),
+    "overlong slash": (b"\xc1\xaf", 0),
+    "overlong of three": (b"\xe0\x9f\xbf", 0),
+    "overlong of four": (b"\xf0\x8f\xbf\xbf", 0),
+    "first surrogate": (b"\xed\xa0\x80", 0),
+    "last surrogate": (b"\xed\xbf\xbf", 0),
+    "beyond U+10FFFF": (b"\xf4\x90\x80\x80", 0),
+    "far beyond": (b"\xf5\x80\x80\x80", 0),
+    "five bytes": (b"\xf8\x88\x80\x80\x80", 0),
+    "no UTF-8 byte": (b"\xff", 0),
+    "stray continuation": (b"\x80", 0),
+    "one continuation too many": ("é".encode() + b"\xbf", 2),
+    "cut two": (b"\xc3", 0),
+    "cut three": (b"\xe4\xb8", 0),
+    "cut four": (b"\xf0\x9f\x98", 0),
+    "cut before a letter": ("中".encode() + b"\xe4\xb8A", 3),
+    "continuation missing in the middle": (b"\xf0\x9fA\x80", 0),
+}  # fmt: skip
+
+
+@UNITS
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_utf8_is_placed(level, unit, kind):
+    bad, offset = BAD[kind]
+    for before in (0, 1, 60, 61, 62, 63, 64, 65, STRETCH - 2, STRETCH - 1, STRETCH, STRETCH + 1, 9000):
+        for behind in (b"", b"x" * 100):
+            with pytest.raises(TextError, match=rf"texts\[2\]: not UTF-8 at byte {before + offset}$") as caught:
+                KERNELS[unit](Texts([b"fine", b"", b"w" * before + bad + behind, b"\xff"]), 3, 1)
+            assert caught.value.row == 2
+
+
+EDGE_BYTES = b"a\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xe0\xe1\xed\xf0\xf1\xf4\xf5"  # first and last of each kind
+
+
+@UNITS
+@settings(max_examples=300)
+@given(
+    data=st.one_of(
+        st.binary(max_size=80),
+        st.lists(st.sampled_from(EDGE_BYTES), max_size=8).map(bytes),
+        st.builds(lambda line, at, byte: line[:at] + bytes([byte]) + line[at + 1 :], dense.map(str.encode),
+                  st.integers(0, 100), st.integers(0, 255)),
+    )
+)  # fmt: skip
+def test_utf8_is_what_python_says(unit, data):
+    try:
+        line = data.decode()
+    except UnicodeDecodeError as error:
+        with pytest.raises(TextError, match=rf"at byte {error.start}$"):
+            KERNELS[unit](Texts([data]), 1, 1)
+    else:
+        assert len(KERNELS["char"](Texts([data]), 1, 1)[1]) == len(line)
+
+
+@UNITS
+def test_every_cut_of_a_text(level, unit):
+    """All prefixes in bytes: whole ones as the reference has them, cut ones placed."""
+    whole = MIXED.encode() * 3
+    for n in range(len(whole) + 1):
+        try:
+            line = whole[:n].decode()
+        except UnicodeDecodeError as error:
+            with pytest.raises(TextError, match=rf"at byte {error.start}$"):
+                KERNELS[unit](Texts([whole[:n]]), 2, 1)
+        else:
+            assert rows_of(*KERNELS[unit](Texts([whole[:n]]), 2, 1)) == [expected(unit, line, 2, 1)]
+
+
+def test_lone_surrogates_are_placed():
+    with pytest.raises(TextError, match=r"texts\[1\]: lone surrogate U\+DC80 at character 2") as caught:
+        Texts(["fine", "é!\udc80"])
+    assert caught.value.row == 1
+    assert issubclass(TextError, ValueError)
+
+
+def test_errors_travel_between_processes():
+    error = pickle.loads(pickle.dumps(TextError(7, "not UTF-8 at byte 3")))
+    assert (error.row, error.reason, str(error)) == (7, "not UTF-8 at byte 3", "texts[7]: not UTF-8 at byte 3")
+
+
+# Where texts come from
+
+# Up to twelve bytes lie inside an Arrow view, thirteen elsewhere.
+LINES = ["", "plain", "naïve Ünïcode", "twelve bytes", "thirteen byte", "中文 字", "a long text " * 9, "𐐀"]
+VALUES = [line.encode() for line in LINES]
+
+
+def objects(lines):
+    array = np.empty(len(lines), object)
+    array[:] = lines
+    return array
+
+
+def cut(array):
+    """Return a slice of the middle of an array with more at either end."""
+    return pa.concat_arrays([array[:3], array, array[:2]])[3:-2]
+
+
+def chunked(array):
+    return pa.chunked_array([array[:0], cut(array)[:3], array[3:4], array[4:4], array[4:]], array.type)
+
+
+STRINGS = {"string": pa.string(), "large_string": pa.large_string()}
+BINARIES = {"binary": pa.binary(), "large_binary": pa.large_binary()}
+if hasattr(pa, "string_view"):
+    STRINGS["string_view"], BINARIES["binary_view"] = pa.string_view(), pa.binary_view()
+
+SOURCES = {
+    "list": list,
+    "tuple": tuple,
+    "generator": lambda lines: (line for line in lines),
+    "object array": objects,
+    "U array": np.array,
+    "list of bytes": lambda lines: [line.encode() for line in lines],
+    "S array": lambda lines: np.array([line.encode() for line in lines]),
+    "mixed list": lambda lines: [line.encode() if i % 2 else line for i, line in enumerate(lines)],
+    "Texts": lambda lines: Texts(list(lines)),
+    "polars": pl.Series,
+    "polars pieces": lambda lines: pl.concat([pl.Series(lines[:3]), pl.Series(lines[3:])], rechunk=False),
+    "polars binary": lambda lines: pl.Series([line.encode() for line in lines]),
+    "pandas object": lambda lines: pd.Series(lines, dtype=object),
+    "pandas str": lambda lines: pd.Series(lines, dtype="str"),
+    "pandas string[python]": lambda lines: pd.Series(lines, dtype="string[python]"),
+    "pandas string[pyarrow]": lambda lines: pd.Series(lines, dtype="string[pyarrow]"),
+}
+if hasattr(np.dtypes, "StringDType"):
+    SOURCES["StringDType array"] = lambda lines: np.array(lines, np.dtypes.StringDType())
+ARROW = {**STRINGS, **BINARIES}
+ARROWS = {"": lambda array: array, " cut": cut, " chunked": chunked}
+for shape, change in ARROWS.items():
+    for name, kind in ARROW.items():
+        # Cast, because a string_view cannot be concatenated in every version.
+        SOURCES[name + shape] = lambda lines, kind=kind, change=change: change(pa.array(lines)).cast(kind)
+each_source = pytest.mark.parametrize("build", SOURCES.values(), ids=SOURCES)
+
+
+@each_source
+def test_sources(build):
+    texts = Texts(build(LINES))
+    assert len(texts) == len(LINES)
+    assert [texts[row] for row in range(len(texts))] == VALUES
+    assert texts[-1] == VALUES[-1]
+    assert texts.nbytes == sum(map(len, VALUES))
+    for unit, kernel in KERNELS.items():
+        assert rows_of(*kernel(texts, 2, 1)) == [expected(unit, line, 2, 1) for line in LINES]
+
+
+@each_source
+def test_sources_without_texts(build):
+    texts = Texts(build([""])).take(slice(0, 0))
+    assert (len(texts), texts.nbytes) == (0, 0)
+    for kernel in KERNELS.values():
+        assert rows_of(*kernel(texts, 1, 1)) == []
+    assert text.tokens_of_texts(texts, 1).tolist() == []
+
+
+@pytest.mark.parametrize("kind", ARROW.values(), ids=str)
+def test_empty_arrow_columns(kind):
+    for column in (pa.array([], kind), pa.chunked_array([], kind), pa.array(["a"]).cast(kind)[1:]):
+        assert rows_of(*text.word_shingles(Texts(column), 1, 1)) == []
+
+
+@each_source
+def test_sources_may_be_dropped(build):
+    """The texts keep alive what they point at, through every way to cut and join them."""
+    lines = [f"{line} {number}" for line in LINES for number in range(50)]
+    source = build(list(lines))
+    texts = Texts(source)
+    rows = np.arange(0, len(lines), 3)
+    part = Texts.concatenate([texts.take(rows), texts.take(slice(5, 9))])
+    del source, texts
+    gc.collect()
+    junk = [f"{number} overwrites freed memory with something else" for number in range(2000)]
+    assert [part[row].decode() for row in range(len(part))] == [lines[row] for row in rows] + lines[5:9]
+    assert junk
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [slice(None), slice(2, 5), slice(None, None, 2), slice(None, None, -1), slice(3, 3), np.array([5, 0, 5]),
+     np.array([-1]), np.arange(len(LINES)) % 3 == 1, [2, 4]],
+    ids=str,
+)  # fmt: skip
+def test_take(rows):
+    part = Texts(LINES).take(rows)
+    taken = objects(LINES)[rows].tolist()
+    assert [part[row].decode() for row in range(len(part))] == taken
+    for unit, kernel in KERNELS.items():
+        assert rows_of(*kernel(part, 2, 1)) == [expected(unit, line, 2, 1) for line in taken]
+
+
+def test_texts_cannot_be_changed():
+    """A length that grows would be read beyond the text."""
+    texts = Texts(["some", "texts"])
+    for part in (texts, texts.take([1, 0]), Texts.concatenate([texts, texts])):
+        with pytest.raises(AttributeError):
+            part.lengths = np.array([1, 2])
+        with pytest.raises(ValueError, match="read-only"):
+            part.lengths[0] = 10**6
+        with pytest.raises(ValueError, match="read-only"):
+            part.addresses[0] += np.uint64(1)
+
+
+def test_concatenate():
+    whole = Texts.concatenate([pa.array(LINES[:2]), Texts([]), LINES[2:], pl.Series(["more"])])
+    assert [whole[row].decode() for row in range(len(whole))] == [*LINES, "more"]
+    assert len(Texts.concatenate([])) == 0
+
+
+MISSING = {
+    "list": list,
+    "list with NaN": lambda lines: [float("nan") if line is None else line for line in lines],
+    "list with NA": lambda lines: [pd.NA if line is None else line for line in lines],
+    "object array": objects,
+    "polars": pl.Series,
+    "pandas object": lambda lines: pd.Series(lines, dtype=object),
+    "pandas str": lambda lines: pd.Series(lines, dtype="str"),
+    "pandas string": lambda lines: pd.Series(lines, dtype="string[pyarrow]"),
+}
+for shape, change in ARROWS.items():
+    for name, kind in ARROW.items():
+        MISSING[name + shape] = lambda lines, kind=kind, change=change: change(pa.array(lines)).cast(kind)
+
+
+@pytest.mark.parametrize("row", [0, 3, 9])
+@pytest.mark.parametrize("build", MISSING.values(), ids=MISSING)
+def test_nulls_are_placed(build, row):
+    lines = [f"a text of some length, number {i}" for i in range(10)]
+    lines[row] = None
+    with pytest.raises(ValueError, match=rf"texts\[{row}\] is null"):
+        Texts(build(lines))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("one text", "column of texts, not one str"),
+        (b"one text", "column of texts, not one str or bytes"),
+        (["fine", 5], r"texts\[1\] is a int, not str or bytes"),
+        (["fine", ["a"]], r"texts\[1\] is a list, not str or bytes"),
+        (["fine", np.array([1, 2])], r"texts\[1\] is a ndarray, not str or bytes"),
+        ([bytearray(b"a")], r"texts\[0\] is a bytearray, not str or bytes"),
+        (np.arange(3, dtype=np.int64), r"texts\[0\] is a int64, not str or bytes"),
+        (pa.array([1, 2]), "holds no texts"),
+        (pa.array([1.5]), "holds no texts"),
+        (pa.array([["a"]]), "holds no texts"),
+        (pl.Series([1, 2]), "holds no texts"),
+        (pa.array(["a", "b"]).dictionary_encode(), "dictionary.*cast to string"),
+        (pa.chunked_array([pa.array(["a", "b"]).dictionary_encode()]), "dictionary.*cast to string"),
+        (pl.Series(["a"], dtype=pl.Categorical), "dictionary.*cast to string"),
+        pytest.param(
+            pd.Series(["a"], dtype="category"),
+            "dictionary.*cast to string",
+            marks=pytest.mark.skipif(not hasattr(pd.Series, "__arrow_c_stream__"), reason="this pandas gives objects"),
+        ),
+        (pa.table({"text": ["a"]}), "give one column"),
+        (pl.DataFrame({"text": ["a"]}), "give one column"),
+        (5, "int"),
+        (None, "NoneType"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_column_of_texts(source, message):
+    with pytest.raises(TypeError, match=message):
+        Texts(source)
+
+
+# Columns that lie
+
+
+class Stream:
+    """A column whose stream is the given object."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.answer
+
+
+class Array:
+    """A column whose schema and array are the given object."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.answer
+
+
+def test_an_array_without_a_stream_is_read():
+    assert Texts(Array(pa.array(["a", "bc"]).__arrow_c_array__()))[1] == b"bc"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Stream(None),
+        Stream(5),
+        Stream(pa.string().__arrow_c_schema__()),
+        Stream(pa.array(["a"]).__arrow_c_array__()),
+        Array(None),
+        Array(()),
+        Array((None, None)),
+        Array(pa.array(["a"]).__arrow_c_array__()[::-1]),
+        Array(pa.array(["a"]).__arrow_c_array__()[:1]),
+        Array(pa.chunked_array([["a"]]).__arrow_c_stream__()),
+    ],
+)
+def test_wrong_capsules_are_refused(source):
+    with pytest.raises((TypeError, ValueError)):
+        Texts(source)
+
+
+def test_errors_of_the_source_are_passed_on():
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError("out of paper")
+
+    with pytest.raises(RuntimeError, match="out of paper"):
+        Texts(Broken())
+
+
+READ_TWICE = """
+import gc
+import pyarrow as pa
+from lshfast.kernels.text import Texts
+lines = [f"some text {{i}}" for i in range(100_000)]
+capsule = {column}.{method}()
+column = type("Column", (), {{"{method}": lambda self, requested_schema=None: capsule}})()
+{first}(column)
+gc.collect()
+try:
+    Texts(column)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("column", "method", "first"),
+    [
+        ("pa.chunked_array([lines])", "__arrow_c_stream__", "pa.chunked_array"),
+        ("pa.chunked_array([lines])", "__arrow_c_stream__", "Texts"),
+        ("pa.array(lines)", "__arrow_c_array__", "pa.array"),
+        ("pa.array(lines)", "__arrow_c_array__", "Texts"),
+    ],
+)
+def test_a_column_is_read_once(column, method, first):
+    """Who reads a capsule empties it, and what it held is freed. A crash would end the process, so it is another's."""
+    code = READ_TWICE.format(column=column, method=method, first=first)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "released" in done.stdout
+
+
+class ArrowArray(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")]
+
+
+class ArrowStream(ctypes.Structure):
+    GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    ERROR = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+    _fields_ = [("get_schema", GET), ("get_next", GET), ("get_last_error", ERROR)]
+
+
+def inside(capsule, name, struct):
+    """Return the C struct that a capsule points to."""
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return struct.from_address(pointer_of(capsule, name))
+
+
+@pytest.mark.parametrize("fails", ["get_schema", "get_next"])
+@pytest.mark.parametrize("message", [b"out of paper", None])
+def test_errors_of_a_stream_are_passed_on(fails, message):
+    capsule = pa.chunked_array([["a"]]).__arrow_c_stream__()
+    told = ctypes.create_string_buffer(message) if message else None
+    fail = ArrowStream.GET(lambda stream, out: 5)
+    tell = ArrowStream.ERROR(lambda stream: ctypes.addressof(told) if told else None)
+    stream = inside(capsule, b"arrow_array_stream", ArrowStream)
+    setattr(stream, fails, fail)
+    stream.get_last_error = tell
+    with pytest.raises(ValueError, match="the Arrow stream failed" + (": out of paper" if message else "$")):
+        Texts(Stream(capsule))
+
+
+@pytest.mark.parametrize(("field", "value"), [("length", -1), ("offset", -1), ("n_buffers", 0), ("n_buffers", 2)])
+@pytest.mark.parametrize("kind", STRINGS.values(), ids=str)
+def test_malformed_arrays_are_refused(kind, field, value):
+    schema, capsule = pa.array(["a", "b"]).cast(kind).__arrow_c_array__()
+    setattr(inside(capsule, b"arrow_array", ArrowArray), field, value)
+    with pytest.raises(ValueError, match="malformed Arrow array"):
+        Texts(Array((schema, capsule)))
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str)
+@pytest.mark.parametrize(("at", "offset", "row"), [(0, -1, 0), (1, 9, 1), (2, 3, 1), (2, -(2**31), 1)])
+def test_malformed_offsets_are_placed(kind, at, offset, row):
+    offsets = np.array([0, 4, 6], np.int64 if "large" in str(kind) else np.int32)
+    column = pa.Array.from_buffers(kind, 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"some bytes")])
+    offsets[at] = offset
+    with pytest.raises(ValueError, match=rf"texts\[{row}\]: a malformed Arrow offset"):
+        Texts(Array(column.__arrow_c_array__()))
+
+
+@pytest.mark.skipif("string_view" not in STRINGS, reason="this pyarrow has no views")
+@pytest.mark.parametrize(
+    ("length", "buffer", "start"),
+    [(-1, 0, 0), (13, -1, 0), (13, 1, 0), (13, 0, -1), (13, 0, 8), (21, 0, 0), (2**31 - 1, 0, 2**31 - 1)],
+)
+def test_malformed_views_are_placed(length, buffer, start):
+    views = np.array([[0, 0, 0, 0], [length, 0, buffer, start]], np.int32)
+    buffers = [None, pa.py_buffer(views), pa.py_buffer(b"twenty bytes of text")]
+    with pytest.raises(ValueError, match=r"texts\[1\]: a malformed Arrow view"):
+        Texts(pa.Array.from_buffers(pa.string_view(), 2, buffers))

@@ -1,0 +1,330 @@
+"""TokenSets, and the two ways to make them: from sets of strings and integers, and from texts by shingling."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lshfast import TextError, TokenSets, shingle, verify
+from tests.reference import hashing, text, textbook
+
+SEEDS = st.sampled_from([0, 1, 2**64 - 1])
+MAX = 2**64 - 1
+
+
+def rows_of(sets):
+    """Return the rows as lists of int."""
+    return [row.tolist() for row in sets]
+
+
+@pytest.fixture
+def sets():
+    """Four rows, of which the arrays hold more than is used: a token before and one after."""
+    return TokenSets([1, 3, 3, 6, 7], [9, 5, 6, 7, 5, 7, 8, 9])
+
+
+# The class
+
+
+def test_rows(sets):
+    assert len(sets) == 4
+    assert rows_of(sets) == [[5, 6], [], [7, 5, 7], [8]]
+    assert sets.counts.tolist() == sets.sizes.tolist() == [2, 0, 3, 1]
+    assert (sets.offsets.dtype, sets.tokens.dtype, sets.counts.dtype) == (np.int64, np.uint64, np.int64)
+    assert repr(sets) == "TokenSets(4 rows, 6 tokens)"
+    assert sets.nbytes == 8 * (5 + 8)
+
+
+def test_negative_index_counts_from_the_end(sets):
+    assert [sets[-row].tolist() for row in (1, 2, 3, 4)] == [[8], [7, 5, 7], [], [5, 6]]
+
+
+@pytest.mark.parametrize("row", [4, -5, 100])
+def test_index_out_of_range(sets, row):
+    with pytest.raises(IndexError, match=f"row {row} is out of range: there are 4 rows"):
+        sets[row]
+
+
+def test_no_rows():
+    for empty in (TokenSets([0], []), TokenSets.from_sets([]), TokenSets.concatenate([]), shingle([])):
+        assert (len(empty), rows_of(empty), empty.counts.tolist()) == (0, [], [])
+        assert len(empty.distinct()) == len(empty.take([])) == 0
+
+
+@pytest.mark.parametrize("name", ["offsets", "tokens", "other"])
+def test_attributes_cannot_be_set(sets, name):
+    with pytest.raises(AttributeError):
+        setattr(sets, name, np.zeros(3, np.int64))
+
+
+def test_attributes_cannot_be_deleted(sets):
+    with pytest.raises(AttributeError):
+        del sets.tokens
+
+
+def test_tokens_cannot_be_written(sets):
+    with pytest.raises(ValueError, match="read-only"):
+        sets.tokens[1] = 1
+
+
+@pytest.mark.parametrize(
+    ("offsets", "tokens", "error", "message"),
+    [
+        ([], [], ValueError, "offsets must hold at least one number: n + 1 for n rows"),
+        ([0, 2, 1], [1, 2], ValueError, "offsets fall from 2 to 1 at row 1"),
+        ([0, 3], [1, 2], ValueError, "offsets must be in 0..2, not 0..3: there are 2 tokens"),
+        ([-1, 2], [1, 2], ValueError, "offsets must be in 0..2, not -1..2: there are 2 tokens"),
+        ([[0, 1]], [1], ValueError, "offsets must have one dimension, not 2"),
+        ([0, 1], [[1]], ValueError, "tokens must have one dimension, not 2"),
+        ([0, 1], [-1], ValueError, "tokens must not be negative, as -1 is"),
+        ([0.0, 1.0], [1], TypeError, "offsets must be integers, not float64"),
+        ([0, 1], [1.0], TypeError, "tokens must be integers, not float64"),
+        ([0, 1], [True], TypeError, "tokens must be integers, not bool"),
+        ([0, 1], ["a"], TypeError, "tokens must be integers, not <U1"),
+    ],
+)
+def test_impossible_arrays(offsets, tokens, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        TokenSets(offsets, tokens)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, ">i8", "<u4"])
+def test_integer_arrays_of_all_kinds(dtype):
+    assert rows_of(TokenSets(np.array([0, 1, 3], dtype), np.array([7, 0, 9], dtype))) == [[7], [0, 9]]
+
+
+@given(st.lists(st.integers(-4, 3), max_size=6))
+def test_take(rows):
+    sets = TokenSets([1, 3, 3, 6, 7], [9, 5, 6, 7, 5, 7, 8, 9])
+    assert rows_of(sets.take(rows)) == [sets[row].tolist() for row in rows]
+
+
+def test_take_out_of_range(sets):
+    with pytest.raises(IndexError, match="4 is out of bounds"):
+        sets.take([0, 4])
+
+
+def test_take_of_a_mask(sets):
+    assert rows_of(sets.take(np.array([True, False, True, False]))) == [[5, 6], [7, 5, 7]]
+
+
+def test_take_refuses_floats(sets):
+    with pytest.raises((TypeError, IndexError)):
+        sets.take([0.7, 2.2])
+
+
+def test_concatenate(sets):
+    both = TokenSets.concatenate([sets, TokenSets([0], []), TokenSets([0, 0, 1], [3]), sets])
+    assert rows_of(both) == [*rows_of(sets), [], [3], *rows_of(sets)]
+
+
+def test_distinct(sets):
+    assert rows_of(sets.distinct()) == [[5, 6], [], [7, 5], [8]]
+
+
+@given(st.lists(st.lists(st.sampled_from([0, 1, 2, 2**63, MAX]) | st.integers(0, MAX), max_size=30), max_size=5))
+def test_distinct_keeps_the_order_of_first_occurrence(rows):
+    offsets = np.cumsum([0] + [len(row) for row in rows])
+    sets = TokenSets(offsets, np.array([token for row in rows for token in row], np.uint64))
+    assert rows_of(sets.distinct()) == [list(dict.fromkeys(row)) for row in rows]
+
+
+def test_pickle_and_copy(sets):
+    for other in (pickle.loads(pickle.dumps(sets)), copy.copy(sets), copy.deepcopy(sets)):
+        assert rows_of(other) == rows_of(sets)
+        with pytest.raises(AttributeError):
+            other.tokens = sets.tokens
+
+
+# Sets of strings and integers
+
+ELEMENTS = st.text(max_size=12) | st.binary(max_size=12) | st.integers(-(2**63), MAX)
+
+
+def reference_token(element, seed):
+    if isinstance(element, int):
+        return hashing.token_of_int(element, seed)
+    return hashing.token_of_bytes(element if isinstance(element, bytes) else element.encode(), seed)
+
+
+@given(st.lists(st.lists(ELEMENTS, max_size=6), max_size=5), SEEDS)
+def test_from_sets_equals_the_reference(rows, seed):
+    assert rows_of(TokenSets.from_sets(rows, seed=seed)) == [[reference_token(e, seed) for e in row] for row in rows]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "<i2", ">i4", "u4", "i8", "u8"])
+def test_numpy_rows_equal_lists(dtype):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    rows = [[low, 0, high, 7], [], [1]]
+    expected = rows_of(TokenSets.from_sets(rows))
+    arrays = [np.array(row, dtype) for row in rows]
+    assert rows_of(TokenSets.from_sets(arrays)) == expected
+    assert rows_of(TokenSets.from_sets([rows[0], *arrays[1:]])) == expected
+    assert rows_of(TokenSets.from_sets([arrays[0][::-1]])) == [expected[0][::-1]]
+
+
+def test_numpy_rows_of_different_types():
+    """int64 and uint64 have float64 in common, which does not hold these."""
+    rows = [np.array([2**60 + 1], np.int64), np.array([2**60], np.uint64), np.array([3], np.uint8)]
+    assert rows_of(TokenSets.from_sets(rows)) == rows_of(TokenSets.from_sets([[2**60 + 1], [2**60], [3]]))
+
+
+def test_numpy_scalars_and_strings():
+    rows = [[np.int32(-3), np.uint64(MAX), np.str_("é"), np.bytes_(b"x")]]
+    assert rows_of(TokenSets.from_sets(rows)) == rows_of(TokenSets.from_sets([[-3, MAX, "é", b"x"]]))
+
+
+def test_negative_integers_are_twos_complement():
+    minus_one, high, other = rows_of(TokenSets.from_sets([[-1], [MAX], [1]]))
+    assert minus_one == high != other
+    assert rows_of(TokenSets.from_sets([np.array([-1]), np.array([-(2**63)])])) == [
+        high,
+        TokenSets.from_sets([[2**63]])[0].tolist(),
+    ]
+
+
+def test_strings_are_their_utf8_and_integers_are_not_strings():
+    tokens = rows_of(TokenSets.from_sets([["é"], ["é".encode()], [233], ["233"]]))
+    assert tokens[0] == tokens[1]
+    assert len({row[0] for row in tokens}) == 3
+
+
+def test_rows_of_all_kinds():
+    rows = [(1, 2), range(1, 3), iter([1, 2]), {1: "a", 2: "b"}, np.array([1, 2])]
+    assert len({tuple(row) for row in rows_of(TokenSets.from_sets(row for row in rows))}) == 1
+    assert sorted(TokenSets.from_sets([{1, 2}])[0]) == sorted(TokenSets.from_sets([[1, 2]])[0])
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "message"),
+    [
+        ([1, 2**64], ValueError, "rows[2] holds 18446744073709551616; integers must be in -2**63..2**64 - 1"),
+        (["a", -(2**63) - 1], ValueError, "rows[2] holds -9223372036854775809; integers must be in"),
+        ([1, 2.0], TypeError, "rows[2] holds a float; tokens are str, bytes or int"),
+        (np.array([1.5]), TypeError, "rows[2] holds a float64; tokens are"),
+        (["a", None], TypeError, "rows[2] holds a NoneType; tokens are"),
+        ([[1]], TypeError, "rows[2] holds a list; tokens are"),
+        ("text", TypeError, "rows[2] is one str: a row is an iterable of tokens (shingle a text)"),
+        (b"text", TypeError, "rows[2] is one bytes: a row is an iterable of tokens"),
+        (7, TypeError, "rows[2] is a int, not an iterable of tokens"),
+        (None, TypeError, "rows[2] is a NoneType, not an iterable of tokens"),
+        (["a", 1, "b\udc80"], ValueError, "rows[2]: lone surrogate U+DC80 at character 1"),
+    ],
+)
+def test_errors_name_the_row(row, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        TokenSets.from_sets([[1, "a"], [], row, [2]])
+
+
+@pytest.mark.parametrize(
+    ("seed", "error"), [(-1, ValueError), (2**64, ValueError), (1.0, TypeError), (True, TypeError)]
+)
+def test_impossible_seeds(seed, error):
+    for make in (lambda: TokenSets.from_sets([[1]], seed=seed), lambda: shingle(["a"], seed=seed)):
+        with pytest.raises(error, match=f"seed must be .*{re.escape(str(seed))}"):
+            make()
+
+
+# Texts
+
+
+def distinct(texts, unit, size, **kwargs):
+    """Return the set of tokens of each text."""
+    return [set(row) for row in rows_of(shingle(texts, unit, size, **kwargs))]
+
+
+def test_d1_f1_character_shingles():
+    assert len(distinct(["abcab"], "char", 2)[0]) == 3  # ab bc ca
+    bag = shingle(["abcdabd"], "char", 2)
+    assert (bag.counts.tolist(), bag.distinct().counts.tolist()) == ([6], [5])  # ab bc cd da bd, ab twice
+
+
+def test_d2_change_of_one_word():
+    texts = ["The_dog_which_chased_the_cat", "The_dog_that_chased_the_cat"]
+    which, that = distinct(texts, "char", 3)
+    assert (len(which - that), len(that - which)) == (7, 5)
+    assert (len(which & that), len(which | that)) == (17, 29)  # "The" is "the" here; the text counts both: 18 of 30
+    sets = TokenSets.from_sets([textbook.shingle_set(words, 3) for words in texts])
+    assert verify(sets, np.array([0]), np.array([1]), 0.6).tolist() == [(0, 1, 18 / 30)]
+
+
+def test_c10_web_page():
+    assert shingle(["This is an example web page"], size=3).counts.tolist() == [4]
+
+
+@given(st.lists(st.text("aB1_ -.é\u0301中\n", max_size=25), max_size=6), st.integers(1, 7), SEEDS)
+def test_shingles_equal_the_reference(texts, size, seed):
+    words, characters = (rows_of(shingle(texts, unit, size, seed=seed)) for unit in ("word", "char"))
+    assert words == [text.word_shingles(one, size, seed) for one in texts]
+    assert characters == [text.character_shingles(one, size, seed) for one in texts]
+
+
+def test_short_texts_are_one_shingle():
+    five, also_five, one, none, empty = rows_of(shingle(["a b", "A, b!", "a", "...", ""], size=5))
+    assert five == also_five == shingle(["a b"], size=2)[0].tolist()
+    assert one == TokenSets.from_sets([["a"]])[0].tolist()
+    assert none == empty == []
+
+
+@pytest.fixture(scope="module")
+def megabytes():
+    """Texts of three megabytes: several pieces of work."""
+    numbers = np.random.default_rng(1).integers(0, 10**6, (600, 800))
+    return [" ".join(map(str, row)) for row in numbers.tolist()]
+
+
+@pytest.mark.parametrize("unit", ["word", "char"])
+def test_threads_do_not_matter(megabytes, unit):
+    one, *others = (shingle(megabytes, unit, 5, threads=threads) for threads in (1, 2, 3, None))
+    assert len(one.tokens) > 400_000
+    for other in others:
+        assert np.array_equal(one.offsets, other.offsets)
+        assert np.array_equal(one.tokens, other.tokens)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("row", [0, 300, 600])
+def test_errors_name_the_row_in_later_pieces(megabytes, threads, row):
+    texts = [*megabytes[:row], b"caf\xe9 ol\xe9", *megabytes[row:]]
+    with pytest.raises(TextError, match=re.escape(f"texts[{row}]: not UTF-8 at byte 3")) as error:
+        shingle(texts, threads=threads)
+    assert error.value.row == row
+    assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("texts", "error", "message"),
+    [
+        (["a", None], ValueError, "texts[1] is null"),
+        (["a", float("nan")], ValueError, "texts[1] is null"),
+        (["a", 7], TypeError, "texts[1] is a int, not str or bytes"),
+        (["a", ["b"]], TypeError, "texts[1] is a list, not str or bytes"),
+        (["a", "b\ud800"], TextError, "texts[1]: lone surrogate U+D800 at character 1"),
+        ("a text", TypeError, "texts must be a column of texts, not one str or bytes"),
+        (b"a text", TypeError, "texts must be a column of texts, not one str or bytes"),
+    ],
+)
+def test_impossible_texts(texts, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        shingle(texts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"unit": "line"}, ValueError, "unit must be 'word' or 'char', not 'line'"),
+        ({"size": 0}, ValueError, "size must be in 1..256, not 0"),
+        ({"size": 257}, ValueError, "size must be in 1..256, not 257"),
+        ({"size": 5.0}, TypeError, "size must be an int, not 5.0"),
+        ({"size": True}, TypeError, "size must be an int, not True"),
+        ({"threads": 0}, ValueError, "threads must be at least 1, not 0"),
+        ({"threads": 1.5}, TypeError, "threads must be an int or None, not 1.5"),
+    ],
+)
+def test_impossible_arguments(arguments, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        shingle(["a b c"], **arguments)
