@@ -3,6 +3,7 @@
 `Texts` holds pointers to UTF-8 and keeps their owners alive; nothing is copied but the non-ASCII str objects of a list.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_AsUTF8String
@@ -85,6 +86,7 @@ class TextError(ValueError):
         return type(self), (self.row, self.reason)
 
 
+@cython.auto_pickle(False)
 cdef class _Chunk:
     """One Arrow array, released with this object."""
     cdef ArrowArray array
@@ -121,6 +123,15 @@ cdef class Texts:
             self._read_array(schema, array)
         else:
             self._read_objects(source)
+        self._seal()
+
+    cdef _seal(self):
+        """Keep the addresses from being written: kernels follow them."""
+        self.addresses.flags.writeable = False
+        self.lengths.flags.writeable = False
+
+    def __reduce__(self):
+        return Texts, ([self[row] for row in range(len(self))],)
 
     def __len__(self):
         return len(self.lengths)
@@ -141,6 +152,7 @@ cdef class Texts:
         cdef Texts part = Texts.__new__(Texts)
         part.addresses, part.lengths = (np.ascontiguousarray(column[rows]) for column in (self.addresses, self.lengths))
         part.owners = self.owners
+        part._seal()
         return part
 
     @staticmethod
@@ -151,6 +163,7 @@ cdef class Texts:
         whole.addresses = np.concatenate([(<Texts>part).addresses for part in parts])
         whole.lengths = np.concatenate([(<Texts>part).lengths for part in parts])
         whole.owners = [(<Texts>part).owners for part in parts]
+        whole._seal()
         return whole
 
     cdef _read_objects(self, source):

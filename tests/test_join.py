@@ -213,6 +213,7 @@ def spread(copies, pairs):
 @example(([0], [], None))
 @example(([0, 1, 2], [(0, 1, 0.9), (1, 2, 0.8)], [1, 2, 1]))
 @example(([0, 1, 0, 1], [(0, 1, 0.5)], [0, 0, 0, 1]))
+@example((list(range(7)), [(i, 6, 0.9) for i in range(6)], None))  # the last row joins all before it
 def test_groups_equal_the_reference(kind, case):
     copies, pairs, preference = case
     n, known = len(copies), spread(copies, pairs)

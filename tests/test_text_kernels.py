@@ -663,3 +663,16 @@ def test_malformed_views_are_placed(length, buffer, start):
     buffers = [None, pa.py_buffer(views), pa.py_buffer(b"twenty bytes of text")]
     with pytest.raises(ValueError, match=r"texts\[1\]: a malformed Arrow view"):
         Texts(pa.Array.from_buffers(pa.string_view(), 2, buffers))
+
+
+def test_texts_are_pickled_by_what_they_hold():
+    column = Texts(["a text", "", "Füße"])
+    restored = pickle.loads(pickle.dumps(column.take(slice(None, None, -1))))
+    assert [restored[row] for row in range(3)] == ["Füße".encode(), b"", b"a text"]
+
+
+@pytest.mark.parametrize("name", ["addresses", "lengths"])
+def test_addresses_cannot_be_written(name):
+    for column in (Texts(["a", "b"]), Texts(["a", "b"]).take([1]), Texts.concatenate([["a"], ["b"]])):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(column, name)[0] = 5
