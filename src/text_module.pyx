@@ -201,10 +201,16 @@ cdef class Texts:
 
     cdef _read_stream(self, capsule):
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
-        cdef ArrowSchema schema
-        cdef _Chunk chunk
         if stream.release == NULL:
             raise ValueError("the Arrow stream has been released: it can be read once")
+        try:
+            self._join(self._read_chunks(stream))
+        finally:
+            stream.release(stream)
+
+    cdef _read_chunks(self, ArrowArrayStream* stream):
+        cdef ArrowSchema schema
+        cdef _Chunk chunk
         memset(&schema, 0, sizeof(ArrowSchema))
         if stream.get_schema(stream, &schema) != 0:
             raise ValueError(_stream_error(stream))
@@ -220,11 +226,10 @@ cdef class Texts:
             if stream.get_next(stream, &chunk.array) != 0:
                 raise ValueError(_stream_error(stream))
             if chunk.array.release == NULL:
-                break
+                return parts
             parts.append(_read_chunk(chunk, kind, rows))
             rows += chunk.array.length
             self.owners.append(chunk)
-        self._join(parts)
 
     cdef _read_array(self, schema_capsule, array_capsule):
         cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
