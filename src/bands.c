@@ -79,7 +79,7 @@ void sort_records(struct record *records, size_t n, struct record *scratch) {
 
 static inline int met_before(const uint64_t *a, const uint64_t *b, size_t band) {
     for (size_t earlier = 0; earlier < band; earlier++) {
-        if (a[earlier] == b[earlier]) return 1;
+        if (a[earlier] == b[earlier] && a[earlier] != EMPTY_SLOT) return 1;
     }
     return 0;
 }

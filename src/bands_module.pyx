@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint64_t
 import numpy as np
 
 cdef extern from "rows.h":
-    bint are_below(const int64_t*, size_t, size_t) nogil
+    bint rise_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "bands.h":
     struct record:
@@ -44,13 +44,13 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
     cdef bucket_walk walk = [0, 0, 0, 0]
     cdef int64_t[::1] left, right
     if band >= bands:
-        raise ValueError(f"band must be in 0..{bands - 1}, not {band}")
+        raise ValueError(f"band must be below {bands}, the number of bands, not {band}")
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     found = 0
     if n == 0:
         return parts[0]
-    if not are_below(&members[0], n, keys.shape[0]):
-        raise ValueError(f"members must be in 0..{keys.shape[0] - 1}")
+    if not rise_below(&members[0], n, keys.shape[0]):
+        raise ValueError(f"members must rise within 0..{keys.shape[0] - 1}")
     records_array, scratch_array = np.empty((n, 2), np.uint64), np.empty((n, 2), np.uint64)
     cdef uint64_t[:, ::1] records = records_array, scratch = scratch_array
     cdef record* sorted_records = <record*>&records[0, 0]

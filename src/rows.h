@@ -32,4 +32,12 @@ static inline int are_below(const int64_t *numbers, size_t count, size_t n) {
     return 1;
 }
 
+/* 1 if numbers[0..count) rise, each below n. */
+static inline int rise_below(const int64_t *numbers, size_t count, size_t n) {
+    for (size_t i = 1; i < count; i++) {
+        if (numbers[i - 1] >= numbers[i]) return 0;
+    }
+    return are_below(numbers, count, n);
+}
+
 #endif

@@ -91,7 +91,11 @@ void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t
         }
         const uint64_t *row = tokens + offsets[right[p]];
         size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]);
-        size_t needed = count + set_count ? overlap_needed(set_count, count, threshold) : 0;
+        if (count + set_count == 0) {
+            out[p] = threshold > 0 ? -1 : 0;
+            continue;
+        }
+        size_t needed = overlap_needed(set_count, count, threshold);
         size_t most = set_count < count ? set_count : count, overlap = 0, i = 0;
         out[p] = -1;
         if (needed > most) continue;
@@ -102,8 +106,7 @@ void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t
             if (i - overlap > misses_allowed) break;
         }
         if (i == count && overlap >= needed) {
-            size_t either = set_count + count - overlap;
-            out[p] = either ? (double)overlap / (double)either : 0;
+            out[p] = (double)overlap / (double)(set_count + count - overlap);
         }
     }
 }

@@ -137,6 +137,8 @@ def stars(const int64_t[::1] order not None, const int64_t[::1] offsets not None
     if n:
         with nogil:
             c_stars(&order[0], n, &offsets[0], &neighbours[0] if neighbours.shape[0] else NULL, &keeper[0], &by[0])
+        if keeper_array.min() < 0:
+            raise ValueError(f"order must hold each of the {n} rows once")
     return keeper_array, by_array
 
 

@@ -251,7 +251,9 @@ cdef class Texts:
 
 cdef bint _is_null(value):
     """Tell None, NaN, and the NA and NaT of pandas."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    if isinstance(value, (float, np.floating)):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 cdef str _stream_error(ArrowArrayStream* stream):

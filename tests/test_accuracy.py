@@ -156,6 +156,11 @@ def test_signature_of_a_large_union_is_the_minimum(scheme):
     assert np.array_equal(np.minimum(a, b), either)
 
 
+def test_only_token_sets_are_sketched():
+    with pytest.raises(TypeError, match=r"sets must be TokenSets \(see TokenSets.from_sets\), not list"):
+        MinHasher().sketch([[1, 2]])
+
+
 # Meeting in a band
 
 

@@ -215,11 +215,13 @@ def test_a_huge_bucket_is_refused_early():
 @pytest.mark.parametrize(
     ("keys", "band", "members", "message"),
     [
-        ([[1, 2]], 2, [0], r"band must be in 0\.\.1, not 2"),
-        ([[1, 2]], 0, [1], r"members must be in 0\.\.0"),
-        ([[1, 2]], 0, [-1], r"members must be in 0\.\.0"),
-        ([[1, 2]] * 3, 0, [0, 2**40], r"members must be in 0\.\.2"),
-        ([[1, 2]] * 3, 0, [0, -(2**63)], r"members must be in 0\.\.2"),
+        ([[1, 2]], 2, [0], r"band must be below 2, the number of bands, not 2"),
+        ([[1, 2]], 0, [1], r"members must rise within 0\.\.0"),
+        ([[1, 2]], 0, [-1], r"members must rise within 0\.\.0"),
+        ([[1, 2]] * 3, 0, [0, 2**40], r"members must rise within 0\.\.2"),
+        ([[1, 2]] * 3, 0, [2, 1], r"members must rise within 0\.\.2"),
+        ([[1, 2]] * 3, 0, [1, 1], r"members must rise within 0\.\.2"),
+        ([[1, 2]] * 3, 0, [0, -(2**63)], r"members must rise within 0\.\.2"),
     ],
 )
 def test_bad_rows_are_refused(keys, band, members, message):

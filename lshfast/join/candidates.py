@@ -83,6 +83,8 @@ def candidates(
     keys = np.ascontiguousarray(keys)
     if keys.ndim != 2 or keys.dtype != np.uint64:
         raise TypeError(f"keys must be uint64 (n, b), not {keys.dtype} {keys.shape}")
+    if keys.shape[1] == 0:
+        raise ValueError("keys must have at least one band")
     rows = np.arange(len(keys), dtype=np.int64)
     members = rows if copies is None else rows[np.asarray(copies) == rows]
 
