@@ -18,6 +18,9 @@ KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
 # Bytes of text a piece of work: its tokens stay in the cache between shingling and sketching.
 PIECE = 1 << 20
 
+# Portions of a column a thread, where nothing but shingling is done: few enough to be large, enough to even out.
+PORTIONS = 4
+
 
 def check_shingle(unit: str, size: int) -> None:
     """Raise an error that names the range where the unit or the size of a shingle is wrong."""
@@ -83,15 +86,15 @@ def shingle(
     """
     check_shingle(unit, size)
     column, kernel, seed = text.Texts(texts), KERNELS[unit], check_seed(seed)
+    threads = thread_count(threads)
 
     def work(rows: slice) -> TokenSets:
-        offsets, tokens = kernel(column.take(rows), size, seed)
-        return TokenSets(offsets, tokens.copy())  # the kernel's array is as long as the text might have needed
-
-    def located(rows: slice) -> TokenSets:
         try:
-            return work(rows)
+            return TokenSets(*kernel(column.take(rows), size, seed))
         except text.TextError as error:
             raise text.TextError(error.row + rows.start, error.reason) from None
 
-    return TokenSets.concatenate(list(ordered_map(located, pieces(column.lengths), thread_count(threads))))
+    # Pieces as large as may be: each is written once, and copied once where there are several.
+    portions = pieces(column.lengths, column.nbytes // (PORTIONS * threads) + 1 if threads > 1 else column.nbytes + 1)
+    parts = list(ordered_map(work, portions, threads))
+    return parts[0] if len(parts) == 1 else TokenSets.concatenate(parts)

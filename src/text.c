@@ -23,13 +23,22 @@ static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll
 #define LIMB 7
 #define LIMB_MASK (((uint64_t)1 << 56) - 1)
 
-static inline uint64_t load_little_endian(const uint8_t *bytes) {
-    uint64_t x;
-    memcpy(&x, bytes, 8);
+static inline uint64_t little_endian(uint64_t x) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     x = __builtin_bswap64(x);
 #endif
     return x;
+}
+
+static inline uint64_t load_little_endian(const uint8_t *bytes) {
+    uint64_t x;
+    memcpy(&x, bytes, 8);
+    return little_endian(x);
+}
+
+static inline void store_little_endian(uint8_t *bytes, uint64_t x) {
+    x = little_endian(x);
+    memcpy(bytes, &x, 8);
 }
 
 /* A limb of n <= 7 bytes with nothing read behind it. */
@@ -355,22 +364,28 @@ size_t character_shingles(const struct text_kernels *kernels, const struct shing
     uint64_t codes[MAX_SHINGLE + STRETCH + 8];
     size_t at = 0, held = 0, made = 0, size = shingler->size;
     while (at < length) {
-        size_t total = held;
-        while (at < length && total < held + STRETCH) {
-            uint32_t code;
-            if (text[at] < 0x80) {
-                code = text[at++];
-                code += (code - 'A' < 26) * 32;
-            } else {
+        size_t total = held, stop = held + STRETCH;
+        while (at < length && total < stop) {
+            uint8_t lower[64];
+            uint64_t other = 1;
+            size_t block = total + 64 <= stop && length - at >= 64 ? 64 : 1;
+            if (block == 64) (void)kernels->classify(text + at, lower, &other);
+            if (other == 0) {
+                for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)lower[i] + 1;
+                total += 64;
+                at += 64;
+                continue;
+            }
+            for (size_t end = at + block; at < end && total < stop;) {
+                uint32_t code;
                 size_t taken = utf8_decode(text + at, length - at, &code);
                 if (taken == 0) {
                     *bad = at;
                     return SIZE_MAX;
                 }
-                code = unicode_lower(code);
+                codes[total++] = (uint64_t)unicode_lower(code) + 1;
                 at += taken;
             }
-            codes[total++] = (uint64_t)code + 1;
         }
         held = total;
         if (total >= size) {
@@ -387,14 +402,26 @@ size_t character_shingles(const struct text_kernels *kernels, const struct shing
 
 /* ---- the portable level ---- */
 
+/* Eight ASCII bytes in a word: adding 0x80 - low carries into a byte's top bit where the byte is at least low. */
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(byte))
+
+static inline uint64_t in_range(uint64_t bytes, unsigned low, unsigned high) {
+    return (bytes + EIGHT(0x80 - low)) & ~(bytes + EIGHT(0x7F - high)) & EIGHT(0x80);
+}
+
+/* The top bits of the eight bytes, the first one lowest: each product bit lands in a place of its own. */
+static inline uint64_t top_bits(uint64_t bytes) {
+    return ((bytes >> 7 & EIGHT(1)) * UINT64_C(0x0102040810204080)) >> 56;
+}
+
 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     uint64_t bits = 0, high = 0;
-    for (unsigned i = 0; i < 64; i++) {
-        uint8_t c = text[i], small = (uint8_t)(c + ((uint8_t)(c - 'A') < 26) * 32);
-        uint64_t part = ((uint8_t)(small - 'a') < 26) | ((uint8_t)(c - '0') < 10) | (c == '_');
-        lower[i] = small;
-        bits |= part << i;
-        high |= (uint64_t)(c >> 7) << i;
+    for (unsigned i = 0; i < 64; i += 8) {
+        uint64_t bytes = load_little_endian(text + i), small = bytes | in_range(bytes, 'A', 'Z') >> 2;
+        uint64_t part = in_range(small, 'a', 'z') | in_range(bytes, '0', '9') | in_range(bytes, '_', '_');
+        store_little_endian(lower + i, small);
+        bits |= top_bits(part) << i;
+        high |= top_bits(bytes) << i;
     }
     *other = high;
     return bits;
