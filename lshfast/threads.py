@@ -21,11 +21,11 @@ def thread_count(threads: int | None) -> int:
     """Return the number of threads to use: the CPUs this process may run on where `threads` is None."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, int):
+    if isinstance(threads, bool) or not hasattr(threads, "__index__"):
         raise TypeError(f"threads must be an int or None, not {threads!r}")
     if threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    return threads
+    return int(threads)
 
 
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:

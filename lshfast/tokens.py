@@ -32,7 +32,7 @@ class TokenSets:
     """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
     A row stands for the set of its tokens; it may repeat them and may be empty. Immutable, and safe to share between
-    threads.
+    threads. Arrays of the right type are not copied: do not write to them afterwards.
 
     Parameters
     ----------

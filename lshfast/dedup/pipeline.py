@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshfast.dedup.plan import Grouping, Keep, Plan, Verify, make_plan
 from lshfast.dedup.report import DedupResult, Stage, Summary
 from lshfast.join.candidates import candidates, find_copies
-from lshfast.join.cluster import Groups, component_groups, preferred, star_groups
+from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
 from lshfast.kernels import sets, text
 from lshfast.shingling import KERNELS, Unit, pieces
@@ -364,8 +364,10 @@ def dedup(
 
 def key_list(keys: Any, n: int) -> list[Any]:
     """Return keys as a list of Python objects, or raise an error where they are not one a row or two are equal."""
-    convert = getattr(keys, "to_pylist", None) or getattr(keys, "tolist", None) or keys.__iter__
-    names = list(convert())
+    try:
+        names = plain_list(keys)
+    except TypeError:
+        raise TypeError(f"keys must be a sequence of one key a text, not {keys!r}") from None
     if len(names) != n:
         raise ValueError(f"one key a text is needed: {n} keys, not {len(names)}")
     seen: dict[Any, int] = {}

@@ -86,7 +86,7 @@ def candidates(
     if keys.shape[1] == 0:
         raise ValueError("keys must have at least one band")
     rows = np.arange(len(keys), dtype=np.int64)
-    members = rows if copies is None else rows[np.asarray(copies) == rows]
+    members = rows if copies is None else rows[check_copies(len(keys), copies) == rows]
 
     def of_band(band: int) -> tuple[Int64Array, Int64Array]:
         left, right = kernels.pairs_of_band(keys, band, members, most)
@@ -97,6 +97,16 @@ def candidates(
     if total > most:
         raise OverflowError(f"{total} candidate pairs, more than {most}: raise the threshold or the number of rows")
     return sorted_pairs(np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found]))
+
+
+def check_copies(n: int, copies: Int64Array) -> Int64Array:
+    """Return copies as int64, or raise an error where they are not one row number a row."""
+    copies = np.asarray(copies)
+    if copies.shape != (n,) or copies.dtype.kind not in "iu":
+        raise ValueError(f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}")
+    if n and not 0 <= copies.min() <= copies.max() < n:
+        raise ValueError(f"copies must be in 0..{n - 1}, not {copies.min()}..{copies.max()}")
+    return copies.astype(np.int64)
 
 
 def sorted_pairs(i: Int64Array, j: Int64Array) -> tuple[Int64Array, Int64Array]:

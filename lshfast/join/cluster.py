@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.join.candidates import check_copies
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import Float64Array, Int64Array
 
@@ -30,6 +32,12 @@ class Groups:
     labels: Int64Array
 
 
+def plain_list(column: Any) -> list[Any]:
+    """Return a column of any library as a list of Python objects."""
+    convert = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
+    return list(convert() if convert else column)
+
+
 def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
     """Return the rows in order of preference: the greatest value first, the smaller row first among equals."""
     if preference is None:
@@ -37,13 +45,15 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
     values = np.asarray(preference)
     if values.shape != (n,):
         raise ValueError(f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}")
-    strings = (isinstance(value, (str, bytes)) for value in np.asarray(preference, object))
-    mixed = values.dtype.kind in "US" and not all(strings)
-    if values.dtype.kind in "OV" or mixed:
-        raise TypeError("values to prefer rows by must be all numbers or all strings")
-    if values.dtype.kind in "fc" and np.isnan(values).any():
-        raise ValueError(f"values to prefer rows by must not be NaN, as that of row {np.isnan(values).argmax()} is")
-    _, ranks = np.unique(values, return_inverse=True)
+    if values.dtype.kind in "OUSV":  # numpy makes strings of numbers beside strings; these compare as what they are
+        values = np.fromiter(plain_list(preference), object, n)
+    missing = np.asarray(values != values)  # NaN and NaT
+    if missing.any():
+        raise ValueError(f"values to prefer rows by must not be missing, as that of row {missing.argmax()} is")
+    try:
+        _, ranks = np.unique(values, return_inverse=True)
+    except TypeError:
+        raise TypeError("values to prefer rows by must be comparable: all numbers, or all strings") from None
     return np.argsort(-ranks.astype(np.int64), kind="stable").astype(np.int64)
 
 
@@ -107,23 +117,35 @@ def component_groups(
     [0, 0, 0, 3]
     """
     order, first = preferred(n, preference), _first_copies(n, copies)
-    i, j = np.ascontiguousarray(pairs["i"]), np.ascontiguousarray(pairs["j"])
+    i, j = _checked(n, pairs)
     labels = kernels.components(i, j, n)[first]
     best, _ = _best_copies(order, labels)
     keeper = best[labels]
     # Similarities of the pairs there are, looked up by (kind, kind of the keeper).
-    a, b = np.minimum(first, first[keeper]), np.maximum(first, first[keeper])
-    similarity = np.where(a == b, 1.0, np.nan)
+    keys = np.minimum(i, j) * n + np.maximum(i, j)
+    order = np.argsort(keys, kind="stable")
+    wanted = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
+    similarity = np.where(first == first[keeper], 1.0, np.nan)
     if len(pairs):
-        sorted_keys = i * n + j
-        place = np.searchsorted(sorted_keys, a * n + b)
-        found = sorted_keys[np.minimum(place, len(pairs) - 1)] == a * n + b
+        place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(pairs) - 1)]
+        found = keys[place] == wanted
         similarity[found] = pairs["similarity"][place[found]]
     return Groups(keeper, similarity, _smallest(keeper))
 
 
 def _first_copies(n: int, copies: Int64Array | None) -> Int64Array:
-    return np.arange(n, dtype=np.int64) if copies is None else np.asarray(copies, np.int64)
+    if copies is None:
+        return np.arange(n, dtype=np.int64)
+    return check_copies(n, copies)
+
+
+def _checked(n: int, pairs: npt.NDArray[np.void]) -> tuple[Int64Array, Int64Array]:
+    """Return the columns i and j of pairs, or raise an error where they are not rows."""
+    i, j = (np.ascontiguousarray(pairs[name], np.int64) for name in ("i", "j"))
+    for column in (i, j):
+        if len(column) and not 0 <= column.min() <= column.max() < n:
+            raise ValueError(f"rows of pairs must be in 0..{n - 1}, not {column.min()}..{column.max()}")
+    return i, j
 
 
 def _best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -137,8 +159,8 @@ def _best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int6
 
 def _adjacency(n: int, pairs: npt.NDArray[np.void]) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Return (offsets, neighbours, similarities) of the graph of pairs, neighbours ascending."""
-    ends = np.concatenate([pairs["i"], pairs["j"]])
-    others = np.concatenate([pairs["j"], pairs["i"]])
+    i, j = _checked(n, pairs)
+    ends, others = np.concatenate([i, j]), np.concatenate([j, i])
     order = np.lexsort((others, ends))
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels import sets as kernels
+from lshfast.lsh.bands import check_number
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array
 
@@ -77,8 +78,11 @@ def verify(
     >>> verify(sets, np.array([0, 0, 1]), np.array([1, 2, 2]), 0.5).tolist()
     [(0, 1, 0.9)]
     """
+    for name, rows in (("i", i), ("j", j)):
+        if np.asarray(rows).dtype.kind not in "iu" and len(rows):
+            raise TypeError(f"{name} must be row numbers, not {np.asarray(rows).dtype}")
     i, j = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64)
-    if not 0 <= threshold <= 1:
+    if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
     similarity = np.empty(len(i), np.float64)
 

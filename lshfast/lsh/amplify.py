@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,8 +27,11 @@ def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> Float64Array:
     [0.006381, 0.470051, 0.999644]
     """
     s = np.asarray(similarity, np.float64)
-    if np.any((s < 0) | (s > 1) | np.isnan(s)):
-        raise ValueError("similarity must be in [0, 1]")
+    outside = ~((s >= 0) & (s <= 1))
+    if np.any(outside):
+        raise ValueError(f"similarity must be in [0, 1], not {s[outside].flat[0] if s.ndim else s}")
+    if bands < 1 or rows < 1:
+        raise ValueError(f"bands and rows must be at least 1, not {bands} and {rows}")
     with np.errstate(divide="ignore"):  # log 0 = -inf, whose exponential is the right 0
         return np.asarray(-np.expm1(bands * np.log1p(-(s**rows))))[()]
 
@@ -55,9 +60,15 @@ def false_rates(threshold: float, bands: int, rows: int) -> tuple[float, float]:
 
     Computed by Gauss-Legendre quadrature with 64 nodes on either side.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(64)
+    nodes, weights = _quadrature()
     below = threshold * (nodes + 1) / 2
     above = threshold + (1 - threshold) * (nodes + 1) / 2
     positive = threshold / 2 * float(weights @ scurve(below, bands, rows))
     negative = (1 - threshold) / 2 * float(weights @ (1 - scurve(above, bands, rows)))
     return positive, negative
+
+
+@cache
+def _quadrature() -> tuple[Float64Array, Float64Array]:
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return nodes, weights
