@@ -16,7 +16,7 @@ Unit: TypeAlias = Literal["word", "char"]
 KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
 
 # Bytes of text a piece of work: its tokens stay in the cache between shingling and sketching.
-PIECE = 1 << 20
+PIECE = 1 << 21
 
 # Portions of a column a thread, where nothing but shingling is done: few enough to be large, enough to even out.
 PORTIONS = 4

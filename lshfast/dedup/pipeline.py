@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -81,20 +81,19 @@ class ShingledTexts:
         return TokenSets(*KERNELS[self.plan.unit](self.texts.take(rows), self.plan.size, self.plan.hasher.seed))
 
 
-@dataclass
-class _Pass:
-    """The columns of the corpus while batches come in."""
+class _Sketched(NamedTuple):
+    """What one piece of work makes of some texts."""
 
-    parts: list[text.Texts] = field(default_factory=list)
-    signatures: list[UInt64Array] = field(default_factory=list)
-    keys: list[UInt64Array] = field(default_factory=list)
-    prints: list[UInt64Array] = field(default_factory=list)
+    texts: text.Texts
+    signatures: UInt64Array
+    keys: UInt64Array
+    prints: UInt64Array
 
 
 def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progress: Progress | None = None) -> Corpus:
     """Run one pass over batches of texts: shingle, sketch, band and fingerprint each, several at a time."""
-    held, row, done, start = _Pass(), 0, 0, time.perf_counter()
-    reading = 0.0
+    parts: list[_Sketched] = []
+    row, done, reading, start = 0, 0, 0.0, time.perf_counter()
 
     def portions() -> Iterator[tuple[int, text.Texts]]:
         """Cut the batches into pieces of work, with the number of each one's first row."""
@@ -106,36 +105,32 @@ def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progre
             reading += time.perf_counter() - before
             if batch is None:
                 return
-            held.parts.append(batch)
             for rows in pieces(batch.lengths):
                 yield row + rows.start, batch.take(rows)
             row += len(batch)
 
-    def work(portion: tuple[int, text.Texts]) -> tuple[UInt64Array, UInt64Array, UInt64Array, int]:
+    def work(portion: tuple[int, text.Texts]) -> _Sketched:
         first_row, texts = portion
         try:
             offsets, tokens = KERNELS[plan.unit](texts, plan.size, plan.hasher.seed)
         except text.TextError as error:
             raise text.TextError(error.row + first_row, error.reason) from None
         signatures = plan.hasher.sketch(TokenSets(offsets, tokens), threads=1)
-        return signatures, plan.bands.keys(signatures), sets.fingerprints(offsets, tokens), texts.nbytes
+        return _Sketched(texts, signatures, plan.bands.keys(signatures), sets.fingerprints(offsets, tokens))
 
-    for signatures, keys, prints, nbytes in ordered_map(work, portions(), plan.threads):
-        held.signatures.append(signatures)
-        held.keys.append(keys)
-        held.prints.append(prints)
-        done += nbytes
+    for part in ordered_map(work, portions(), plan.threads):
+        parts.append(part)
+        done += part.texts.nbytes
         if progress:
             progress("sketch", done, None)
     clock.add("read", reading, done)
     clock.add("sketch", time.perf_counter() - start - reading, done)
 
     with clock.stage("match", done):
-        prints = np.concatenate([np.empty((0, 3), np.uint64), *held.prints])
-        signatures = np.concatenate([np.empty((0, plan.hasher.num_perm), np.uint64), *held.signatures])
-        held.signatures.clear()
-        keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *held.keys])
-        texts = text.Texts.concatenate(held.parts)
+        texts = text.Texts.concatenate([part.texts for part in parts])
+        prints = np.concatenate([np.empty((0, 3), np.uint64), *(part.prints for part in parts)])
+        keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
+        signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
         return Corpus(texts, signatures, keys, find_copies(prints), signatures[:, 0] == EMPTY)
 
 
