@@ -316,3 +316,11 @@ def test_interrupt_leaves_nothing(tmp_path):
     assert child.returncode == 130
     assert said == "lshfast: error: interrupted; no output was written\n"
     assert os.listdir(tmp_path) == ["in.jsonl.gz"]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.csv", "out.parquet"])
+def test_threads_change_no_byte(corpus, tmp_path, name):
+    outputs = [tmp_path / f"{threads}.{name}" for threads in (1, 3)]
+    for threads, out in zip((1, 3), outputs, strict=True):
+        assert run("dedup", corpus, "-o", out, "--annotate", "--threads", threads).exit_code == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()

@@ -117,7 +117,7 @@ def dedup_files(
     except text.TextError as error:
         raise corpus.fault(error.row, error.reason) from None
     start = time.perf_counter()
-    _write(corpus, result, outputs, progress)
+    _write(corpus, result, outputs, plan.threads, progress)
     written = Stage(time.perf_counter() - start, result.summary.stages["read"].nbytes)
     stages = {**result.summary.stages, "write": written} if outputs.rows else result.summary.stages
     return replace(result, summary=replace(result.summary, stages=stages))
@@ -156,7 +156,9 @@ def _ranks(corpus: Corpus, policy: str) -> Int64Array:
     return (ranks if policy == "max" else -ranks).astype(np.int64)
 
 
-def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, progress: Progress | None) -> None:
+def _write(
+    corpus: Corpus, result: DedupResult, outputs: Outputs, threads: int, progress: Progress | None
+) -> None:
     def key(rows: npt.NDArray[Any]) -> list[Any]:
         return [corpus.key(row) for row in rows.tolist()]
 
@@ -198,8 +200,9 @@ def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, progress: Prog
             progress("write", done, corpus.total_bytes)
 
     write_rows(
-        corpus, outputs.rows, keep=keep, annotations=annotations, overwrite=outputs.overwrite, progress=tell
-    )
+        corpus, outputs.rows, keep=keep, annotations=annotations, overwrite=outputs.overwrite, progress=tell,
+        threads=threads,
+    )  # fmt: skip
 
 
 def measure(inputs: Inputs) -> tuple[int, int]:

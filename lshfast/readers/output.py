@@ -11,6 +11,7 @@ import io
 import os
 import secrets
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
@@ -74,6 +75,33 @@ def open_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Any]:
     _, codec = output_format(path)
     with atomic_file(path, overwrite) as raw, _compressed(raw, codec) as stream:
         yield stream
+
+
+@contextmanager
+def write_behind(stream: Any) -> Iterator[Any]:
+    """Write to a stream in a thread of its own, one block behind: reading goes on while it compresses and writes."""
+    with ThreadPoolExecutor(1) as pool:
+        behind = _Behind(stream, pool)
+        yield behind
+        behind.wait()
+
+
+class _Behind:
+    """The face of `write_behind`: what fails in the thread is raised by the next call."""
+
+    def __init__(self, stream: Any, pool: ThreadPoolExecutor) -> None:
+        self._stream, self._pool = stream, pool
+        self._pending: Future[Any] | None = None
+
+    def write(self, data: bytes) -> int:
+        self.wait()
+        self._pending = self._pool.submit(self._stream.write, data)
+        return len(data)
+
+    def wait(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
 
 
 @contextmanager

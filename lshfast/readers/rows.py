@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from lshfast.readers import to_csv, to_jsonl, to_parquet
 from lshfast.readers.corpus import Corpus
-from lshfast.readers.output import check_output, open_output, output_format
+from lshfast.readers.output import check_output, open_output, output_format, write_behind
 from lshfast.readers.selection import Columns, Selection
 
 
@@ -58,6 +59,7 @@ def write_rows(
     annotations: Columns | None = None,
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
+    threads: int = 1,
 ) -> None:
     """Read a corpus again and write the rows to keep, in input order, with all their columns.
 
@@ -80,6 +82,8 @@ def write_rows(
         Whether an existing file is replaced; never an input.
     progress : callable, optional
         Called with the bytes on disk passed since the last call; they sum to ``corpus.total_bytes``.
+    threads : int
+        With two or more, JSONL and CSV are compressed and written in a thread of their own.
 
     Raises
     ------
@@ -101,5 +105,7 @@ def write_rows(
         if len(values) != corpus.accepted:
             raise ValueError(f"annotation {name!r} has {len(values)} values for {corpus.accepted} rows")
     check_output(out, (file.path for file in corpus.files), overwrite)
-    with open_output(out, overwrite) as stream:
-        _FORMATS[output_format(out)[0]].write(Selection(corpus, out, keep, extra, progress), stream)
+    kind = output_format(out)[0]
+    apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
+    with open_output(out, overwrite) as stream, apart(stream) as sink:
+        _FORMATS[kind].write(Selection(corpus, out, keep, extra, progress), sink)
