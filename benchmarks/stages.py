@@ -29,7 +29,7 @@ from data import copies, decoded, raw_files, read_jsonl, synthetic, zipf
 
 import lshfast
 from lshfast import MinHasher, TokenSets, candidates, kernels, shingle, verify
-from lshfast.dedup.pipeline import Clock, Corpus, ShingledTexts, sketch_texts
+from lshfast.dedup.pipeline import Clock, ShingledTexts, Sketches, sketch_texts
 from lshfast.dedup.plan import make_plan
 from lshfast.kernels.text import Texts
 from lshfast.shingling import Unit
@@ -101,7 +101,7 @@ def sign(hasher: MinHasher, column: Any, unit: Unit, size: int) -> UInt64Array:
     return hasher.sketch(shingle(column, unit, size, threads=1), threads=1)
 
 
-def sketch_stage(column: Any, unit: Unit = "word", size: int = 5, threads: int = 1) -> Corpus:
+def sketch_stage(column: Any, unit: Unit = "word", size: int = 5, threads: int = 1) -> Sketches:
     """Go from a column of texts to signatures, band keys and fingerprints, piece by piece as dedup does."""
     return sketch_texts([Texts(column)], make_plan(unit=unit, size=size, threads=threads), Clock())
 

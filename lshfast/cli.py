@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,6 +67,9 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         yield
     except DataError as error:
         raise leave(error, 1) from None
+    except BrokenPipeError:  # who reads the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
     except FileExistsError as error:
         raise leave(f"{error} (--overwrite)", 2) from None
     except (ValueError, TypeError, ImportError) as error:
@@ -73,12 +77,15 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     except (OSError, OverflowError, MemoryError) as error:
         raise leave(error or type(error).__name__, 1) from None
     except KeyboardInterrupt:
-        raise leave("interrupted; no output was written", 130) from None
+        raise leave("interrupted; no output was left half-written", 130) from None
 
 
-def finish(result: Any, quiet: bool) -> None:
+def finish(result: Any, quiet: bool, removing: bool = True) -> None:
+    rejected = result.summary.rejected
     if not quiet:
-        print(closing_table(result, peak_memory()), file=sys.stderr)
+        print(closing_table(result, peak_memory(), removing), file=sys.stderr)
+    elif rejected:
+        print(f"lshfast: {rejected:,} rows rejected", file=sys.stderr)
 
 
 @app.command(no_args_is_help=True)
@@ -158,7 +165,7 @@ def pairs_command(
                 Inputs(inputs, column, id_column, glob, on_error), Outputs(pairs=output, overwrite=overwrite),
                 plan, progress=watch,
             )  # fmt: skip
-        finish(result, quiet)
+        finish(result, quiet, removing=False)
 
 
 @app.command()
@@ -181,27 +188,30 @@ def tune(
         plan = make_plan(
             threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads
         )
+        if (documents is not None and documents < 0) or mean_bytes < 0:
+            raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
+        size = None if documents is None else (documents, documents * mean_bytes)
+        if inputs:
+            size = measure(Inputs(inputs, column, glob=glob))
+        if plot is not None:
+            plot_curve(plan, str(plot))
         print(f"{plan.bands.bands} bands of {plan.bands.rows} rows: {plan.bands.slots} of {num_perm} slots")
         print(f"recall at the threshold {threshold:g}: {plan.recall:.4f}; half found at {plan.bands.half_point:.4f}\n")
         print(curve_table(plan))
-        if (documents is not None and documents < 0) or mean_bytes < 0:
-            raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
-        if inputs:
-            print(f"\n{memory_table(plan, *measure(Inputs(inputs, column, glob=glob)))}")
-        elif documents is not None:
-            print(f"\n{memory_table(plan, documents, documents * mean_bytes)}")
-        if plot is not None:
-            plot_curve(plan, str(plot))
+        if size is not None:
+            print(f"\n{memory_table(plan, *size)}")
 
 
 @app.command()
 def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = False) -> None:
     """Run the main job on the sources of this Python's own standard library."""
     with one_line_errors():
+        plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
         print(f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n")
-        result = dedup_texts(texts, threshold=threshold, keys=names, threads=threads)
-        shown = sorted(result.removed, key=lambda removal: (-removal.similarity, removal.key))
+        result = dedup_texts(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
+        length = dict(zip(names, map(len, texts), strict=True))
+        shown = sorted(result.removed, key=lambda removal: -length[removal.key])
         for removal in shown[:25]:
             print(f"{removal.similarity:.3f}  {removal.key}  is like  {removal.kept_key}")
         if len(shown) > 25:

@@ -62,29 +62,37 @@ class Watch:
             print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
 
 
-def closing_table(result: DedupResult, memory: int | None) -> str:
-    """Return the figures of a run as lines of text."""
+def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
+    """Return the figures of a run as lines of text; those of removal only where something was to be removed."""
     s = result.summary
-    lines = [
-        f"{'read':<14}{s.read:>14,}",
-        f"{'kept':<14}{s.kept:>14,}   of them without shingles (empty): {s.empty:,}",
-        f"{'removed':<14}{s.removed:>14,}   exact copies: {s.copies:,}",
-        f"{'rejected':<14}{s.rejected:>14,}",
-        f"{'':<14}{'':>14}   {s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read",
-        f"{'pairs':<14}{s.pairs:>14,}   of {s.candidates:,} candidates and the copies; similarity: {s.verify}",
-        f"{'groups':<14}{s.groups:>14,}   largest: {s.largest_group:,} rows",
-        f"{'bands x rows':<14}{f'{s.bands} x {s.rows}':>14}   recall at the threshold: {s.recall:.4f}",
+    kinds = {"exact": "exact", "signature": "estimated by signatures", "none": "estimated, and not compared"}
+    lines = [f"{'read':<14}{s.read:>14,}   without shingles (empty): {s.empty:,}; copies of earlier rows: {s.copies:,}"]
+    if removing:
+        lines += [
+            f"{'kept':<14}{s.kept:>14,}",
+            f"{'removed':<14}{s.removed:>14,}",
+            f"{'rejected':<14}{s.rejected:>14,}",
+            f"{'':<14}{'':>14}   {s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read",
+        ]
+    else:
+        lines.append(f"{'rejected':<14}{s.rejected:>14,}")
+    found = "recall" if s.verify != "signature" else "recall of candidates, before estimates are compared,"
+    lines += [
+        f"{'candidates':<14}{s.candidates:>14,}",
+        f"{'pairs':<14}{s.pairs:>14,}   the {s.copies:,} copies among them; similarity: {kinds[s.verify]}",
+        f"{'groups':<14}{s.groups:>14,}   rows of the largest: {s.largest_group:,}",
+        f"{'bands x rows':<14}{f'{s.bands} x {s.rows}':>14}   {found} at the threshold: {s.recall:.4f}",
         "",
         f"{'stage':<14}{'seconds':>14}{'MB/s':>10}",
     ]
     for name, stage in s.stages.items():
-        rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.01 else ""
+        rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
     total = s.seconds + (s.stages["write"].seconds if "write" in s.stages else 0)
     nbytes = s.stages["sketch"].nbytes
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
     if memory is not None:
-        of_text = f"   {memory / nbytes:.2f} x the text" if nbytes else ""
+        of_text = f"   {memory / nbytes:.2f} x the text" if nbytes > 50e6 else ""
         lines.append(f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB{of_text}")
     return "\n".join(lines)
 
@@ -128,6 +136,6 @@ def plot_curve(plan: Plan, path: str) -> None:
 def memory_table(plan: Plan, rows: int, nbytes: int) -> str:
     """Return the estimated peak memory of a run as lines of text."""
     parts = plan.memory(rows, nbytes)
-    lines = [f"{rows:,} texts of {nbytes / 1e6:,.0f} MB in all will take about"]
+    lines = [f"about {rows:,} texts of {nbytes / 1e6:,.0f} MB in all will take about"]
     lines += [f"{name:>22}{size / 1e6:>12,.0f} MB" for name, size in parts.items()]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

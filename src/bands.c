@@ -49,25 +49,23 @@ static void sort_few(struct record *records, size_t n) {
 static inline size_t digit(uint64_t key, unsigned pass) { return key >> (DIGIT * pass) & (BUCKETS - 1); }
 
 void sort_records(struct record *records, size_t n, struct record *scratch) {
-    size_t starts[PASSES][BUCKETS];
+    size_t starts[BUCKETS]; /* of one pass: threads may have small stacks */
     if (n <= FEW) {
         sort_few(records, n);
         return;
     }
-    memset(starts, 0, sizeof starts);
-    for (size_t i = 0; i < n; i++) {
-        for (unsigned pass = 0; pass < PASSES; pass++) starts[pass][digit(records[i].key, pass)]++;
-    }
     struct record *from = records, *to = scratch;
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        size_t *start = starts[pass], sum = 0;
-        if (start[digit(from[0].key, pass)] == n) continue; /* one digit: nothing to do */
+        size_t sum = 0;
+        memset(starts, 0, sizeof starts);
+        for (size_t i = 0; i < n; i++) starts[digit(from[i].key, pass)]++;
+        if (starts[digit(from[0].key, pass)] == n) continue; /* one digit: nothing to do */
         for (size_t d = 0; d < BUCKETS; d++) {
-            size_t count = start[d];
-            start[d] = sum;
+            size_t count = starts[d];
+            starts[d] = sum;
             sum += count;
         }
-        for (size_t i = 0; i < n; i++) to[start[digit(from[i].key, pass)]++] = from[i];
+        for (size_t i = 0; i < n; i++) to[starts[digit(from[i].key, pass)]++] = from[i];
         struct record *swap = from;
         from = to;
         to = swap;

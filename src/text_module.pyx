@@ -10,10 +10,12 @@ from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from collections.abc import Mapping, Set
+
 import numpy as np
 
 cdef extern from "Python.h":
-    int PyUnicode_IS_COMPACT_ASCII "PyUnicode_IS_ASCII"(object)
+    int PyUnicode_IS_COMPACT_ASCII(object)
     void* PyUnicode_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
 
@@ -110,8 +112,12 @@ cdef class Texts:
     cdef object owners
 
     def __init__(self, source):
+        if self.owners is not None:
+            raise TypeError("Texts is immutable")
         if isinstance(source, (str, bytes)):
             raise TypeError("texts must be a column of texts, not one str or bytes")
+        if isinstance(source, (Mapping, Set)):
+            raise TypeError(f"texts must be a column of texts in order, not {type(source).__name__}")
         self.owners = []
         if isinstance(source, Texts):
             other = <Texts>source
@@ -127,8 +133,8 @@ cdef class Texts:
 
     cdef _seal(self):
         """Keep the addresses from being written: kernels follow them."""
-        self.addresses.flags.writeable = False
-        self.lengths.flags.writeable = False
+        self.addresses.flags.writeable = self.lengths.flags.writeable = False
+        self.addresses, self.lengths = self.addresses.view(), self.lengths.view()  # whose flags cannot be raised again
 
     def __reduce__(self):
         return Texts, ([self[row] for row in range(len(self))],)
@@ -275,7 +281,10 @@ cdef str _kind(const ArrowSchema* schema):
 
 
 cdef _read_chunk(_Chunk chunk, str kind, first_row):
-    """Return the addresses and lengths of an Arrow array's texts, every offset checked."""
+    """Return the addresses and lengths of an Arrow array's texts.
+
+    Offsets must rise from 0; how long the data is, the interface tells for views only.
+    """
     cdef ArrowArray* array = &chunk.array
     cdef int64_t i, at, n = array.length, start, stop, total = 0
     cdef const uint8_t* valid = <const uint8_t*>array.buffers[0] if array.n_buffers > 0 else NULL
@@ -361,8 +370,10 @@ cdef _shingles(Texts texts, Unit unit, size_t size, uint64_t seed):
             offsets[i + 1] = <int64_t>made
         else:
             bad = SIZE_MAX
-    if bad != SIZE_MAX and n:
+    if bad != SIZE_MAX:
         raise TextError(i, f"not UTF-8 at byte {bad}")
+    if made < capacity // 8:
+        return offsets_array, tokens_array[:made].copy()  # hardly filled: do not hold all of it
     return offsets_array, tokens_array[:made]
 
 

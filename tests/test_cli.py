@@ -138,10 +138,10 @@ def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     assert result.exit_code == 0
     assert "18 bands of 7 rows: 126 of 128 slots" in result.stdout
     assert "recall at the threshold 0.8: 0.9855" in result.stdout
-    assert "44 texts" in result.stdout
+    assert "about 44 texts" in result.stdout
     assert "in all" in result.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
-    assert "1,000 texts of 3 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
+    assert "about 1,000 texts of 3 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
 
 
 def test_demo_finds_what_the_standard_library_repeats():
@@ -254,6 +254,16 @@ def test_parquet_that_is_not_utf8(tmp_path):
     assert "p.parquet: row 2: " in line
 
 
+def test_a_run_that_fails_replaces_none_of_its_outputs(tmp_path):
+    rows = [{"text": TEXTS[0], "more": {"a": 1}}, {"text": TEXTS[0], "more": {"b": 2}}]
+    old = tmp_path / "removed.csv"
+    old.write_text("an older account")
+    failing(1, "dedup", write_jsonl(tmp_path / "in.jsonl", rows), "-o", tmp_path / "o.csv", "--removed", old,
+            "--overwrite")  # fmt: skip
+    assert old.read_text() == "an older account"
+    assert sorted(os.listdir(tmp_path)) == ["in.jsonl", "removed.csv"]
+
+
 def test_empty_file_is_a_corpus_without_rows(tmp_path):
     empty, out = tmp_path / "empty.jsonl", tmp_path / "out.jsonl"
     empty.touch()
@@ -281,7 +291,7 @@ def process(*arguments, **options):
 def test_full_disk_leaves_nothing(corpus, tmp_path):
     out = tmp_path / "out.jsonl"
     child = process(
-        "dedup", corpus, "-o", out, "-q",
+        "dedup", corpus, "-o", out, "--pairs", tmp_path / "pairs.csv", "--removed", tmp_path / "removed.csv", "-q",
         preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
                             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))),
     )  # fmt: skip
@@ -301,20 +311,27 @@ def has_open(pid, path):
         return False
 
 
+ENDINGS = {
+    signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
+    signal.SIGTERM: (128 + signal.SIGTERM, ""),
+    signal.SIGHUP: (128 + signal.SIGHUP, ""),
+}
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
-def test_interrupt_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("number", ENDINGS)
+def test_interrupt_leaves_nothing(tmp_path, number):
     big = tmp_path / "in.jsonl.gz"  # several seconds of work
     with gzip.open(big, "wb", compresslevel=1) as file:
         for i in range(100):
             file.write((json.dumps({"text": f"{i} " + TEXTS[i % 40] * 300}) + "\n").encode() * 20)
-    child = process("dedup", big, "-o", tmp_path / "out.jsonl")
+    child = process("dedup", big, "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "removed.csv")
     deadline = time.monotonic() + 60
     while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, big):
         pass
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     _, said = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert said == "lshfast: error: interrupted; no output was written\n"
+    assert (child.returncode, said) == ENDINGS[number]
     assert os.listdir(tmp_path) == ["in.jsonl.gz"]
 
 

@@ -256,3 +256,13 @@ def test_a_long_chain():
     chain = np.array([(i, i + 1, 0.9) for i in range(n - 1)], PAIR)
     assert component_groups(n, chain).labels.max() == 0
     assert star_groups(n, chain).keeper.tolist() == [i - i % 2 for i in range(n)]
+
+
+def test_a_copy_in_a_pair_stands_for_the_first_of_its_kind():
+    pairs, copies = np.array([(2, 3, 0.9), (1, 2, 1.0)], PAIR), np.array([0, 1, 1, 3])
+    for group in (star_groups, component_groups):
+        groups = group(4, pairs, copies=copies)
+        assert groups.keeper.tolist() == [0, 1, 1, 1]
+        assert groups.similarity.tolist() == [1, 1, 1, 0.9]
+        with pytest.raises(ValueError, match="itself a copy of another"):
+            group(3, pairs[:0], copies=np.array([1, 2, 2]))

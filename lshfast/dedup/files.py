@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from lshfast.dedup.report import DedupResult, Stage
 from lshfast.kernels import text
 from lshfast.readers import (
     Corpus,
+    all_or_none,
     check_output,
     check_rows,
     open_corpus,
@@ -117,7 +118,8 @@ def dedup_files(
     except text.TextError as error:
         raise corpus.fault(error.row, error.reason) from None
     start = time.perf_counter()
-    _write(corpus, result, outputs, plan.threads, progress)
+    with all_or_none():
+        _write(corpus, result, outputs, plan.threads, progress)
     written = Stage(time.perf_counter() - start, result.summary.stages["read"].nbytes)
     stages = {**result.summary.stages, "write": written} if outputs.rows else result.summary.stages
     return replace(result, summary=replace(result.summary, stages=stages))
@@ -178,10 +180,22 @@ def _write(
             "similarity": result.similarity[gone],
         }
         write_table(outputs.removed, removed, outputs.overwrite)
-    if corpus.rejected and outputs.rejects:
+    if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
-    if outputs.rows is None:
-        return
+    if outputs.rows is not None:
+        _write_rows(corpus, result, outputs, threads, gone, key, progress)
+
+
+def _write_rows(
+    corpus: Corpus,
+    result: DedupResult,
+    outputs: Outputs,
+    threads: int,
+    gone: Int64Array,
+    key: Callable[[npt.NDArray[Any]], list[Any]],
+    progress: Progress | None,
+) -> None:
+    assert outputs.rows is not None
     annotations = None
     if outputs.annotate:
         annotations = {
@@ -205,11 +219,13 @@ def _write(
     )  # fmt: skip
 
 
+# Bytes of text that `measure` looks at.
+SAMPLE = 16 << 20
+
+
 def measure(inputs: Inputs) -> tuple[int, int]:
     """Estimate (rows, bytes of text) of the inputs from their size on disk and their first few megabytes."""
-    corpus = open_corpus(
-        inputs.paths, column=inputs.column, glob=inputs.glob, on_error="skip", batch_bytes=4 << 20
-    )
+    corpus = open_corpus(inputs.paths, column=inputs.column, glob=inputs.glob, batch_bytes=SAMPLE)
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0

@@ -52,7 +52,7 @@ class Clock:
 
 
 @dataclass
-class Corpus:
+class Sketches:
     """What is known of the texts after one pass over them."""
 
     texts: text.Texts
@@ -81,7 +81,7 @@ class ShingledTexts:
         return TokenSets(*KERNELS[self.plan.unit](self.texts.take(rows), self.plan.size, self.plan.hasher.seed))
 
 
-class _Sketched(NamedTuple):
+class _Piece(NamedTuple):
     """What one piece of work makes of some texts."""
 
     texts: text.Texts
@@ -90,9 +90,9 @@ class _Sketched(NamedTuple):
     prints: UInt64Array
 
 
-def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progress: Progress | None = None) -> Corpus:
+def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progress: Progress | None = None) -> Sketches:
     """Run one pass over batches of texts: shingle, sketch, band and fingerprint each, several at a time."""
-    parts: list[_Sketched] = []
+    parts: list[_Piece] = []
     row, done, reading, start = 0, 0, 0.0, time.perf_counter()
 
     def portions() -> Iterator[tuple[int, text.Texts]]:
@@ -109,14 +109,14 @@ def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progre
                 yield row + rows.start, batch.take(rows)
             row += len(batch)
 
-    def work(portion: tuple[int, text.Texts]) -> _Sketched:
+    def work(portion: tuple[int, text.Texts]) -> _Piece:
         first_row, texts = portion
         try:
             offsets, tokens = KERNELS[plan.unit](texts, plan.size, plan.hasher.seed)
         except text.TextError as error:
             raise text.TextError(error.row + first_row, error.reason) from None
         signatures = plan.hasher.sketch(TokenSets(offsets, tokens), threads=1)
-        return _Sketched(texts, signatures, plan.bands.keys(signatures), sets.fingerprints(offsets, tokens))
+        return _Piece(texts, signatures, plan.bands.keys(signatures), sets.fingerprints(offsets, tokens))
 
     for part in ordered_map(work, portions(), plan.threads):
         parts.append(part)
@@ -131,11 +131,11 @@ def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progre
         prints = np.concatenate([np.empty((0, 3), np.uint64), *(part.prints for part in parts)])
         keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
         signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
-        return Corpus(texts, signatures, keys, find_copies(prints), signatures[:, 0] == EMPTY)
+        return Sketches(texts, signatures, keys, find_copies(prints), signatures[:, 0] == EMPTY)
 
 
 def find_pairs(
-    corpus: Corpus, plan: Plan, clock: Clock, progress: Progress | None = None
+    corpus: Sketches, plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return the similar pairs of different texts, sorted, and the number of candidates they were chosen from."""
     nbytes = corpus.texts.nbytes
@@ -154,7 +154,7 @@ def find_pairs(
 
 
 def group(
-    corpus: Corpus, similar: npt.NDArray[np.void], plan: Plan, preference: npt.ArrayLike | None, clock: Clock
+    corpus: Sketches, similar: npt.NDArray[np.void], plan: Plan, preference: npt.ArrayLike | None, clock: Clock
 ) -> Groups:
     """Group the rows, and fill in the similarities to the keepers that no pair tells."""
     make = star_groups if plan.groups == "star" else component_groups
@@ -318,7 +318,7 @@ def dedup(
     groups : {"star", "components"}, default "star"
         Each removed text is itself similar to the one kept in its place; or to some text of a chain that leads there.
     keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
-        Which of a group to keep; an array's greatest value.
+        Which of a group to keep, by length in bytes of UTF-8, or by an array's greatest value.
     keys : sequence, optional
         The texts' names in `removed`; their numbers by default. No two may be equal.
     threads : int, optional
@@ -335,7 +335,7 @@ def dedup(
     TypeError, ValueError
         If a text or an argument cannot be used; the error names it, its row and the range.
     OverflowError
-        If there are more than 2**31 candidates.
+        If there are more than 2**28 candidates.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 
 # More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
-MOST_PAIRS = 1 << 31
+MOST_PAIRS = 1 << 28
 
 
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
@@ -62,7 +62,7 @@ def candidates(
     copies : ndarray of int64, shape (n,), optional
         Each row's first copy (see `find_copies`): only first copies become candidates, so that a bucket of a million
         equal rows costs a million steps and not 10**12.
-    most : int, default 2**31
+    most : int, default 2**28
         As many pairs are allowed; more raise OverflowError.
     threads : int, optional
         At least 1; the CPUs this process may use by default.
@@ -92,10 +92,12 @@ def candidates(
         left, right = kernels.pairs_of_band(keys, band, members, most)
         return left, right
 
-    found = list(ordered_map(of_band, range(keys.shape[1]), thread_count(threads)))
-    total = sum(len(left) for left, _ in found)
-    if total > most:
-        raise OverflowError(f"{total} candidate pairs, more than {most}: raise the threshold or the number of rows")
+    found, total = [], 0
+    for left, right in ordered_map(of_band, range(keys.shape[1]), thread_count(threads)):
+        found.append((left, right))
+        total += len(left)
+        if total > most:
+            raise OverflowError(f"more than {most} candidate pairs: raise the threshold or the number of rows a band")
     return sorted_pairs(np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found]))
 
 
@@ -106,6 +108,8 @@ def check_copies(n: int, copies: Int64Array) -> Int64Array:
         raise ValueError(f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}")
     if n and not 0 <= copies.min() <= copies.max() < n:
         raise ValueError(f"copies must be in 0..{n - 1}, not {copies.min()}..{copies.max()}")
+    if np.any(copies[copies] != copies):
+        raise ValueError("copies must name first copies: some row's is itself a copy of another")
     return copies.astype(np.int64)
 
 

@@ -74,7 +74,7 @@ def star_groups(
     n : int
         Rows.
     pairs : structured ndarray with fields i, j, similarity
-        Similar rows; of copies, only the first ones.
+        Similar rows; a copy stands for the first of its kind.
     copies : ndarray of int64, shape (n,), optional
         Each row's first copy (see `find_copies`).
     preference : array_like, shape (n,), optional
@@ -93,7 +93,7 @@ def star_groups(
     order, first = preferred(n, preference), _first_copies(n, copies)
     best, rank = _best_copies(order, first)
     kinds = np.argsort(rank[best[first]], kind="stable").astype(np.int64)
-    offsets, neighbours, similarity = _adjacency(n, pairs)
+    offsets, neighbours, similarity = _adjacency(n, *_between_kinds(n, pairs, first))
     kept_kind, by = kernels.stars(kinds, offsets, neighbours)
     to_kind = np.where(by >= 0, similarity[by] if len(similarity) else 1.0, 1.0)
     keeper = best[kept_kind[first]]
@@ -117,19 +117,19 @@ def component_groups(
     [0, 0, 0, 3]
     """
     order, first = preferred(n, preference), _first_copies(n, copies)
-    i, j = _checked(n, pairs)
+    i, j, alike = _between_kinds(n, pairs, first)
     labels = kernels.components(i, j, n)[first]
     best, _ = _best_copies(order, labels)
     keeper = best[labels]
     # Similarities of the pairs there are, looked up by (kind, kind of the keeper).
-    keys = np.minimum(i, j) * n + np.maximum(i, j)
+    keys = i * n + j
     order = np.argsort(keys, kind="stable")
     wanted = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
     similarity = np.where(first == first[keeper], 1.0, np.nan)
-    if len(pairs):
-        place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(pairs) - 1)]
+    if len(keys):
+        place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
         found = keys[place] == wanted
-        similarity[found] = pairs["similarity"][place[found]]
+        similarity[found] = alike[place[found]]
     return Groups(keeper, similarity, _smallest(keeper))
 
 
@@ -139,13 +139,16 @@ def _first_copies(n: int, copies: Int64Array | None) -> Int64Array:
     return check_copies(n, copies)
 
 
-def _checked(n: int, pairs: npt.NDArray[np.void]) -> tuple[Int64Array, Int64Array]:
-    """Return the columns i and j of pairs, or raise an error where they are not rows."""
-    i, j = (np.ascontiguousarray(pairs[name], np.int64) for name in ("i", "j"))
-    for column in (i, j):
-        if len(column) and not 0 <= column.min() <= column.max() < n:
-            raise ValueError(f"rows of pairs must be in 0..{n - 1}, not {column.min()}..{column.max()}")
-    return i, j
+def _between_kinds(
+    n: int, pairs: npt.NDArray[np.void], first: Int64Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
+    """Return (i, j, similarity) of pairs as pairs of first copies, those within a kind left out."""
+    for name in ("i", "j"):
+        if len(pairs) and not 0 <= pairs[name].min() <= pairs[name].max() < n:
+            raise ValueError(f"rows of pairs must be in 0..{n - 1}, not {pairs[name].min()}..{pairs[name].max()}")
+    i, j = first[pairs["i"]], first[pairs["j"]]
+    apart = i != j
+    return np.minimum(i, j)[apart], np.maximum(i, j)[apart], pairs["similarity"][apart]
 
 
 def _best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -157,14 +160,15 @@ def _best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int6
     return best, rank
 
 
-def _adjacency(n: int, pairs: npt.NDArray[np.void]) -> tuple[Int64Array, Int64Array, Float64Array]:
+def _adjacency(
+    n: int, i: Int64Array, j: Int64Array, similarity: Float64Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Return (offsets, neighbours, similarities) of the graph of pairs, neighbours ascending."""
-    i, j = _checked(n, pairs)
     ends, others = np.concatenate([i, j]), np.concatenate([j, i])
     order = np.lexsort((others, ends))
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
-    return offsets, others[order], np.tile(pairs["similarity"], 2)[order]
+    return offsets, others[order], np.tile(similarity, 2)[order]
 
 
 def _smallest(keeper: Int64Array) -> Int64Array:

@@ -16,7 +16,7 @@ from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
-# Tokens that a piece of work holds, unless one row or one bucket of equal size alone has more.
+# Tokens that a piece of work holds, unless the rows of one pair alone have more.
 PIECE = 1 << 21
 
 # The chance that `screen` may drop a pair at the threshold.
@@ -81,6 +81,8 @@ def verify(
     for name, rows in (("i", i), ("j", j)):
         if np.asarray(rows).dtype.kind not in "iu" and len(rows):
             raise TypeError(f"{name} must be row numbers, not {np.asarray(rows).dtype}")
+    if len(i) != len(j):
+        raise ValueError(f"i and j must be of one length, not {len(i)} and {len(j)}")
     i, j = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64)
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
@@ -109,11 +111,12 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
     """
     if len(i) == 0:
         return
-    label = kernels.components(i, j, len(sizes))[i]
+    components = kernels.components(i, j, len(sizes))
+    label = components[i]
     order = np.lexsort((j, i, label))
     label = label[order]
     rows = np.unique(np.concatenate([i, j]))
-    weight = np.bincount(np.searchsorted(rows, kernels.components(i, j, len(sizes))[rows]), sizes[rows])
+    weight = np.bincount(np.searchsorted(rows, components[rows]), sizes[rows])
     starts = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
     component_weight = weight[np.searchsorted(rows, label[starts])]
     stops = np.append(starts[1:], len(order))

@@ -94,7 +94,8 @@ def choose_bands(
     By default the choice keeps a promise: a pair exactly at the threshold is found with probability at least `recall`
     (pairs above it with more), with the most rows, and so the fewest false candidates, that allow it. The S-curve
     behind it is that of independent slots; slots of `fast` signatures repel each other a little, which finds more
-    above its half-point and up to .03 less below, so a promise of .6 or more is kept by either scheme. With `weights`
+    above its half-point and less below, and up to .08 less where there are only one or two bands: a promise of .9 or
+    more is kept by either scheme, a lower one by `classic`. With `weights`
     it is the other libraries' instead: the least weighted sum of the areas under the S-curve below the threshold and
     over it above, which finds only a third to two thirds of the pairs at the threshold.
 

@@ -2,7 +2,7 @@
 
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.files import DataError, Reject
-from lshfast.readers.output import atomic_file, check_output
+from lshfast.readers.output import all_or_none, atomic_file, check_output
 from lshfast.readers.rows import check_rows, write_rows
 from lshfast.readers.tables import write_rejects, write_table
 
@@ -11,6 +11,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Reject",
+    "all_or_none",
     "atomic_file",
     "check_output",
     "check_rows",

@@ -11,6 +11,7 @@ import stat
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -115,6 +116,8 @@ def _listed(path: str, layout: Layout) -> Iterator[tuple[File, str]]:
         raise DataError(name, None, "is neither a file nor a folder")
     if layout.order_column is not None:
         raise DataError(name, None, f"a folder of texts has no order column {layout.order_column!r}")
+    for _ in os.walk(path, onerror=partial(_unreadable, name)):
+        pass
     try:
         found = sorted((p for p in Path(path).glob(layout.glob) if p.is_file()), key=Path.as_posix)
     except (ValueError, NotImplementedError) as error:
@@ -126,6 +129,11 @@ def _listed(path: str, layout: Layout) -> Iterator[tuple[File, str]]:
         state, shown = member.stat(), printable(str(member))
         file = File(str(member), shown, "text", None, state.st_size, state.st_mtime_ns)
         yield file, os.path.join(real, member.relative_to(path))
+
+
+def _unreadable(name: str, error: OSError) -> None:
+    """Stop at a folder that cannot be listed: what lies in it would be missed without a word."""
+    raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
 
 
 class Corpus:

@@ -80,7 +80,7 @@ def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryv
 
 def _text_of(record: dict[str, Any], column: str) -> str:
     if column not in record:
-        raise ValueError(f"no column {column!r}")
+        raise ValueError(f"no column {column!r}; columns are: {', '.join(map(str, list(record)[:12]))}")
     if not isinstance(record[column], str):
         raise ValueError(f"column {column!r} is {kind_of(record[column])}, not a string")
     return str(record[column])

@@ -10,9 +10,11 @@ import gzip
 import io
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
 from typing import Any, BinaryIO
 
 from lshfast.readers.files import file_format, optional, printable
@@ -142,12 +144,40 @@ def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterat
         finally:
             with suppress(OSError):
                 stream.close()
-        with _named(name):
-            _rename(hidden, real, overwrite)
+        publish = partial(_publish, hidden, real, overwrite, name)
+        waiting = _waiting.get()
+        if waiting is None:
+            publish()
+        else:
+            waiting[hidden] = publish
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(hidden)
         raise
+
+
+_waiting: ContextVar[dict[str, Callable[[], None]] | None] = ContextVar("_waiting", default=None)
+
+
+@contextmanager
+def all_or_none() -> Iterator[None]:
+    """Give the files that `atomic_file` writes in the block their names when it has ended, and none if it raises."""
+    waiting: dict[str, Callable[[], None]] = {}
+    token = _waiting.set(waiting)
+    try:
+        yield
+        for publish in waiting.values():
+            publish()
+    finally:
+        _waiting.reset(token)
+        for hidden in waiting:
+            with suppress(FileNotFoundError):  # it has its name
+                os.unlink(hidden)
+
+
+def _publish(hidden: str, real: str, overwrite: bool, name: str) -> None:
+    with _named(name):
+        _rename(hidden, real, overwrite)
 
 
 @contextmanager
