@@ -28,6 +28,13 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
+def check_number(name: str, value: float) -> float:
+    """Return the value as a float, or raise an error that names the argument."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    return float(value)
+
+
 class TokenSets:
     """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels import sets as kernels
-from lshfast.lsh.bands import check_number
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, check_number
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 

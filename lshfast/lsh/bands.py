@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lshfast.kernels import bands as kernels
 from lshfast.lsh.amplify import false_rates, half_point, scurve
-from lshfast.tokens import Float64Array, UInt64Array
+from lshfast.tokens import Float64Array, UInt64Array, check_number
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,6 @@ class Bands:
         keys = np.empty((len(signatures), self.bands), np.uint64)
         kernels.band_keys(signatures, self.bands, self.rows, keys)
         return keys
-
-
-def check_number(name: str, value: float) -> float:
-    """Return the value as a float, or raise an error that names the argument."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    return float(value)
 
 
 def check_threshold(threshold: float) -> float:
