@@ -10,28 +10,27 @@
 /* out: n * bands keys; signatures are (n, k) with bands * rows <= k. */
 void band_keys(const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows, uint64_t *out);
 
-struct record {
-    uint64_t key;
-    int64_t row;
-};
+/* A record is one number: half of the mixed key above the row's place among the members, so at most 2^32 members. Rows
+ * of one key come together by sorting; that two keys share a half is told by looking at the keys again. */
+#define MOST_MEMBERS ((uint64_t)1 << 32)
 
 /* The records of one band for the given members (ascending row numbers below n), empty rows left out.
  * out holds count records; returns how many it wrote. */
 size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64_t *members, size_t count,
-                    struct record *out);
+                    uint64_t *out);
 
-/* Sort by key, stably, so that the rows of a bucket stay ascending. scratch holds n records too. */
-void sort_records(struct record *records, size_t n, struct record *scratch);
+/* Sort ascending records whose lower halves rise already. scratch holds n records too. */
+void sort_records(uint64_t *records, size_t n, uint64_t *scratch);
 
-/* Where a walk over the buckets of one band stands; all zero at the start. */
+/* Where a walk over the sorted records of one band stands; all zero at the start. */
 struct bucket_walk {
-    size_t first, last; /* the bucket: records[first..last) */
-    size_t i, j;        /* the next pair to look at */
+    size_t last; /* the bucket ends before records[last] */
+    size_t i, j; /* the next pair to look at */
 };
 
-/* Write up to `capacity` pairs of rows that share this band's bucket and none of an earlier band, and return their
+/* Write up to `capacity` pairs of rows that share this band's key and none of an earlier band, and return their
  * number; fewer than capacity means that the band is done. */
-size_t bucket_pairs(const struct record *records, size_t n, const uint64_t *keys, size_t bands, size_t band,
-                    struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity);
+size_t bucket_pairs(const uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
+                    size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity);
 
 #endif

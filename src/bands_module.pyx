@@ -8,15 +8,14 @@ cdef extern from "rows.h":
     bint rise_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "bands.h":
-    struct record:
-        pass
+    const uint64_t MOST_MEMBERS
     struct bucket_walk:
-        size_t first, last, i, j
+        size_t last, i, j
     void c_band_keys "band_keys"(const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
-    size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, record*) nogil
-    void sort_records(record*, size_t, record*) nogil
-    size_t bucket_pairs(const record*, size_t, const uint64_t*, size_t, size_t, bucket_walk*, int64_t*, int64_t*,
-                        size_t) nogil
+    size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
+    void sort_records(uint64_t*, size_t, uint64_t*) nogil
+    size_t bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
+                        int64_t*, int64_t*, size_t) nogil
 
 # Pairs are written in pieces of this size first, each further piece twice as long.
 FIRST_PIECE = 1 << 12
@@ -41,7 +40,7 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
     Raises OverflowError as soon as there are more than `limit` pairs.
     """
     cdef size_t n = len(members), bands = keys.shape[1], count = 0, made = 0, capacity = FIRST_PIECE
-    cdef bucket_walk walk = [0, 0, 0, 0]
+    cdef bucket_walk walk = [0, 0, 0]
     cdef int64_t[::1] left, right
     if band >= bands:
         raise ValueError(f"band must be below {bands}, the number of bands, not {band}")
@@ -51,17 +50,19 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
         return parts[0]
     if not rise_below(&members[0], n, keys.shape[0]):
         raise ValueError(f"members must rise within 0..{keys.shape[0] - 1}")
-    records_array, scratch_array = np.empty((n, 2), np.uint64), np.empty((n, 2), np.uint64)
-    cdef uint64_t[:, ::1] records = records_array, scratch = scratch_array
-    cdef record* sorted_records = <record*>&records[0, 0]
+    if n > MOST_MEMBERS:
+        raise ValueError(f"members must be at most {MOST_MEMBERS}, not {n}")
+    records_array, scratch_array = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    cdef uint64_t[::1] records = records_array, scratch = scratch_array
     with nogil:
-        count = band_records(&keys[0, 0], bands, band, &members[0], n, sorted_records)
-        sort_records(sorted_records, count, <record*>&scratch[0, 0])
+        count = band_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
+        sort_records(&records[0], count, &scratch[0])
     while True:
         parts.append((np.empty(capacity, np.int64), np.empty(capacity, np.int64)))
         left, right = parts[-1]
         with nogil:
-            made = bucket_pairs(sorted_records, count, &keys[0, 0], bands, band, &walk, &left[0], &right[0], capacity)
+            made = bucket_pairs(&records[0], count, &members[0], &keys[0, 0], bands, band, &walk, &left[0], &right[0],
+                                capacity)
         parts[-1] = parts[-1][0][:made], parts[-1][1][:made]
         found += made
         if found > limit:

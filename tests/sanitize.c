@@ -474,30 +474,30 @@ static void check_pairs(void) {
             if (round % 3 == 0 || below(5)) chosen[members++] = (int64_t)i;
         }
         int64_t *exact = copy_of(chosen, members * sizeof *exact);
-        struct record *records = buffer(members * sizeof *records);
+        uint64_t *records = buffer(members * sizeof *records);
         size_t count = band_records(keys, bands, band, exact, members, records);
         CHECK(count <= members);
-        struct record *sorted = copy_of(records, count * sizeof *sorted);
-        struct record *scratch = buffer(count * sizeof *scratch);
+        uint64_t *sorted = copy_of(records, count * sizeof *sorted);
+        uint64_t *scratch = buffer(count * sizeof *scratch);
         sort_records(sorted, count, scratch);
         for (size_t i = 0; i < count; i++) {
-            CHECK(sorted[i].key == keys[(size_t)sorted[i].row * bands + band] && sorted[i].key != EMPTY_SLOT);
-            CHECK(i == 0 || sorted[i - 1].key < sorted[i].key ||
-                  (sorted[i - 1].key == sorted[i].key && sorted[i - 1].row < sorted[i].row));
+            uint64_t key = keys[(size_t)exact[(uint32_t)sorted[i]] * bands + band];
+            CHECK(key != EMPTY_SLOT && sorted[i] >> 32 == mix64(key) >> 32);
+            CHECK(i == 0 || sorted[i - 1] < sorted[i]);
         }
         size_t expected = 0, found = 0, capacity = 1 + below(round % 2 ? 7 : 3000), made;
-        for (size_t x = 0; x < count; x++) {
-            for (size_t y = x + 1; y < count && sorted[y].key == sorted[x].key; y++) {
-                const uint64_t *a = keys + (size_t)sorted[x].row * bands, *b = keys + (size_t)sorted[y].row * bands;
-                expected += !shares_earlier(a, b, band);
+        for (size_t x = 0; x < members; x++) {
+            for (size_t y = x + 1; y < members; y++) {
+                const uint64_t *a = keys + (size_t)exact[x] * bands, *b = keys + (size_t)exact[y] * bands;
+                expected += a[band] != EMPTY_SLOT && a[band] == b[band] && !shares_earlier(a, b, band);
             }
         }
         uint8_t *seen = buffer(n * n);
         if (n) memset(seen, 0, n * n);
-        struct bucket_walk walk = {0, 0, 0, 0};
+        struct bucket_walk walk = {0, 0, 0};
         do {
             int64_t *left = buffer(capacity * sizeof *left), *right = buffer(capacity * sizeof *right);
-            made = bucket_pairs(sorted, count, keys, bands, band, &walk, left, right, capacity);
+            made = bucket_pairs(sorted, count, exact, keys, bands, band, &walk, left, right, capacity);
             CHECK(made <= capacity);
             for (size_t p = 0; p < made; p++) {
                 const uint64_t *a = keys + (size_t)left[p] * bands, *b = keys + (size_t)right[p] * bands;
@@ -523,16 +523,10 @@ static void check_pairs(void) {
 static void check_sorting(void) {
     for (size_t round = 0; round < 20; round++) {
         size_t n = 4000 + below(3000);
-        struct record *records = buffer(n * sizeof *records), *scratch = buffer(n * sizeof *scratch);
-        for (size_t i = 0; i < n; i++) {
-            records[i].key = few_keys(round);
-            records[i].row = (int64_t)i;
-        }
+        uint64_t *records = buffer(n * sizeof *records), *scratch = buffer(n * sizeof *scratch);
+        for (size_t i = 0; i < n; i++) records[i] = few_keys(round) << 32 | i;
         sort_records(records, n, scratch);
-        for (size_t i = 1; i < n; i++) {
-            CHECK(records[i - 1].key < records[i].key ||
-                  (records[i - 1].key == records[i].key && records[i - 1].row < records[i].row));
-        }
+        for (size_t i = 1; i < n; i++) CHECK(records[i - 1] < records[i]);
         free(records);
         free(scratch);
     }
