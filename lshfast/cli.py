@@ -74,7 +74,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(f"{error} (--overwrite)", 2) from None
     except (ValueError, TypeError, ImportError) as error:
         raise leave(error, 2) from None
-    except (OSError, OverflowError, MemoryError) as error:
+    except (OSError, OverflowError, MemoryError, RuntimeError) as error:
         raise leave(error or type(error).__name__, 1) from None
     except KeyboardInterrupt:
         raise leave("interrupted; no output was left half-written", 130) from None

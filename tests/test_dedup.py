@@ -1,6 +1,7 @@
 """dedup and pairs from end to end, judged by Python sets of word tuples."""
 
 import gc
+import importlib
 import re
 import threading
 from itertools import combinations
@@ -14,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import dedup, pairs
+from lshfast.dedup.plan import make_plan
+from lshfast.kernels.text import Texts
 from tests.reference import sets
 from tests.reference import text as reference
 
@@ -440,3 +443,11 @@ def test_errors_name_the_row_in_later_pieces(megabytes, threads):
 def test_errors_name_the_argument(texts, arguments, error, message):
     with pytest.raises(error, match=message):
         dedup(texts, **arguments)
+
+
+def test_a_lost_row_ends_the_run():
+    """The source's own count is held against what the stages account for."""
+    pipeline = importlib.import_module("lshfast.dedup.pipeline")
+    column = Texts(["a b c", "d e f", "a b c"])
+    with pytest.raises(RuntimeError, match=r"rows were lost: 1 kept [+] 0 removed [+] 0 rejected are not 3 read"):
+        pipeline.run([column.take([0])], make_plan(), read=column.__len__)

@@ -112,6 +112,7 @@ def dedup_files(
                 plan,
                 keep=policy if not order_column else lambda: _ranks(corpus, policy),
                 keys=_Keys(corpus),
+                read=lambda: corpus.read,
                 rejected=lambda: len(corpus.rejected),
                 progress=progress,
             )

@@ -237,12 +237,14 @@ def run(
     *,
     keep: Keep | npt.ArrayLike | Callable[[], npt.ArrayLike] = "first",
     keys: Sequence[Any] | None = None,
+    read: Callable[[], int],
     rejected: Callable[[], int] = lambda: 0,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Run the whole job over batches of texts.
 
-    `keep` and `rejected` may be functions that are asked after the last batch: readers know only then.
+    `read` and `rejected` tell the rows that the source of the batches met and refused, by its own count, and `keep` may
+    be a function too: readers know only after the last batch.
     """
     clock = Clock()
     corpus = sketch_texts(batches, plan, clock, progress)
@@ -252,12 +254,11 @@ def run(
     kept = groups.keeper == np.arange(len(corpus))
     all_pairs = with_copies(similar, corpus.copies)
     sizes = np.bincount(groups.labels, minlength=1)
-    refused = rejected()
     summary = Summary(
-        read=len(corpus) + refused,
+        read=read(),
         kept=int(kept.sum()),
         removed=int((~kept).sum()),
-        rejected=refused,
+        rejected=rejected(),
         empty=int(corpus.empty.sum()),
         copies=int((corpus.copies != np.arange(len(corpus))).sum()),
         candidates=found,
@@ -354,7 +355,8 @@ def dedup(
     )  # fmt: skip
     column = text.Texts(texts)
     names = None if keys is None else key_list(keys, len(column))
-    return run([column], plan, keep=checked_keep(keep, len(column)), keys=names, progress=progress)
+    preference = checked_keep(keep, len(column))
+    return run([column], plan, keep=preference, keys=names, read=column.__len__, progress=progress)
 
 
 def key_list(keys: Any, n: int) -> list[Any]:

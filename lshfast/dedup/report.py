@@ -34,7 +34,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a run: read = kept + removed + rejected.
+    """The figures of a run: read, which the source counted, = kept + removed + rejected, or RuntimeError is raised.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Summary:
 
     def __post_init__(self) -> None:
         if self.kept + self.removed + self.rejected != self.read:
-            raise AssertionError(
+            raise RuntimeError(
                 f"rows were lost: {self.kept} kept + {self.removed} removed + {self.rejected} rejected "
                 f"are not {self.read} read"
             )
