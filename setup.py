@@ -11,6 +11,7 @@ SOURCES = {
     "sketch": ["sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
     "bands": ["bands.c"],
     "sets": ["sets.c"],
+    "tables": ["tables.c", "band_tables.c", "bands.c", "sets.c"],
 }
 
 # The kernels choose their instructions themselves, so no flag here names a processor.

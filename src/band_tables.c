@@ -1,0 +1,185 @@
+/* An index at work. Every step of it waits for memory, so queries go through their three steps (entries, buckets and
+ * signatures, comparison) side by side, each asking early for what it will need: some 16 x 16 lines are under way. */
+#include "band_tables.h"
+
+#include <string.h>
+
+#include "bands.h"
+#include "sets.h"
+
+void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags) {
+    band_keys(signatures, n, index->k, index->bands, index->rows, keys);
+    for (size_t i = 0; i < n * index->bands; i++) tags[i] = (uint32_t)(keys[i] >> 32);
+}
+
+void prefetch_tags(const struct band_tables *index, const uint32_t *tags) {
+    for (size_t band = 0; band < index->bands; band++) {
+        const struct table *table = index->tables + band;
+        prefetch(table->entries + table_home(table, tags[band]));
+    }
+}
+
+enum outcome put_row(const struct band_tables *index, uint32_t row, const uint32_t *tags, size_t *band) {
+    for (; *band < index->bands; ++*band) {
+        enum outcome outcome = table_put(index->tables + *band, index->pool, tags[*band], row);
+        if (outcome != DONE) return outcome;
+    }
+    return DONE;
+}
+
+int take_row(const struct band_tables *index, uint32_t row, const uint32_t *tags, size_t bands) {
+    int there = 1;
+    for (size_t band = 0; band < bands; band++) there &= table_take(index->tables + band, index->pool, tags[band], row);
+    return there;
+}
+
+/* ---- queries ---- */
+
+static inline int is_empty(const uint64_t *signature) { return signature[0] == EMPTY_SLOT; }
+
+/* Find the entry of each band, and ask for what it leads to. */
+static void find_entries(const struct band_tables *index, const uint32_t *tags, uint64_t *entries) {
+    for (size_t band = 0; band < index->bands; band++) {
+        const struct table *table = index->tables + band;
+        size_t at = table_find(table, tags[band]);
+        entries[band] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
+        if (at == NO_PLACE) continue;
+        uint32_t to = (uint32_t)entries[band];
+        if (!(to & SHARED)) {
+            if (to < index->limit) prefetch(signature_of(index, to) + band * index->rows);
+        } else if ((to & ~SHARED) < index->pool->used) {
+            prefetch(index->pool->words + (size_t)(to & ~SHARED) * UNIT_WORDS);
+        }
+    }
+}
+
+/* Write the meetings of one query, row above band, and return their number, which may be more than there is room for;
+ * NO_PLACE if an entry leads nowhere. */
+static size_t meetings(const struct band_tables *index, const uint64_t *entries, uint64_t *records, size_t room) {
+    size_t made = 0;
+    uint32_t one;
+    const uint32_t *rows;
+    for (size_t band = 0; band < index->bands; band++) {
+        if (entries[band] == NO_ENTRY) continue;
+        size_t slots = bucket_slots(index->pool, entries[band], &one, &rows);
+        if (slots == NO_PLACE) return NO_PLACE;
+        for (size_t s = 0; s < slots; s++) {
+            if (rows[s] == NO_ROW) continue;
+            if (rows[s] >= index->limit) return NO_PLACE;
+            if (index->gone && index->gone[rows[s]]) continue;
+            if (made < room) records[made] = (uint64_t)rows[s] << 32 | band;
+            made++;
+        }
+    }
+    return made;
+}
+
+static inline int agree_in_band(const struct band_tables *index, const uint64_t *a, const uint64_t *b, size_t band) {
+    return memcmp(a + band * index->rows, b + band * index->rows, index->rows * sizeof *a) == 0;
+}
+
+/* Turn sorted meetings into rows that truly agree in a band; return their number. */
+static size_t settle(const struct band_tables *index, const uint64_t *query, const uint64_t *records, size_t count,
+                     const struct answers *answers, uint32_t *rows, uint32_t *agreements) {
+    size_t made = 0;
+    for (size_t i = 0; i < count;) {
+        uint32_t row = (uint32_t)(records[i] >> 32);
+        const uint64_t *signature = signature_of(index, row);
+        int meet = 0;
+        for (; i < count && records[i] >> 32 == row; i++) {
+            meet = meet || agree_in_band(index, query, signature, (uint32_t)records[i]);
+        }
+        if (!meet) continue;
+        rows[made] = row;
+        if (answers->count) {
+            agreements[made] = (uint32_t)agreement(query, signature, index->k);
+            if (agreements[made] < answers->least) continue;
+        }
+        made++;
+    }
+    return made;
+}
+
+/* Answer query q, whose entries are known. */
+static enum answer answer_one(const struct band_tables *index, const uint64_t *query, const uint64_t *entries, size_t q,
+                              struct answers *answers) {
+    size_t count = is_empty(query) ? 0 : meetings(index, entries, answers->records, answers->room);
+    if (count == NO_PLACE) return UNSOUND;
+    if (count > answers->room || count > answers->capacity - answers->used) {
+        answers->needed = count;
+        return NO_ROOM;
+    }
+    sort_records(answers->records, count, answers->records + answers->room);
+    answers->used += settle(index, query, answers->records, count, answers, answers->rows + answers->used,
+                            answers->count ? answers->agreements + answers->used : NULL);
+    answers->offsets[q + 1] = (int64_t)answers->used;
+    return ANSWERED;
+}
+
+enum answer answer_queries(const struct band_tables *index, const uint64_t *signatures, size_t n, size_t *next,
+                           struct answers *answers) {
+    size_t bands = index->bands;
+    while (*next < n) {
+        size_t first = *next, group = n - first < QUERIES ? n - first : QUERIES;
+        band_tags(index, signatures + first * index->k, group, answers->keys, answers->tags);
+        for (size_t i = 0; i < group; i++) prefetch_tags(index, answers->tags + i * bands);
+        for (size_t i = 0; i < group; i++) find_entries(index, answers->tags + i * bands, answers->entries + i * bands);
+        for (size_t i = 0; i < group; i++, ++*next) {
+            enum answer answer = answer_one(index, signatures + (first + i) * index->k, answers->entries + i * bands,
+                                            first + i, answers);
+            if (answer != ANSWERED) return answer;
+        }
+    }
+    return ANSWERED;
+}
+
+/* ---- names ---- */
+
+uint32_t tag_of_integer(int64_t name) { return (uint32_t)(mix64((uint64_t)name) >> 32); }
+
+uint32_t tag_of_bytes(const uint8_t *name, size_t length) {
+    uint64_t hash = mix64(length + 1);
+    for (size_t at = 0; at < length; at += 8) {
+        uint64_t limb = 0;
+        size_t left = length - at < 8 ? length - at : 8;
+        for (size_t i = 0; i < left; i++) limb |= (uint64_t)name[at + i] << 8 * i;
+        hash = mix64(hash ^ limb);
+    }
+    return (uint32_t)(hash >> 32);
+}
+
+static inline int counts(const struct names *names, uint32_t row) {
+    return row < names->limit && !(names->gone && names->gone[row]);
+}
+
+uint32_t row_of_integer(const struct table *table, const struct pool *pool, const struct names *names, uint32_t tag,
+                        int64_t name) {
+    size_t at = table_find(table, tag);
+    if (at == NO_PLACE) return NO_ROW;
+    uint32_t one;
+    const uint32_t *rows;
+    size_t slots = bucket_slots(pool, table->entries[at], &one, &rows);
+    if (slots == NO_PLACE) return NO_ROW;
+    for (size_t s = 0; s < slots; s++) {
+        if (counts(names, rows[s]) && names->integers[rows[s]] == name) return rows[s];
+    }
+    return NO_ROW;
+}
+
+uint32_t row_of_bytes(const struct table *table, const struct pool *pool, const struct names *names, uint32_t tag,
+                      const uint8_t *name, size_t length) {
+    size_t at = table_find(table, tag);
+    if (at == NO_PLACE) return NO_ROW;
+    uint32_t one;
+    const uint32_t *rows;
+    size_t slots = bucket_slots(pool, table->entries[at], &one, &rows);
+    if (slots == NO_PLACE) return NO_ROW;
+    for (size_t s = 0; s < slots; s++) {
+        uint32_t row = rows[s];
+        if (!counts(names, row) || names->lengths[row] != length) continue;
+        int64_t start = names->starts[row];
+        if (start < 0 || (uint64_t)start > names->size || names->size - (uint64_t)start < length) continue;
+        if (memcmp(names->bytes + start, name, length) == 0) return row;
+    }
+    return NO_ROW;
+}

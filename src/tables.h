@@ -1,0 +1,107 @@
+/* Tables from 32-bit tags to sets of rows: the ground of the index.
+ *
+ * A table is an array of entries in the order of their tags, with gaps: open addressing by tag * capacity / 2^32, which
+ * rises with the tag, so that a search ends at the first greater tag, a removal closes its gap (nothing is ever left
+ * behind), and growing is one copy from front to back. An entry is eight bytes, the tag above what it leads to:
+ *
+ *     63 ......... 32 | 31 | 30 ............ 0
+ *           tag       |  0 | row                   a bucket of one row
+ *           tag       |  1 | unit of the pool      a bucket of several rows, kept as a small hash set of its own
+ *
+ * so that a bucket of a million rows takes its next row, and gives one back, as quickly as one of two.
+ *
+ *     a block of the pool:   count | slots | row or NO_ROW, slots times          4 << class words in all
+ *
+ * Contract: memory is the caller's, as long as the struct says. Reading checks every reference, so that it may be a
+ * file's; writing trusts what reading has checked or this code has written. Nothing is allocated. */
+#ifndef LSHFAST_TABLES_H
+#define LSHFAST_TABLES_H
+
+#include "field.h"
+
+#define NO_ENTRY UINT64_MAX
+#define NO_ROW UINT32_MAX
+#define NO_PLACE SIZE_MAX
+#define SHARED ((uint32_t)1 << 31)
+#define MOST_ROWS ((size_t)1 << 31)
+#define MOST_CAPACITY ((uint64_t)1 << 32)
+#define UNIT_WORDS 4 /* blocks start at multiples of so many words */
+#define POOL_CLASSES 30
+
+struct table {
+    uint64_t *entries; /* length of them and one more, always NO_ENTRY, where every search ends */
+    uint64_t capacity; /* what tags are spread over, 1 to MOST_CAPACITY */
+    uint64_t length;   /* capacity and some more, for what is pushed beyond */
+    uint64_t count;
+};
+
+struct pool {
+    uint32_t *words;
+    uint64_t length, used;       /* in units; blocks are taken from the front */
+    uint32_t free[POOL_CLASSES]; /* the first free block of each class, NO_ROW for none; its first word is the next */
+};
+
+enum outcome { DONE, TABLE_IS_FULL, POOL_IS_FULL };
+
+#if defined(__GNUC__) || defined(__clang__)
+#define prefetch(address) __builtin_prefetch(address)
+#else
+#define prefetch(address) ((void)(address))
+#endif
+
+static inline uint32_t entry_tag(uint64_t entry) { return (uint32_t)(entry >> 32); }
+
+static inline size_t table_home(const struct table *table, uint32_t tag) {
+    return (size_t)(tag * table->capacity >> 32);
+}
+
+/* An empty table over the memory of length + 1 entries; capacity <= length. */
+void table_clear(struct table *table);
+
+/* Where the entry of the tag is, or NO_PLACE. */
+static inline size_t table_find(const struct table *table, uint32_t tag) {
+    size_t at = table_home(table, tag);
+    while (entry_tag(table->entries[at]) < tag) at++;
+    return entry_tag(table->entries[at]) == tag && table->entries[at] != NO_ENTRY ? at : NO_PLACE;
+}
+
+/* Add a row, which must not be there yet, to the bucket of the tag. Where the table or the pool is full, nothing has
+ * changed: give it more memory and call again. */
+enum outcome table_put(struct table *table, struct pool *pool, uint32_t tag, uint32_t row);
+
+/* Take a row out of the bucket of the tag; 0 if it was not there. */
+int table_take(struct table *table, struct pool *pool, uint32_t tag, uint32_t row);
+
+/* Move all entries to another table, whose memory need not be prepared; 0 if they do not fit into its length. */
+int table_move(const struct table *from, struct table *to);
+
+void pool_clear(struct pool *pool);
+
+/* The rows of an entry's bucket: how many slots there are at *rows, NO_ROW among them, or NO_PLACE if the entry leads
+ * out of the pool. `one` holds the row of a bucket of one. */
+static inline size_t bucket_slots(const struct pool *pool, uint64_t entry, uint32_t *one, const uint32_t **rows) {
+    uint32_t to = (uint32_t)entry;
+    if (!(to & SHARED)) {
+        *one = to;
+        *rows = one;
+        return 1;
+    }
+    uint64_t unit = to & ~SHARED;
+    if (unit >= pool->used) return NO_PLACE;
+    const uint32_t *block = pool->words + unit * UNIT_WORDS;
+    if (block[1] > (pool->used - unit) * UNIT_WORDS - 2) return NO_PLACE;
+    *rows = block + 2;
+    return block[1];
+}
+
+/* The rows of an entry's bucket, of a table that can be trusted. */
+static inline size_t bucket_count(const struct pool *pool, uint64_t entry) {
+    uint32_t to = (uint32_t)entry;
+    return to & SHARED ? pool->words[(size_t)(to & ~SHARED) * UNIT_WORDS] : 1;
+}
+
+/* 1 if the entries rise in their order, stand where a search finds them, are as many as count says, lead to rows below
+ * `limit` and to blocks within the pool whose counts are true, and the last of all is NO_ENTRY. */
+int table_is_sound(const struct table *table, const struct pool *pool, size_t limit);
+
+#endif

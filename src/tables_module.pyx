@@ -1,0 +1,959 @@
+"""The tables of an index: signatures in numbered rows, found by their bands and by name. And a lock for many readers."""
+
+from cpython.pythread cimport (
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
+)
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+cdef extern from "rows.h":
+    bint are_below(const int64_t*, size_t, size_t) nogil
+
+cdef extern from "tables.h":
+    const uint32_t NO_ROW
+    const size_t NO_PLACE
+    const size_t MOST_ROWS
+    const uint64_t MOST_CAPACITY
+    const size_t UNIT_WORDS
+    struct table:
+        uint64_t* entries
+        uint64_t capacity, length, count
+    struct c_pool "pool":
+        uint32_t* words
+        uint64_t length, used
+    enum outcome:
+        DONE, TABLE_IS_FULL, POOL_IS_FULL
+    void prefetch(const void*) nogil
+    size_t table_home(const table*, uint32_t) nogil
+    void table_clear(table*) nogil
+    outcome table_put(table*, c_pool*, uint32_t, uint32_t) nogil
+    bint table_take(table*, c_pool*, uint32_t, uint32_t) nogil
+    bint table_move(const table*, table*) nogil
+    void pool_clear(c_pool*) nogil
+    size_t bucket_count(const c_pool*, uint64_t) nogil
+    bint table_is_sound(const table*, const c_pool*, size_t) nogil
+
+cdef extern from "band_tables.h":
+    const size_t QUERIES
+    struct band_tables:
+        size_t k, bands, rows, limit
+        uint64_t** blocks
+        unsigned shift
+        table* tables
+        c_pool* pool
+        const uint8_t* gone
+    enum answer:
+        ANSWERED, NO_ROOM, UNSOUND
+    struct c_answers "answers":
+        uint64_t* keys
+        uint32_t* tags
+        uint64_t* entries
+        uint64_t* records
+        size_t room, needed, least
+        int count
+        uint32_t* rows
+        uint32_t* agreements
+        size_t capacity, used
+        int64_t* offsets
+    struct c_names "names":
+        const int64_t* integers
+        const uint8_t* bytes
+        const int64_t* starts
+        const uint32_t* lengths
+        size_t size, limit
+        const uint8_t* gone
+    uint64_t* signature_of(const band_tables*, size_t) nogil
+    void band_tags(const band_tables*, const uint64_t*, size_t, uint64_t*, uint32_t*) nogil
+    void prefetch_tags(const band_tables*, const uint32_t*) nogil
+    outcome put_row(const band_tables*, uint32_t, const uint32_t*, size_t*) nogil
+    bint take_row(const band_tables*, uint32_t, const uint32_t*, size_t) nogil
+    answer answer_queries(const band_tables*, const uint64_t*, size_t, size_t*, c_answers*) nogil
+    uint32_t tag_of_integer(int64_t) nogil
+    uint32_t tag_of_bytes(const uint8_t*, size_t) nogil
+    uint32_t row_of_integer(const table*, const c_pool*, const c_names*, uint32_t, int64_t) nogil
+    uint32_t row_of_bytes(const table*, const c_pool*, const c_names*, uint32_t, const uint8_t*, size_t) nogil
+
+# Signatures of a block, in bytes, about; at most 4,096 of them.
+BLOCK_BYTES = 1 << 22
+
+# Entries beyond a table's capacity, at first, and rows that are looked at side by side.
+cdef enum:
+    NAMELESS, INTEGERS, STRINGS  # the kinds of names: None, "int" and "str" outside
+    SLACK = 64
+    GROUP = 16
+    NAMES = 4096  # are admitted in one go
+    WASTE = 1 << 20  # bytes of removed names that may always lie about
+    LONGEST_NAME = 1 << 30
+
+
+# ---- a lock ----
+
+cdef class _Side:
+    """One side of a Gate as a context manager."""
+    cdef Gate gate
+    cdef bint writes
+
+    def __enter__(self):
+        if self.writes:
+            self.gate.enter_write()
+        else:
+            self.gate.enter_read()
+
+    def __exit__(self, *_):
+        if self.writes:
+            self.gate.leave_write()
+        else:
+            self.gate.leave_read()
+
+
+cdef class Gate:
+    """A lock that many readers hold at once, or one writer; a waiting writer goes before readers that come later.
+
+    It is not reentrant: who holds a side must not ask for either again.
+
+    Examples
+    --------
+    >>> from lshfast.kernels.tables import Gate
+    >>> gate = Gate()
+    >>> with gate.reading():
+    ...     pass
+    >>> with gate.writing():
+    ...     pass
+    """
+    cdef PyThread_type_lock entrance, room, counter
+    cdef size_t readers
+    cdef _Side _reading, _writing
+
+    def __cinit__(self):
+        self.entrance, self.room, self.counter = \
+            PyThread_allocate_lock(), PyThread_allocate_lock(), PyThread_allocate_lock()
+        if not (self.entrance and self.room and self.counter):
+            raise MemoryError
+        self._reading, self._writing = _Side(), _Side()
+        self._reading.gate = self._writing.gate = self
+        self._writing.writes = True
+
+    def __dealloc__(self):
+        if self.entrance:
+            PyThread_free_lock(self.entrance)
+        if self.room:
+            PyThread_free_lock(self.room)
+        if self.counter:
+            PyThread_free_lock(self.counter)
+
+    def reading(self):
+        """Return a context manager that holds the readers' side."""
+        return self._reading
+
+    def writing(self):
+        """Return a context manager that holds the writer's side."""
+        return self._writing
+
+    cpdef enter_read(self):
+        """Wait until no writer holds or awaits the lock, and hold it as a reader."""
+        with nogil:
+            PyThread_acquire_lock(self.entrance, WAIT_LOCK)
+            PyThread_release_lock(self.entrance)
+            PyThread_acquire_lock(self.counter, WAIT_LOCK)
+            self.readers += 1
+            if self.readers == 1:
+                PyThread_acquire_lock(self.room, WAIT_LOCK)
+            PyThread_release_lock(self.counter)
+
+    cpdef leave_read(self):
+        """Let go of the readers' side."""
+        PyThread_acquire_lock(self.counter, WAIT_LOCK)
+        self.readers -= 1
+        if self.readers == 0:
+            PyThread_release_lock(self.room)
+        PyThread_release_lock(self.counter)
+
+    cpdef enter_write(self):
+        """Wait until nobody holds the lock, and hold it alone."""
+        with nogil:
+            PyThread_acquire_lock(self.entrance, WAIT_LOCK)
+            PyThread_acquire_lock(self.room, WAIT_LOCK)
+
+    cpdef leave_write(self):
+        """Let go of the writer's side."""
+        PyThread_release_lock(self.room)
+        PyThread_release_lock(self.entrance)
+
+
+# ---- the tables ----
+
+def _grown(array, size_t used, size_t wanted):
+    """Return a longer array with the same beginning."""
+    longer = np.empty(max(wanted, 2 * len(array)), array.dtype)
+    longer[:used] = array[:used]
+    return longer
+
+
+cdef class BandTables:
+    """Signatures of k slots in numbered rows; a table a band over them, and one of their names.
+
+    Rows below `limit` are in use or free; a free one is used again. This class checks lengths and ranges but does not
+    lock: its owner lets many readers in (`find`, `query`, `names_of`, `signatures_of` and the figures) or one writer.
+
+    Parameters
+    ----------
+    num_perm, bands, rows : int
+        Slots of a signature; bands, and slots a band.
+    kind : {"int", "str"}, optional
+        What the names of rows are: integers of 64 bits, or strings; rows have none by default.
+    """
+    cdef band_tables c
+    cdef c_pool pool
+    cdef c_names names
+    cdef size_t free_count, capacity  # rows: free ones, and those that there is memory for
+    cdef uint64_t wasted, bytes_used  # bytes of removed names, and of all
+    cdef int kind
+    cdef readonly bint fixed  # over memory that is not ours: never written
+    cdef list blocks, entries
+    cdef object words, alive_array, free_array, integers_array, bytes_array, starts_array, lengths_array, gone_array
+    cdef uint8_t[::1] alive
+    cdef uint32_t[::1] free_rows
+    cdef int64_t[::1] integers, starts
+    cdef uint32_t[::1] lengths
+    cdef uint8_t[::1] arena
+
+    def __cinit__(self, size_t num_perm, size_t bands, size_t rows, kind=None):
+        if bands < 1 or rows < 1 or bands > num_perm // rows:
+            raise ValueError(f"bands x rows must be in 1..{num_perm}, the length of the signatures, not {bands} x {rows}")
+        if kind not in (None, "int", "str"):
+            raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
+        self.c.k, self.c.bands, self.c.rows = num_perm, bands, rows
+        self.kind = INTEGERS if kind == "int" else STRINGS if kind == "str" else NAMELESS
+        self.c.tables = <table*>calloc(bands + 1, sizeof(table))  # the last one is that of the names
+        if not self.c.tables:
+            raise MemoryError
+        self.c.pool = &self.pool
+        self.c.shift = 12
+        while self.c.shift and (num_perm * 8) << self.c.shift > <size_t>BLOCK_BYTES:
+            self.c.shift -= 1
+        self.blocks, self.entries = [], [None] * (bands + 1)
+
+    def __init__(self, size_t num_perm, size_t bands, size_t rows, kind=None):
+        cdef size_t i
+        pool_clear(&self.pool)
+        self._set_pool(np.empty(16 * UNIT_WORDS, np.uint32))
+        for i in range(bands + (self.kind != NAMELESS)):
+            # each table starts a little larger than the last, so that not all of them grow at the same insertion
+            self._new_table(i, 32 + 16 * i // bands, SLACK)
+        self._set_alive(np.zeros(0, np.uint8))
+        self._set_free(np.empty(0, np.uint32))
+        self._set_integers(np.empty(0, np.int64))
+        self._set_strings(np.empty(0, np.int64), np.empty(0, np.uint32))
+        self._set_bytes(np.empty(0, np.uint8))
+
+    def __dealloc__(self):
+        free(self.c.tables)
+        free(self.c.blocks)
+
+    # ---- memory: arrays that numpy owns, and the pointers into them ----
+
+    cdef _set_pool(self, words):
+        cdef uint32_t[::1] view = words
+        self.words = words
+        self.pool.words, self.pool.length = &view[0], len(words) // UNIT_WORDS
+
+    cdef _set_alive(self, array):
+        self.alive_array = array
+        self.alive = array
+
+    cdef _set_free(self, array):
+        self.free_array = array
+        self.free_rows = array
+
+    cdef _set_integers(self, array):
+        self.integers_array = array
+        self.integers = array
+        self.names.integers = &self.integers[0] if len(array) else NULL
+
+    cdef _set_strings(self, starts, lengths):
+        self.starts_array, self.lengths_array = starts, lengths
+        self.starts, self.lengths = starts, lengths
+        self.names.starts = &self.starts[0] if len(starts) else NULL
+        self.names.lengths = &self.lengths[0] if len(lengths) else NULL
+
+    cdef _set_bytes(self, array):
+        self.bytes_array = array
+        self.arena = array
+        self.names.bytes, self.names.size = &self.arena[0] if len(array) else NULL, len(array)
+
+    cdef _new_table(self, size_t i, uint64_t capacity, uint64_t slack):
+        cdef uint64_t[::1] view
+        if capacity > MOST_CAPACITY:
+            raise OverflowError(f"a table holds at most {MOST_CAPACITY} entries")
+        array = np.empty(capacity + slack + 1, np.uint64)
+        view = array
+        self.c.tables[i].entries = &view[0]
+        self.c.tables[i].capacity, self.c.tables[i].length = capacity, capacity + slack
+        table_clear(&self.c.tables[i])
+        self.entries[i] = array
+
+    cdef _grow_table(self, size_t i):
+        """Move a table to half as much memory again; or, if only its end is full, to a longer end."""
+        cdef table* now = &self.c.tables[i]
+        cdef table larger
+        cdef uint64_t[::1] view
+        cdef uint64_t slack = now.length - now.capacity
+        cdef bint moved = False
+        larger.capacity = now.capacity
+        if now.count >= now.capacity - now.capacity // 8:
+            larger.capacity = min(now.capacity + now.capacity // 2, MOST_CAPACITY)
+        else:
+            slack *= 2
+        while not moved:
+            larger.length = larger.capacity + slack
+            array = np.empty(larger.length + 1, np.uint64)
+            view = array
+            larger.entries = &view[0]
+            with nogil:
+                moved = table_move(now, &larger)
+            slack *= 2
+        self.c.tables[i] = larger
+        self.entries[i] = array
+
+    cdef _make_room(self, outcome full, size_t i):
+        if full == TABLE_IS_FULL:
+            if self.c.tables[i].count >= MOST_CAPACITY - MOST_CAPACITY // 8:
+                raise OverflowError(f"a table holds at most {MOST_CAPACITY} entries")
+            self._grow_table(i)
+        else:
+            # half as much again, and always room for one block more of the largest kind there is
+            more = max(self.pool.length // 2, 1024, self._largest_block())
+            self._set_pool(_grown(self.words, self.pool.used * UNIT_WORDS, (self.pool.length + more) * UNIT_WORDS))
+
+    cdef size_t _largest_block(self):
+        """Units that the next larger block than any in use may need."""
+        cdef size_t units = 1
+        while units < self.c.limit:
+            units *= 2
+        return units
+
+    cdef _reserve(self, size_t more):
+        """Have memory for so many more rows."""
+        cdef size_t wanted = self.c.limit + more - min(more, self.free_count)
+        cdef size_t block = <size_t>1 << self.c.shift, blocks
+        cdef uint64_t** pointers
+        cdef uint64_t[:, ::1] view
+        if wanted <= self.capacity:
+            return
+        if wanted > MOST_ROWS:
+            raise OverflowError(f"an index holds at most {MOST_ROWS} entries, not {wanted}")
+        blocks = (wanted + block - 1) >> self.c.shift
+        pointers = <uint64_t**>realloc(self.c.blocks, blocks * sizeof(uint64_t*))
+        if not pointers:
+            raise MemoryError
+        self.c.blocks = pointers
+        if len(self.alive_array) < <Py_ssize_t>(blocks * block):
+            longer = _grown(self.alive_array, self.c.limit, blocks * block)
+            longer[self.c.limit:] = 0
+            self._set_alive(longer)
+        if self.kind == INTEGERS and len(self.integers_array) < <Py_ssize_t>(blocks * block):
+            self._set_integers(_grown(self.integers_array, self.c.limit, blocks * block))
+        if self.kind == STRINGS and len(self.starts_array) < <Py_ssize_t>(blocks * block):
+            self._set_strings(_grown(self.starts_array, self.c.limit, blocks * block),
+                              _grown(self.lengths_array, self.c.limit, blocks * block))
+        while len(self.blocks) < <Py_ssize_t>blocks:
+            array = np.empty((block, self.c.k), np.uint64)
+            view = array
+            self.c.blocks[len(self.blocks)] = &view[0, 0]
+            self.blocks.append(array)
+            self.capacity += block
+
+    # ---- rows and their names ----
+
+    cdef uint32_t _allot(self) noexcept nogil:
+        """Take a row, which there must be memory for."""
+        cdef uint32_t row
+        if self.free_count:
+            self.free_count -= 1
+            row = self.free_rows[self.free_count]
+        else:
+            row = <uint32_t>self.c.limit
+            self.c.limit += 1
+            self.names.limit = self.c.limit
+        self.alive[row] = 1
+        return row
+
+    cdef _give_back(self, const int64_t* rows, size_t n):
+        """Free rows; those that were never used before are forgotten."""
+        cdef size_t i
+        if len(self.free_array) < <Py_ssize_t>(self.free_count + n):
+            self._set_free(_grown(self.free_array, self.free_count, self.free_count + n))
+        for i in range(n):
+            self.alive[rows[i]] = 0
+            self.free_rows[self.free_count] = <uint32_t>rows[i]
+            self.free_count += 1
+        if self.free_count == self.c.limit:  # all are free: begin anew
+            self.free_count = self.c.limit = self.names.limit = 0
+
+    def allot(self, size_t n):
+        """Take n rows without names; return their numbers, int64 (n,)."""
+        self._check_writable()
+        rows_array = np.empty(n, np.int64)
+        cdef int64_t[::1] rows = rows_array
+        cdef size_t i
+        self._reserve(n)
+        for i in range(n):
+            rows[i] = self._allot()
+        return rows_array
+
+    def admit(self, names):
+        """Give each name a row, unless it has one.
+
+        Parameters
+        ----------
+        names : ndarray of int64, or list of str
+
+        Returns
+        -------
+        rows : ndarray of int64, shape (n,)
+        fresh : ndarray of bool, shape (n,)
+            True where this call took the row: at the first occurrence of a new name.
+        """
+        self._check_writable()
+        if self.kind == NAMELESS:
+            raise ValueError("rows of this index have no names")
+        cdef size_t n = len(names), done = 0, count
+        rows_array, fresh_array = np.empty(n, np.int64), np.zeros(n, bool)
+        cdef int64_t[::1] rows = rows_array
+        cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
+        try:
+            while done < n:
+                count = min(n - done, <size_t>NAMES)
+                self._reserve(count)
+                if self.kind == INTEGERS:
+                    self._admit_integers(names[done:done + count], &rows[done], &fresh[done])
+                else:
+                    self._admit_strings(names[done:done + count], &rows[done], &fresh[done])
+                done += count
+        except BaseException:
+            self.release(rows_array[fresh_array])
+            raise
+        return rows_array, fresh_array
+
+    cdef _admit_integers(self, const int64_t[::1] names, int64_t* rows, uint8_t* fresh):
+        cdef size_t i = 0, n = len(names), asked = 0
+        cdef table* table = &self.c.tables[self.c.bands]
+        cdef uint32_t[NAMES] tags
+        cdef uint32_t row
+        cdef outcome outcome = DONE
+        while i < n:
+            with nogil:
+                while i < n:
+                    while asked < n and asked < i + GROUP:
+                        tags[asked] = tag_of_integer(names[asked])
+                        prefetch(&table.entries[table_home(table, tags[asked])])
+                        asked += 1
+                    row = row_of_integer(table, &self.pool, &self.names, tags[i], names[i])
+                    if row == NO_ROW:
+                        row = self._allot()
+                        self.integers[row] = names[i]
+                        rows[i], fresh[i] = row, 1
+                        outcome = table_put(table, &self.pool, tags[i], row)
+                        if outcome != DONE:
+                            break
+                    rows[i] = row
+                    i += 1
+            if outcome != DONE:
+                self._put_name(tags[i], row, outcome)
+                outcome = DONE
+                i += 1
+
+    cdef _admit_strings(self, list names, int64_t* rows, uint8_t* fresh):
+        cdef size_t i
+        cdef Py_ssize_t length
+        cdef const uint8_t* text
+        cdef uint32_t row, tag
+        cdef table* table = &self.c.tables[self.c.bands]
+        for i in range(len(names)):
+            text = utf8_of(names[i], &length)
+            tag = tag_of_bytes(text, length)
+            row = row_of_bytes(table, &self.pool, &self.names, tag, text, length)
+            if row == NO_ROW:
+                if self.bytes_used + length > self.names.size:
+                    self._set_bytes(_grown(self.bytes_array, self.bytes_used, self.bytes_used + length + 64))
+                row = self._allot()
+                if length:
+                    memcpy(&self.arena[self.bytes_used], text, length)
+                self.starts[row], self.lengths[row] = self.bytes_used, length
+                self.bytes_used += length
+                rows[i], fresh[i] = row, 1
+                self._put_name(tag, row, table_put(table, &self.pool, tag, row))
+            rows[i] = row
+
+    cdef _put_name(self, uint32_t tag, uint32_t row, outcome outcome):
+        """Bring a name into its table, as long as the outcome so far is not that it is there."""
+        while outcome != DONE:
+            self._make_room(outcome, self.c.bands)
+            outcome = table_put(&self.c.tables[self.c.bands], &self.pool, tag, row)
+
+    cdef uint32_t _tag_of_row(self, size_t row) noexcept nogil:
+        if self.kind == INTEGERS:
+            return tag_of_integer(self.integers[row])
+        return tag_of_bytes(self.names.bytes + self.starts[row], self.lengths[row])
+
+    def release(self, const int64_t[::1] rows not None):
+        """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
+        self._check_writable()
+        self._check_in_use(rows)
+        cdef size_t i, n = len(rows), bands = self.c.bands
+        if not n:
+            return
+        if self.kind != NAMELESS:
+            with nogil:
+                for i in range(n):
+                    if i + GROUP < n:
+                        prefetch(&self.c.tables[bands].entries[
+                            table_home(&self.c.tables[bands], self._tag_of_row(rows[i + GROUP]))])
+                    table_take(&self.c.tables[bands], &self.pool, self._tag_of_row(rows[i]), <uint32_t>rows[i])
+                    if self.kind == STRINGS:
+                        self.wasted += self.lengths[rows[i]]
+        self._give_back(&rows[0], n)
+        if self.wasted > self.bytes_used // 2 and self.wasted > WASTE:
+            self._close_ranks()
+
+    cdef _close_ranks(self):
+        """Bring the bytes of all names together."""
+        cdef size_t row, used = 0
+        array = np.empty(self.bytes_used - self.wasted + WASTE, np.uint8)
+        cdef uint8_t[::1] to = array
+        with nogil:
+            for row in range(self.c.limit):
+                if not self.alive[row]:
+                    continue
+                if self.lengths[row]:
+                    memcpy(&to[used], &self.arena[self.starts[row]], self.lengths[row])
+                self.starts[row] = used
+                used += self.lengths[row]
+        self._set_bytes(array)
+        self.bytes_used, self.wasted = used, 0
+
+    def find(self, names):
+        """Return the row of each name (int64 array or list of str), -1 where there is none: int64 (n,)."""
+        cdef size_t i, n = len(names), asked = 0, bands = self.c.bands
+        cdef table* table = &self.c.tables[bands]
+        cdef uint32_t[GROUP] tags
+        cdef uint32_t row
+        cdef const int64_t[::1] integers
+        cdef Py_ssize_t length
+        cdef const uint8_t* text
+        rows_array = np.empty(n, np.int64)
+        cdef int64_t[::1] rows = rows_array
+        if self.kind == INTEGERS:
+            integers = names
+            with nogil:
+                for i in range(n):
+                    while asked < n and asked < i + GROUP:
+                        tags[asked % GROUP] = tag_of_integer(integers[asked])
+                        prefetch(&table.entries[table_home(table, tags[asked % GROUP])])
+                        asked += 1
+                    row = row_of_integer(table, &self.pool, &self.names, tags[i % GROUP], integers[i])
+                    rows[i] = -1 if row == NO_ROW else <int64_t>row
+        elif self.kind == STRINGS:
+            for i in range(n):
+                text = utf8_of(names[i], &length)
+                row = row_of_bytes(table, &self.pool, &self.names, tag_of_bytes(text, length), text, length)
+                rows[i] = -1 if row == NO_ROW else <int64_t>row
+        else:
+            raise ValueError("rows of this index have no names")
+        return rows_array
+
+    def names_of(self, const int64_t[::1] rows not None):
+        """Return the names of rows: int64 (n,), or a list of str."""
+        self._check_rows(rows)
+        cdef size_t i, n = len(rows), length
+        cdef int64_t start
+        if self.kind == INTEGERS:
+            return np.asarray(self.integers_array)[np.asarray(rows)]
+        if self.kind == NAMELESS:
+            raise ValueError("rows of this index have no names")
+        found = []
+        for i in range(n):
+            start, length = self.names.starts[rows[i]], self.names.lengths[rows[i]]
+            if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < length:
+                raise ValueError(f"the name of row {rows[i]} lies outside of all names")
+            found.append((<const char*>self.names.bytes + start)[:length].decode())
+        return found
+
+    def rows_in_use(self):
+        """Return the rows in use, ascending: int64 (n,)."""
+        if self.fixed:
+            return np.flatnonzero(np.asarray(self.gone_array) == 0)
+        return np.flatnonzero(self.alive_array[:self.c.limit])
+
+    # ---- signatures ----
+
+    cdef _check_writable(self):
+        if self.fixed:
+            raise ValueError("these tables are fixed: they cannot be written to")
+
+    cdef _check_rows(self, const int64_t[::1] rows):
+        if len(rows) and not are_below(&rows[0], len(rows), self.c.limit):
+            raise ValueError(f"rows must be below {self.c.limit}")
+
+    cdef _check_in_use(self, const int64_t[::1] rows):
+        cdef size_t i
+        self._check_rows(rows)
+        for i in range(<size_t>len(rows)):
+            if not self.alive[rows[i]]:
+                raise ValueError(f"row {rows[i]} is not in use")
+
+    cdef _check_signatures(self, const uint64_t[:, ::1] signatures, size_t n):
+        if <size_t>signatures.shape[0] != n or <size_t>signatures.shape[1] != self.c.k:
+            raise ValueError(f"signatures must be ({n}, {self.c.k}), not ({signatures.shape[0]}, {signatures.shape[1]})")
+
+    def write(self, const int64_t[::1] rows not None, const uint64_t[:, ::1] signatures not None):
+        """Put signatures, (n, num_perm), into rows that are in use and have none in the tables. No row may come twice.
+
+        Where memory runs out, the tables are as before.
+        """
+        self._check_writable()
+        self._check_in_use(rows)
+        self._check_signatures(signatures, len(rows))
+        cdef size_t n = len(rows), done = 0, band = 0, bands = self.c.bands, step, i
+        cdef outcome outcome = DONE
+        if not n:
+            return
+        cdef uint64_t* keys = <uint64_t*>malloc(GROUP * bands * (sizeof(uint64_t) + sizeof(uint32_t)))
+        if not keys:
+            raise MemoryError
+        cdef uint32_t* tags = <uint32_t*>(keys + GROUP * bands)
+        try:
+            while done < n:
+                with nogil:
+                    while done < n:
+                        step = min(n - done, <size_t>GROUP)
+                        band_tags(&self.c, &signatures[done, 0], step, keys, tags)
+                        for i in range(step):
+                            prefetch_tags(&self.c, tags + i * bands)
+                        for i in range(step):
+                            memcpy(signature_of(&self.c, rows[done]), &signatures[done, 0], self.c.k * sizeof(uint64_t))
+                            if signatures[done, 0] != UINT64_MAX:
+                                outcome = put_row(&self.c, <uint32_t>rows[done], tags + i * bands, &band)
+                                if outcome != DONE:
+                                    break
+                            band = 0
+                            done += 1
+                        if outcome != DONE:
+                            break
+                if outcome != DONE:
+                    self._make_room(outcome, band)
+                    outcome = DONE
+        except BaseException:
+            self._take(rows[:done], bands)
+            self._take(rows[done:done + 1], band)
+            raise
+        finally:
+            free(keys)
+
+    def erase(self, const int64_t[::1] rows not None):
+        """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
+        self._check_writable()
+        self._check_in_use(rows)
+        self._take(rows, self.c.bands)
+
+    cdef _take(self, const int64_t[::1] rows, size_t upto):
+        cdef size_t n = len(rows), done = 0, step, i, bands = self.c.bands
+        if not n:
+            return
+        cdef uint64_t* keys = <uint64_t*>malloc(GROUP * bands * (sizeof(uint64_t) + sizeof(uint32_t)))
+        if not keys:
+            raise MemoryError
+        cdef uint32_t* tags = <uint32_t*>(keys + GROUP * bands)
+        with nogil:
+            while done < n:
+                step = min(n - done, <size_t>GROUP)
+                for i in range(step):
+                    if done + GROUP + i < n:
+                        prefetch(signature_of(&self.c, rows[done + GROUP + i]))
+                    band_tags(&self.c, signature_of(&self.c, rows[done + i]), 1, keys, tags + i * bands)
+                    prefetch_tags(&self.c, tags + i * bands)
+                for i in range(step):
+                    if signature_of(&self.c, rows[done + i])[0] != UINT64_MAX:
+                        take_row(&self.c, <uint32_t>rows[done + i], tags + i * bands, upto)
+                done += step
+        free(keys)
+
+    def signatures_of(self, const int64_t[::1] rows not None):
+        """Return the signatures of rows, uint64 (n, num_perm)."""
+        self._check_rows(rows)
+        cdef size_t i, n = len(rows)
+        out_array = np.empty((n, self.c.k), np.uint64)
+        cdef uint64_t[:, ::1] out = out_array
+        with nogil:
+            for i in range(n):
+                memcpy(&out[i, 0], signature_of(&self.c, rows[i]), self.c.k * sizeof(uint64_t))
+        return out_array
+
+    def query(self, const uint64_t[:, ::1] signatures not None, least=None):
+        """Return the rows that agree with each query in all slots of some band, ascending.
+
+        Parameters
+        ----------
+        signatures : ndarray of uint64, shape (m, num_perm)
+        least : int, optional
+            Count equal slots, and leave out rows with fewer.
+
+        Returns
+        -------
+        offsets : ndarray of int64, shape (m + 1,)
+        rows : ndarray of int64, shape (offsets[m],)
+        agreements : ndarray of int64, shape (offsets[m],), or None
+
+        Raises
+        ------
+        ValueError
+            If an entry of tables in foreign memory leads nowhere.
+        """
+        cdef size_t m = signatures.shape[0], next = 0, slots = QUERIES * self.c.bands
+        cdef c_answers a
+        cdef answer outcome = ANSWERED
+        self._check_signatures(signatures, m)
+        offsets_array = np.zeros(m + 1, np.int64)
+        cdef int64_t[::1] offsets = offsets_array
+        if not m:
+            return offsets_array, np.empty(0, np.int64), None if least is None else np.empty(0, np.int64)
+        a.count, a.least = least is not None, 0 if least is None else least
+        a.room, a.capacity, a.used, a.needed = 4 * self.c.bands + 64, 2 * m + 64, 0, 0
+        a.offsets = &offsets[0]
+        a.keys = <uint64_t*>malloc(slots * (2 * sizeof(uint64_t) + sizeof(uint32_t)))
+        a.records = <uint64_t*>malloc(2 * a.room * sizeof(uint64_t))
+        a.rows = <uint32_t*>malloc(a.capacity * sizeof(uint32_t))
+        a.agreements = <uint32_t*>malloc(a.capacity * sizeof(uint32_t)) if a.count else NULL
+        try:
+            if not a.keys or not a.records or not a.rows or (a.count and not a.agreements):
+                raise MemoryError
+            a.entries = a.keys + slots
+            a.tags = <uint32_t*>(a.entries + slots)
+            while True:
+                with nogil:
+                    outcome = answer_queries(&self.c, &signatures[0, 0], m, &next, &a)
+                if outcome == ANSWERED:
+                    break
+                if outcome == UNSOUND:
+                    raise ValueError("an entry of the tables leads out of them")
+                _make_room_for(&a)
+            return offsets_array, _int64_of(a.rows, a.used), _int64_of(a.agreements, a.used) if a.count else None
+        finally:
+            free(a.keys)
+            free(a.records)
+            free(a.rows)
+            free(a.agreements)
+
+    # ---- figures ----
+
+    @property
+    def limit(self):
+        """Rows below it are in use or free."""
+        return self.c.limit
+
+    def __len__(self):
+        """Count the rows in use."""
+        if self.fixed:
+            return self.c.limit - int(np.count_nonzero(self.gone_array))
+        return self.c.limit - self.free_count
+
+    def nbytes(self):
+        """Return the bytes of memory in use: (signatures, tables, names)."""
+        cdef size_t i, entries = 0
+        for i in range(self.c.bands):
+            entries += (self.c.tables[i].length + 1) * sizeof(uint64_t)
+        entries += self.pool.length * UNIT_WORDS * sizeof(uint32_t)
+        names = 0
+        if self.kind != NAMELESS:
+            names = (self.c.tables[self.c.bands].length + 1) * sizeof(uint64_t)
+            for array in (self.integers_array, self.starts_array, self.lengths_array, self.bytes_array):
+                names += 0 if array is None else array.nbytes
+        for array in (self.alive_array, self.free_array, self.gone_array):
+            entries += 0 if array is None else array.nbytes
+        signatures = self.c.limit if self.fixed else self.capacity
+        return signatures * self.c.k * sizeof(uint64_t), entries, names
+
+    def bucket_sizes(self):
+        """Return how many buckets of all bands hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of squares."""
+        cdef size_t band, i, count, largest = 0, kind
+        cdef double squares = 0
+        cdef table* table
+        sizes_array = np.zeros(32, np.int64)
+        cdef int64_t[::1] sizes = sizes_array
+        with nogil:
+            for band in range(self.c.bands):
+                table = &self.c.tables[band]
+                for i in range(table.length):
+                    if table.entries[i] == UINT64_MAX:
+                        continue
+                    count = bucket_count(&self.pool, table.entries[i])
+                    largest = max(largest, count)
+                    squares += <double>count * count
+                    kind = 0
+                    while count > 1:
+                        count >>= 1
+                        kind += 1
+                    sizes[min(kind, <size_t>31)] += 1
+        return sizes_array, largest, squares
+
+    # ---- files ----
+
+    def sections(self):
+        """Return what these tables consist of as arrays by name, for `over`; each row below the limit must be in use."""
+        if not self.fixed and self.free_count:
+            raise ValueError(f"{self.free_count} rows are free: the tables must be built anew")
+        cdef size_t i, n = self.c.limit, tables = self.c.bands + (self.kind != NAMELESS)
+        block = 1 << self.c.shift
+        found = {
+            "shape": np.array([[self.c.tables[i].capacity, self.c.tables[i].length, self.c.tables[i].count]
+                               for i in range(tables)], np.uint64),
+            "tables": [np.asarray(self.entries[i]) for i in range(tables)],
+            "pool": [self.words[:self.pool.used * UNIT_WORDS]],
+            "signatures": [array[:min(block, n - at * block)] for at, array in enumerate(self.blocks) if at * block < n],
+        }
+        if self.kind == INTEGERS:
+            found["integers"] = [self.integers_array[:n]]
+        elif self.kind == STRINGS:
+            found["starts"], found["lengths"] = [self.starts_array[:n]], [self.lengths_array[:n]]
+            found["bytes"] = [self.bytes_array[:self.bytes_used]]
+        return found
+
+    @staticmethod
+    def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None):
+        """Make fixed tables over the arrays of `sections`, each in one piece, which stay where they are.
+
+        They may be a file's: shapes are checked here, and what leads from one to the other whenever it is followed.
+
+        Parameters
+        ----------
+        num_perm, bands, rows, kind : int
+        sections : dict of str to ndarray
+            "shape" uint64 (tables, 3); "tables", all entries in a row, uint64; "pool" uint32; "signatures" uint64
+            (n, num_perm); "integers" int64 (n,), or "starts" int64 (n,), "lengths" uint32 (n,) and "bytes" uint8.
+        gone : ndarray of uint8, shape (n,), optional
+            1 where a row does not count; may change later.
+        """
+        cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind)
+        made._lie_over(sections, gone)
+        return made
+
+    cdef _lie_over(self, dict sections, gone):
+        cdef const uint64_t[:, ::1] signatures = sections["signatures"]
+        cdef const uint64_t[:, ::1] shape = sections["shape"]
+        cdef const uint64_t[::1] entries = sections["tables"]
+        cdef const uint32_t[::1] words = sections["pool"]
+        cdef const int64_t[::1] integers, starts
+        cdef const uint32_t[::1] lengths
+        cdef const uint8_t[::1] text, marks
+        cdef size_t i, n = len(signatures), at = 0, tables = self.c.bands + (self.kind != NAMELESS), blocks
+        cdef table* table
+        self.fixed = True
+        if <size_t>signatures.shape[1] != self.c.k:
+            raise ValueError(f"signatures must have {self.c.k} slots, not {signatures.shape[1]}")
+        if n > MOST_ROWS:
+            raise ValueError(f"there must be at most {MOST_ROWS} rows, not {n}")
+        if <size_t>shape.shape[0] != tables or shape.shape[1] != 3:
+            raise ValueError(f"shape must be ({tables}, 3), not ({shape.shape[0]}, {shape.shape[1]})")
+        for i in range(tables):
+            table = &self.c.tables[i]
+            table.capacity, table.length, table.count = shape[i, 0], shape[i, 1], shape[i, 2]
+            if not 1 <= table.capacity <= MOST_CAPACITY or not table.capacity <= table.length < len(entries) - at:
+                raise ValueError(f"table {i} has capacity {table.capacity} and length {table.length}, "
+                                 f"with {len(entries) - at} entries left")
+            table.entries = <uint64_t*>&entries[at]
+            at += table.length + 1
+            if entries[at - 1] != UINT64_MAX:
+                raise ValueError(f"table {i} has no end")
+        if at != <size_t>len(entries):
+            raise ValueError(f"tables must have {at} entries, not {len(entries)}")
+        if len(words) % UNIT_WORDS or len(words) // UNIT_WORDS > MOST_ROWS:
+            raise ValueError(f"the pool must have whole blocks, not {len(words)} words")
+        self.pool.words = <uint32_t*>&words[0] if len(words) else NULL
+        self.pool.length = self.pool.used = len(words) // UNIT_WORDS
+        self.c.limit = self.names.limit = n
+        blocks = (n + ((<size_t>1 << self.c.shift) - 1)) >> self.c.shift
+        self.c.blocks = <uint64_t**>malloc(max(blocks, <size_t>1) * sizeof(uint64_t*))
+        if not self.c.blocks:
+            raise MemoryError
+        for i in range(blocks):
+            self.c.blocks[i] = <uint64_t*>&signatures[i << self.c.shift, 0]
+        self.blocks, self.entries, self.words = [sections["signatures"]], [sections["tables"]], sections["pool"]
+        self.gone_array = np.zeros(n, np.uint8) if gone is None else gone
+        marks = self.gone_array
+        if <size_t>len(marks) != n:
+            raise ValueError(f"gone must have {n} marks, not {len(marks)}")
+        self.c.gone = self.names.gone = &marks[0] if n else NULL
+        if self.kind == INTEGERS:
+            integers = self.integers_array = sections["integers"]
+            if <size_t>len(integers) != n:
+                raise ValueError(f"there must be {n} integers, not {len(integers)}")
+            self.names.integers = &integers[0] if n else NULL
+        elif self.kind == STRINGS:
+            starts, lengths, text = sections["starts"], sections["lengths"], sections["bytes"]
+            self.starts_array, self.lengths_array, self.bytes_array = sections["starts"], sections["lengths"], sections["bytes"]
+            if <size_t>len(starts) != n or <size_t>len(lengths) != n:
+                raise ValueError(f"there must be {n} starts and lengths, not {len(starts)} and {len(lengths)}")
+            if n:
+                self.names.starts, self.names.lengths = &starts[0], &lengths[0]
+            self.names.bytes, self.names.size = &text[0] if len(text) else NULL, len(text)
+
+    def unsound(self):
+        """Return the number of the first table that is not what `write` and `admit` make, None if there is none."""
+        cdef size_t i, tables = self.c.bands + (self.kind != NAMELESS)
+        cdef bint sound
+        for i in range(tables):
+            with nogil:
+                sound = table_is_sound(&self.c.tables[i], &self.pool, self.c.limit)
+            if not sound:
+                return i
+        return None
+
+
+cdef _make_room_for(c_answers* a):
+    """Make room for the next query's answer."""
+    cdef void* larger
+    if a.needed > a.room:
+        free(a.records)
+        a.room = a.needed + a.needed // 2
+        a.records = <uint64_t*>malloc(2 * a.room * sizeof(uint64_t))
+        if not a.records:
+            raise MemoryError
+    if a.needed > a.capacity - a.used:
+        a.capacity = a.used + a.needed + a.capacity // 2
+        larger = realloc(a.rows, a.capacity * sizeof(uint32_t))
+        if not larger:
+            raise MemoryError
+        a.rows = <uint32_t*>larger
+        if a.count:
+            larger = realloc(a.agreements, a.capacity * sizeof(uint32_t))
+            if not larger:
+                raise MemoryError
+            a.agreements = <uint32_t*>larger
+
+
+cdef _int64_of(const uint32_t* numbers, size_t n):
+    array = np.empty(n, np.int64)
+    cdef int64_t[::1] out = array
+    cdef size_t i
+    with nogil:
+        for i in range(n):
+            out[i] = numbers[i]
+    return array
+
+
+cdef const uint8_t* utf8_of(name, Py_ssize_t* length) except NULL:
+    """Return the UTF-8 of a str, which the str itself keeps."""
+    if not isinstance(name, str):
+        raise TypeError(f"names must be str, not {type(name).__name__}")
+    cdef const char* text
+    try:
+        text = PyUnicode_AsUTF8AndSize(name, length)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name!r} has a lone surrogate and no UTF-8") from None
+    if length[0] > LONGEST_NAME:
+        raise ValueError(f"a name must be at most {LONGEST_NAME} bytes long, not {length[0]}")
+    return <const uint8_t*>text
