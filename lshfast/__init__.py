@@ -8,9 +8,10 @@
 from lshfast.dedup import DedupResult, Removal, Summary, dedup, pairs
 from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
-from lshfast.lsh import Bands, choose_bands
+from lshfast.lsh import Bands, LSHIndex, Match, Matches, choose_bands
 from lshfast.shingling import shingle
 from lshfast.sketch import MinHasher
+from lshfast.store.base import FormatError
 from lshfast.tokens import TokenSets
 
 __version__ = "0.1.0"
@@ -19,6 +20,10 @@ __all__ = [
     "PAIR",
     "Bands",
     "DedupResult",
+    "FormatError",
+    "LSHIndex",
+    "Match",
+    "Matches",
     "MinHasher",
     "Removal",
     "Summary",

@@ -7,48 +7,85 @@
 #include "bands.h"
 #include "sets.h"
 
+#define AHEAD 24 /* entries are asked for so many steps early: about as many lines as a core can wait for at once */
+
 void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags) {
     band_keys(signatures, n, index->k, index->bands, index->rows, keys);
     for (size_t i = 0; i < n * index->bands; i++) tags[i] = (uint32_t)(keys[i] >> 32);
 }
 
-void prefetch_tags(const struct band_tables *index, const uint32_t *tags) {
-    for (size_t band = 0; band < index->bands; band++) {
-        const struct table *table = index->tables + band;
-        prefetch(table->entries + table_home(table, tags[band]));
+/* A walk over (row, band) that asks for entries AHEAD steps early. */
+struct walk {
+    size_t bands, steps, asked, asked_band;
+};
+
+static inline void ask_ahead(const struct band_tables *index, const uint32_t *tags, struct walk *walk, size_t step) {
+    for (; walk->asked < walk->steps && walk->asked < step + AHEAD; walk->asked++) {
+        const struct table *table = index->tables + walk->asked_band;
+        prefetch(table->entries + table_home(table, tags[walk->asked]));
+        walk->asked_band = walk->asked_band + 1 == walk->bands ? 0 : walk->asked_band + 1;
     }
 }
 
-enum outcome put_row(const struct band_tables *index, uint32_t row, const uint32_t *tags, size_t *band) {
-    for (; *band < index->bands; ++*band) {
-        enum outcome outcome = table_put(index->tables + *band, index->pool, tags[*band], row);
-        if (outcome != DONE) return outcome;
+enum outcome put_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
+                      size_t n, size_t *step) {
+    size_t bands = index->bands, band = *step % bands, row = *step / bands;
+    struct walk walk = {bands, n * bands, *step, band};
+    for (; row < n; row++, band = 0) {
+        for (; band < bands; band++, ++*step) {
+            ask_ahead(index, tags, &walk, *step);
+            if (skip && skip[row]) continue;
+            enum outcome outcome =
+                table_put(index->tables + band, index->pool, tags[*step], (uint32_t)rows[row]);
+            if (outcome != DONE) return outcome;
+        }
     }
     return DONE;
 }
 
-int take_row(const struct band_tables *index, uint32_t row, const uint32_t *tags, size_t bands) {
-    int there = 1;
-    for (size_t band = 0; band < bands; band++) there &= table_take(index->tables + band, index->pool, tags[band], row);
-    return there;
+void take_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
+               size_t n, size_t steps) {
+    size_t bands = index->bands, step = 0;
+    struct walk walk = {bands, n * bands, 0, 0};
+    for (size_t row = 0; row < n; row++) {
+        for (size_t band = 0; band < bands; band++, step++) {
+            ask_ahead(index, tags, &walk, step);
+            if (step >= steps || (skip && skip[row])) continue;
+            table_take(index->tables + band, index->pool, tags[step], (uint32_t)rows[row]);
+        }
+    }
 }
 
 /* ---- queries ---- */
 
 static inline int is_empty(const uint64_t *signature) { return signature[0] == EMPTY_SLOT; }
 
-/* Find the entry of each band, and ask for what it leads to. */
-static void find_entries(const struct band_tables *index, const uint32_t *tags, uint64_t *entries) {
-    for (size_t band = 0; band < index->bands; band++) {
-        const struct table *table = index->tables + band;
-        size_t at = table_find(table, tags[band]);
-        entries[band] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
-        if (at == NO_PLACE) continue;
-        uint32_t to = (uint32_t)entries[band];
-        if (!(to & SHARED)) {
-            if (to < index->limit) prefetch(signature_of(index, to) + band * index->rows);
-        } else if ((to & ~SHARED) < index->pool->used) {
-            prefetch(index->pool->words + (size_t)(to & ~SHARED) * UNIT_WORDS);
+/* Ask for what an entry of a band leads to. */
+static inline void prefetch_rows(const struct band_tables *index, uint64_t entry, size_t band) {
+    uint32_t to = (uint32_t)entry;
+    if (!(to & SHARED)) {
+        if (to < index->limit) prefetch(signature_of(index, to) + band * index->rows);
+    } else if ((to & ~SHARED) < index->pool->used) {
+        prefetch(index->pool->words + (size_t)(to & ~SHARED) * UNIT_WORDS);
+    }
+}
+
+/* Find the entries of n queries, one a band. */
+static void find_entries(const struct band_tables *index, const uint32_t *tags, size_t n, uint64_t *entries) {
+    size_t bands = index->bands, i = 0;
+    struct walk walk = {bands, n * bands, 0, 0};
+    for (size_t q = 0; q < n; q++) {
+        uint64_t last = NO_ENTRY;
+        for (size_t band = 0; band < bands; band++, i++) {
+            ask_ahead(index, tags, &walk, i);
+            const struct table *table = index->tables + band;
+            size_t at = table_find(table, tags[i]);
+            entries[i] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
+            /* a row that meets in many bands is compared in the first */
+            if (entries[i] != NO_ENTRY && (uint32_t)entries[i] != (uint32_t)last) {
+                prefetch_rows(index, entries[i], band);
+                last = entries[i];
+            }
         }
     }
 }
@@ -122,8 +159,7 @@ enum answer answer_queries(const struct band_tables *index, const uint64_t *sign
     while (*next < n) {
         size_t first = *next, group = n - first < QUERIES ? n - first : QUERIES;
         band_tags(index, signatures + first * index->k, group, answers->keys, answers->tags);
-        for (size_t i = 0; i < group; i++) prefetch_tags(index, answers->tags + i * bands);
-        for (size_t i = 0; i < group; i++) find_entries(index, answers->tags + i * bands, answers->entries + i * bands);
+        find_entries(index, answers->tags, group, answers->entries);
         for (size_t i = 0; i < group; i++, ++*next) {
             enum answer answer = answer_one(index, signatures + (first + i) * index->k, answers->entries + i * bands,
                                             first + i, answers);

@@ -27,14 +27,14 @@ static inline uint64_t *signature_of(const struct band_tables *index, size_t row
 /* The tags of n signatures, (n, bands); keys holds as many. An empty signature's are not to be used. */
 void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags);
 
-/* Ask for the memory that the tags lead to. */
-void prefetch_tags(const struct band_tables *index, const uint32_t *tags);
+/* Put n rows into the tables, from step *step on: steps go band by band, row after row. Those that skip says, if it is
+ * there, are left out. Where a table or the pool is full, *step says at which step: *step % bands is the band. */
+enum outcome put_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
+                      size_t n, size_t *step);
 
-/* Put a row into the tables of bands [*band, bands); where one is full, *band says which, or the pool. */
-enum outcome put_row(const struct band_tables *index, uint32_t row, const uint32_t *tags, size_t *band);
-
-/* Take a row out of the tables of the first `bands` bands; 0 if it was missing in any of them. */
-int take_row(const struct band_tables *index, uint32_t row, const uint32_t *tags, size_t bands);
+/* Take n rows out of the tables, the first `steps` steps. */
+void take_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
+               size_t n, size_t steps);
 
 /* ---- queries ---- */
 

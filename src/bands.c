@@ -4,17 +4,41 @@
 
 #include <string.h>
 
-void band_keys(const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows, uint64_t *out) {
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t *slot = signatures + i * k;
-        if (slot[0] == EMPTY_SLOT) {
-            memset(out + i * bands, 0xFF, bands * sizeof *out);
-            continue;
+#define TOGETHER 4 /* a key is a chain of products that wait for each other, so several are under way at once */
+#define SPAN 16
+
+/* The keys of bands [first, first + count), count <= SPAN, of one signature that is not empty. */
+static inline void keys_of_span(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows,
+                                uint64_t *out) {
+    size_t band = 0;
+    for (; band + TOGETHER <= count; band += TOGETHER) {
+        const uint64_t *slot = slots + band * rows;
+        uint64_t a = starts[band], b = starts[band + 1], c = starts[band + 2], d = starts[band + 3];
+        for (size_t row = 0; row < rows; row++, slot++) {
+            a = mix64(a ^ slot[0]);
+            b = mix64(b ^ slot[rows]);
+            c = mix64(c ^ slot[2 * rows]);
+            d = mix64(d ^ slot[3 * rows]);
         }
-        for (size_t band = 0; band < bands; band++) {
-            uint64_t key = draw(0, DOMAIN_BAND, band);
-            for (size_t row = 0; row < rows; row++) key = mix64(key ^ *slot++);
-            out[i * bands + band] = key - (key == EMPTY_SLOT);
+        out[band] = a, out[band + 1] = b, out[band + 2] = c, out[band + 3] = d;
+    }
+    for (; band < count; band++) {
+        out[band] = starts[band];
+        for (size_t row = 0; row < rows; row++) out[band] = mix64(out[band] ^ slots[band * rows + row]);
+    }
+    for (band = 0; band < count; band++) out[band] -= out[band] == EMPTY_SLOT;
+}
+
+void band_keys(const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows, uint64_t *out) {
+    uint64_t starts[SPAN];
+    for (size_t first = 0; first < bands; first += SPAN) {
+        size_t count = bands - first < SPAN ? bands - first : SPAN;
+        for (size_t i = 0; i < count; i++) starts[i] = draw(0, DOMAIN_BAND, first + i);
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t *signature = signatures + i * k;
+            uint64_t *keys = out + i * bands + first;
+            if (signature[0] == EMPTY_SLOT) memset(keys, 0xFF, count * sizeof *keys);
+            else keys_of_span(signature + first * rows, starts, count, rows, keys);
         }
     }
 }

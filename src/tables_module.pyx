@@ -1,5 +1,6 @@
 """The tables of an index: signatures in numbered rows, found by their bands and by name. And a lock for many readers."""
 
+cimport cython
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
@@ -36,6 +37,11 @@ cdef extern from "tables.h":
     void pool_clear(c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil
     bint table_is_sound(const table*, const c_pool*, size_t) nogil
+    struct c_checksum "checksum":
+        pass
+    void checksum_begin(c_checksum*) nogil
+    void checksum_feed(c_checksum*, const uint8_t*, size_t) nogil
+    uint64_t checksum_end(const c_checksum*) nogil
 
 cdef extern from "band_tables.h":
     const size_t QUERIES
@@ -68,9 +74,8 @@ cdef extern from "band_tables.h":
         const uint8_t* gone
     uint64_t* signature_of(const band_tables*, size_t) nogil
     void band_tags(const band_tables*, const uint64_t*, size_t, uint64_t*, uint32_t*) nogil
-    void prefetch_tags(const band_tables*, const uint32_t*) nogil
-    outcome put_row(const band_tables*, uint32_t, const uint32_t*, size_t*) nogil
-    bint take_row(const band_tables*, uint32_t, const uint32_t*, size_t) nogil
+    outcome put_rows(const band_tables*, const int64_t*, const uint32_t*, const uint8_t*, size_t, size_t*) nogil
+    void take_rows(const band_tables*, const int64_t*, const uint32_t*, const uint8_t*, size_t, size_t) nogil
     answer answer_queries(const band_tables*, const uint64_t*, size_t, size_t*, c_answers*) nogil
     uint32_t tag_of_integer(int64_t) nogil
     uint32_t tag_of_bytes(const uint8_t*, size_t) nogil
@@ -92,6 +97,7 @@ cdef enum:
 
 # ---- a lock ----
 
+@cython.auto_pickle(False)
 cdef class _Side:
     """One side of a Gate as a context manager."""
     cdef Gate gate
@@ -110,6 +116,7 @@ cdef class _Side:
             self.gate.leave_read()
 
 
+@cython.auto_pickle(False)
 cdef class Gate:
     """A lock that many readers hold at once, or one writer; a waiting writer goes before readers that come later.
 
@@ -184,6 +191,21 @@ cdef class Gate:
         PyThread_release_lock(self.entrance)
 
 
+# ---- checksums ----
+
+def checksum(*pieces):
+    """Return the checksum of some pieces of bytes, one after the other, as files carry it: in 0..2**64 - 1."""
+    cdef c_checksum sum
+    cdef const uint8_t[::1] data
+    checksum_begin(&sum)
+    for piece in pieces:
+        data = memoryview(piece).cast("B") if len(piece) else b""
+        if len(data):
+            with nogil:
+                checksum_feed(&sum, &data[0], len(data))
+    return checksum_end(&sum)
+
+
 # ---- the tables ----
 
 def _grown(array, size_t used, size_t wanted):
@@ -193,6 +215,24 @@ def _grown(array, size_t used, size_t wanted):
     return longer
 
 
+@cython.auto_pickle(False)
+cdef class _Work:
+    """What a group of rows is worked on with."""
+    cdef uint64_t* keys
+    cdef uint32_t* tags
+    cdef uint8_t[GROUP] skip
+
+    def __cinit__(self, size_t bands):
+        self.keys = <uint64_t*>malloc(GROUP * bands * (sizeof(uint64_t) + sizeof(uint32_t)))
+        if not self.keys:
+            raise MemoryError
+        self.tags = <uint32_t*>(self.keys + GROUP * bands)
+
+    def __dealloc__(self):
+        free(self.keys)
+
+
+@cython.auto_pickle(False)
 cdef class BandTables:
     """Signatures of k slots in numbered rows; a table a band over them, and one of their names.
 
@@ -618,69 +658,57 @@ cdef class BandTables:
         self._check_writable()
         self._check_in_use(rows)
         self._check_signatures(signatures, len(rows))
-        cdef size_t n = len(rows), done = 0, band = 0, bands = self.c.bands, step, i
+        cdef size_t n = len(rows), done = 0, count = 0, step = 0, bands = self.c.bands
         cdef outcome outcome = DONE
-        if not n:
-            return
-        cdef uint64_t* keys = <uint64_t*>malloc(GROUP * bands * (sizeof(uint64_t) + sizeof(uint32_t)))
-        if not keys:
-            raise MemoryError
-        cdef uint32_t* tags = <uint32_t*>(keys + GROUP * bands)
+        cdef _Work work = _Work(bands)
         try:
             while done < n:
                 with nogil:
                     while done < n:
-                        step = min(n - done, <size_t>GROUP)
-                        band_tags(&self.c, &signatures[done, 0], step, keys, tags)
-                        for i in range(step):
-                            prefetch_tags(&self.c, tags + i * bands)
-                        for i in range(step):
-                            memcpy(signature_of(&self.c, rows[done]), &signatures[done, 0], self.c.k * sizeof(uint64_t))
-                            if signatures[done, 0] != UINT64_MAX:
-                                outcome = put_row(&self.c, <uint32_t>rows[done], tags + i * bands, &band)
-                                if outcome != DONE:
-                                    break
-                            band = 0
-                            done += 1
+                        count = min(n - done, <size_t>GROUP)
+                        self._lay_down(rows, signatures, done, count, work)
+                        outcome = put_rows(&self.c, &rows[done], work.tags, work.skip, count, &step)
                         if outcome != DONE:
                             break
+                        done += count
+                        step = 0
                 if outcome != DONE:
-                    self._make_room(outcome, band)
-                    outcome = DONE
+                    self._make_room(outcome, step % bands)
         except BaseException:
-            self._take(rows[:done], bands)
-            self._take(rows[done:done + 1], band)
+            self._take(rows[:done], work)
+            if done < n:
+                take_rows(&self.c, &rows[done], work.tags, work.skip, count, step)
             raise
-        finally:
-            free(keys)
+
+    cdef void _lay_down(self, const int64_t[::1] rows, const uint64_t[:, ::1] signatures, size_t first, size_t count,
+                        _Work work) noexcept nogil:
+        """Copy signatures to their rows, and get their tags."""
+        cdef size_t i
+        band_tags(&self.c, &signatures[first, 0], count, work.keys, work.tags)
+        for i in range(count):
+            work.skip[i] = signatures[first + i, 0] == UINT64_MAX
+            memcpy(signature_of(&self.c, rows[first + i]), &signatures[first + i, 0], self.c.k * sizeof(uint64_t))
 
     def erase(self, const int64_t[::1] rows not None):
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
         self._check_writable()
         self._check_in_use(rows)
-        self._take(rows, self.c.bands)
+        self._take(rows, _Work(self.c.bands))
 
-    cdef _take(self, const int64_t[::1] rows, size_t upto):
-        cdef size_t n = len(rows), done = 0, step, i, bands = self.c.bands
-        if not n:
-            return
-        cdef uint64_t* keys = <uint64_t*>malloc(GROUP * bands * (sizeof(uint64_t) + sizeof(uint32_t)))
-        if not keys:
-            raise MemoryError
-        cdef uint32_t* tags = <uint32_t*>(keys + GROUP * bands)
+    cdef _take(self, const int64_t[::1] rows, _Work work):
+        cdef size_t n = len(rows), done = 0, count, i, bands = self.c.bands
+        cdef uint64_t* signature
         with nogil:
             while done < n:
-                step = min(n - done, <size_t>GROUP)
-                for i in range(step):
-                    if done + GROUP + i < n:
-                        prefetch(signature_of(&self.c, rows[done + GROUP + i]))
-                    band_tags(&self.c, signature_of(&self.c, rows[done + i]), 1, keys, tags + i * bands)
-                    prefetch_tags(&self.c, tags + i * bands)
-                for i in range(step):
-                    if signature_of(&self.c, rows[done + i])[0] != UINT64_MAX:
-                        take_row(&self.c, <uint32_t>rows[done + i], tags + i * bands, upto)
-                done += step
-        free(keys)
+                count = min(n - done, <size_t>GROUP)
+                for i in range(count):
+                    prefetch(signature_of(&self.c, rows[done + i]))
+                for i in range(count):
+                    signature = signature_of(&self.c, rows[done + i])
+                    work.skip[i] = signature[0] == UINT64_MAX
+                    band_tags(&self.c, signature, 1, work.keys, work.tags + i * bands)
+                take_rows(&self.c, &rows[done], work.tags, work.skip, count, count * bands)
+                done += count
 
     def signatures_of(self, const int64_t[::1] rows not None):
         """Return the signatures of rows, uint64 (n, num_perm)."""
@@ -803,14 +831,17 @@ cdef class BandTables:
     # ---- files ----
 
     def sections(self):
-        """Return what these tables consist of as arrays by name, for `over`; each row below the limit must be in use."""
+        """Return what these tables consist of, for `over`: by name, the arrays that make it up one after the other.
+
+        Each row below the limit must be in use.
+        """
         if not self.fixed and self.free_count:
             raise ValueError(f"{self.free_count} rows are free: the tables must be built anew")
         cdef size_t i, n = self.c.limit, tables = self.c.bands + (self.kind != NAMELESS)
         block = 1 << self.c.shift
         found = {
-            "shape": np.array([[self.c.tables[i].capacity, self.c.tables[i].length, self.c.tables[i].count]
-                               for i in range(tables)], np.uint64),
+            "shape": [np.array([[self.c.tables[i].capacity, self.c.tables[i].length, self.c.tables[i].count]
+                                for i in range(tables)], np.uint64)],
             "tables": [np.asarray(self.entries[i]) for i in range(tables)],
             "pool": [self.words[:self.pool.used * UNIT_WORDS]],
             "signatures": [array[:min(block, n - at * block)] for at, array in enumerate(self.blocks) if at * block < n],

@@ -1,5 +1,7 @@
-"""Signatures to bucket keys, and how likely two rows are to share one."""
+"""Banding, S-curves, and the indexes over signatures."""
 
 from lshfast.lsh.bands import Bands, choose_bands
+from lshfast.lsh.index import IndexStats, KeyPairs, LSHIndex
+from lshfast.lsh.matches import Match, Matches
 
-__all__ = ["Bands", "choose_bands"]
+__all__ = ["Bands", "IndexStats", "KeyPairs", "LSHIndex", "Match", "Matches", "choose_bands"]

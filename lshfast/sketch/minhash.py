@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,70 @@ EMPTY = np.uint64(2**64 - 1)
 
 # Tokens a piece of work.
 PIECE = 1 << 17
+
+
+class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
+    """Signatures that know who made them: an array of uint64, (n, num_perm), whose rows and slices know it too.
+
+    Whatever is computed from them is a plain array again. What takes signatures refuses those of another `MinHasher`;
+    plain arrays are taken on trust.
+
+    Attributes
+    ----------
+    hasher : MinHasher or None
+
+    Examples
+    --------
+    >>> from lshfast import MinHasher, TokenSets
+    >>> signatures = MinHasher(seed=7).sketch(TokenSets.from_sets([["a"], ["b"]]))
+    >>> signatures[0].hasher
+    MinHasher(num_perm=128, scheme='fast', seed=7)
+    >>> type(signatures == signatures[0]).__name__
+    'ndarray'
+    """
+
+    hasher: MinHasher | None
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        self.hasher = getattr(made_from, "hasher", None)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return signatures_of, (np.asarray(self), self.hasher)
+
+
+def signatures_of(array: UInt64Array, hasher: MinHasher | None) -> UInt64Array:
+    """Return an array as the signatures of a MinHasher."""
+    made: Signatures = np.asarray(array).view(Signatures)
+    made.hasher = hasher
+    return made
+
+
+def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures") -> UInt64Array:
+    """Return signatures as a plain array of uint64, (n, num_perm) or (num_perm,), or say why they are none of these.
+
+    Raises
+    ------
+    TypeError
+        If they are not uint64.
+    ValueError
+        If they have another number of slots, or are known to come from another scheme or seed.
+    """
+    array = np.asarray(signatures)
+    if array.dtype != np.uint64:
+        raise TypeError(f"{name} must be uint64, not {array.dtype}")
+    if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
+        raise ValueError(f"{name} must have num_perm = {hasher.num_perm} slots each, not shape {array.shape}")
+    other = getattr(signatures, "hasher", None)
+    if other is not None and other != hasher:
+        for what in ("scheme", "seed"):
+            mine, theirs = getattr(hasher, what), getattr(other, what)
+            if mine != theirs:
+                raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
+    return array
 
 
 @dataclass(frozen=True)
@@ -82,7 +146,7 @@ class MinHasher:
 
         Returns
         -------
-        ndarray of uint64, shape (n, num_perm)
+        Signatures, an ndarray of uint64, shape (n, num_perm)
             An empty set's row is all 2**64 - 1.
         """
         if not isinstance(sets, TokenSets):
@@ -96,11 +160,11 @@ class MinHasher:
 
         for _ in ordered_map(work, pieces(sets.counts, PIECE), thread_count(threads)):
             pass
-        return signatures
+        return signatures_of(signatures, self)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
         """Return the signatures of the unions: the slot-wise minimum of two arrays of signatures."""
-        return np.minimum(self._signatures(a, "a"), self._signatures(b, "b"))
+        return signatures_of(np.minimum(self._signatures(a, "a"), self._signatures(b, "b")), self)
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the estimated Jaccard similarity of signatures, row by row.
@@ -124,4 +188,7 @@ class MinHasher:
             raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
         if array.ndim < 1 or array.shape[-1] != self.num_perm:
             raise ValueError(f"{name} must have {self.num_perm} slots a signature, not shape {array.shape}")
+        other = getattr(signatures, "hasher", None)
+        if other is not None and other != self:
+            raise ValueError(f"{name} are of {other}, not of {self}")
         return array

@@ -1,0 +1,441 @@
+"""LSHIndex: entries that come and go, and the similar ones among them for each query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.lsh.bands import Bands, check_threshold, choose_bands
+from lshfast.lsh.matches import Matches, best_first
+from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
+from lshfast.store.base import Column, OnDuplicate, Parameters, Store
+from lshfast.store.file import FileStore, save_parts
+from lshfast.store.keys import as_column, is_batch, take
+from lshfast.store.memory import MemoryStore
+from lshfast.threads import thread_count
+from lshfast.tokens import Float64Array, UInt64Array
+
+# Entries of an index that are looked up in it at once by `pairs`.
+BATCH = 1 << 16
+
+
+@dataclass(frozen=True)
+class IndexStats:
+    """The figures of an index.
+
+    Attributes
+    ----------
+    entries : int
+    bands, rows : int
+    bucket_sizes : dict of int to int
+        How many buckets of all bands hold so many entries or more, but less than twice as many, by powers of two. Empty
+        where the store cannot tell.
+    largest_bucket : int
+    expected_candidates : float
+        Other entries that a query like those held meets, one that it meets in several bands counted in each.
+    nbytes : int
+        Memory or disk space of all.
+    store : dict of str to int
+        The store's own figures, in bytes or as their names say.
+    """
+
+    entries: int
+    bands: int
+    rows: int
+    bucket_sizes: dict[int, int]
+    largest_bucket: int
+    expected_candidates: float
+    nbytes: int
+    store: dict[str, int]
+
+
+@dataclass(frozen=True)
+class KeyPairs:
+    """Pairs of keys and their similarity, as columns; going through it gives (left, right, similarity)."""
+
+    left: Column
+    right: Column
+    similarity: Float64Array
+
+    def __len__(self) -> int:
+        return len(self.similarity)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
+        return zip(_listed(self.left), _listed(self.right), self.similarity.tolist(), strict=True)
+
+
+class LSHIndex:
+    """Find the entries similar to a query among all that were inserted and not removed.
+
+    An entry is a key and a MinHash signature. A query's candidates are the entries that equal it in all slots of some
+    band; their similarity is the share of equal slots, an estimate of the Jaccard similarity whose standard error is at
+    most sqrt(s (1 - s) / num_perm). The bands are chosen so that an entry exactly at the threshold becomes a candidate
+    with probability at least `recall`. An empty set's signature is stored and matches nothing.
+
+    Parameters
+    ----------
+    threshold : float, default 0.8
+        In (0, 1].
+    num_perm, scheme, seed : int, {"fast", "classic"}, int
+        Of the signatures, as for `MinHasher`; others are refused.
+    recall : float, default 0.95
+        In (0, 1), see `choose_bands`.
+    bands, rows : int, optional
+        Bands and slots a band instead; at most num_perm slots together.
+    on_duplicate : {"error", "replace", "skip"}, default "error"
+        What becomes of a key that is in the index already or comes twice in a batch: ValueError, and nothing of the
+        batch is inserted; the last one counts; the first one counts.
+    store : Store, optional
+        Where the entries are kept: in memory by default; `LmdbStore`, `RedisStore`.
+
+    Notes
+    -----
+    Keys are any hashable objects but None. Ints of 64 bits and strs are kept without a Python object each; an index of
+    a file takes all ints or all strs. A list, range, array or column is a batch of keys, anything else is one key.
+
+    Any number of threads may query while one or several insert and remove, without further locks: queries run beside
+    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. Growing
+    pauses a writer for the time of copying one band's table, some 5 ns an entry held. One batch of candidates is held
+    in memory as a whole: ask for millions of queries in pieces.
+
+    In memory an entry takes 8 x num_perm bytes for its signature and about 12 for each band and for its key.
+
+    Examples
+    --------
+    >>> from lshfast import LSHIndex, MinHasher, TokenSets
+    >>> sets = TokenSets.from_sets([range(0, 100), range(5, 100), range(1000, 1100)])
+    >>> signatures = MinHasher().sketch(sets)
+    >>> index = LSHIndex(threshold=0.7)
+    >>> index.insert(["a", "b", "c"], signatures)
+    3
+    >>> index.query(signatures[0])
+    ['a', 'b']
+    >>> [(match.key, round(match.similarity, 1)) for match in index.query(signatures[0], k=2)]
+    [('a', 1.0), ('b', 0.9)]
+    >>> index.remove("b")
+    >>> index.query(signatures)[1]
+    ['a']
+    """
+
+    def __init__(
+        self,
+        threshold: float = 0.8,
+        num_perm: int = 128,
+        *,
+        recall: float = 0.95,
+        bands: int | None = None,
+        rows: int | None = None,
+        scheme: Scheme = "fast",
+        seed: int = 1,
+        on_duplicate: OnDuplicate = "error",
+        store: Store | None = None,
+    ) -> None:
+        hasher = MinHasher(num_perm, scheme, seed)
+        if (bands is None) != (rows is None):
+            raise ValueError("bands and rows go together: give both, or neither and a recall")
+        if bands is not None and rows is not None:
+            choice = Bands(bands, rows)
+            if choice.slots > num_perm:
+                raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows}")
+        else:
+            choice = choose_bands(threshold, num_perm, recall=recall)
+        store = MemoryStore() if store is None else store
+        store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, check_threshold(threshold)))
+        self._lie_on(store, on_duplicate)
+
+    def _lie_on(self, store: Store, on_duplicate: OnDuplicate) -> None:
+        if on_duplicate not in get_args(OnDuplicate):
+            raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
+        parameters = store.parameters
+        if parameters is None:
+            raise ValueError("the store is empty: give it to LSHIndex(..., store=store) first")
+        self.store = store
+        self.parameters = parameters
+        self.hasher = MinHasher(parameters.num_perm, parameters.scheme, parameters.seed)  # type: ignore[arg-type]
+        self.bands = Bands(parameters.bands, parameters.rows)
+        self.on_duplicate = on_duplicate
+
+    @classmethod
+    def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> LSHIndex:
+        """Return an index over what a store holds already, with the parameters that it was made with."""
+        index = cls.__new__(cls)
+        index._lie_on(store, on_duplicate)
+        return index
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        mode: Literal["r", "r+"] = "r",
+        *,
+        on_duplicate: OnDuplicate = "error",
+        verify: bool | None = None,
+    ) -> LSHIndex:
+        """Open an index that was saved; the file is mapped, so that the first answer takes milliseconds at any size.
+
+        Parameters
+        ----------
+        path : path
+        mode : {"r", "r+"}
+            Read only; or also insert and remove, which is written to the file by `commit` and `close`. A file is open
+            with "r+" once at a time; readers go on seeing what they opened.
+        on_duplicate : {"error", "replace", "skip"}
+        verify : bool, optional
+            Check the checksums of all of the file first. By default that is done for files of up to 64 MB; of larger
+            ones the directory is checked, and each reference whenever it is followed. See also `verify`.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be opened, or is open for writing elsewhere.
+        FormatError
+            If it is no index, of another version, or damaged; the error names the section.
+        """
+        return cls.on(FileStore(path, mode, verify=verify), on_duplicate=on_duplicate)
+
+    # ---- writing ----
+
+    def insert(self, keys: Any, signatures: npt.ArrayLike) -> int:
+        """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of them
+            A batch goes with signatures of two dimensions.
+        signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
+
+        Returns
+        -------
+        int
+            The number of entries that are new or replaced.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If keys or signatures cannot be used, are not as many, or a key is a duplicate.
+        """
+        array = check_signatures(signatures, self.hasher)
+        if array.ndim == 1:
+            return self.store.insert(as_column([keys]), array[np.newaxis], self.on_duplicate)
+        column = as_column(keys)
+        if len(column) != len(array):
+            raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
+        return self.store.insert(column, np.ascontiguousarray(array), self.on_duplicate)
+
+    def remove(self, keys: Any) -> None:
+        """Remove one entry or a batch.
+
+        Raises
+        ------
+        KeyError
+            With the first key that is not in the index; then nothing was removed.
+        """
+        self.store.remove(as_column(keys) if is_batch(keys) else as_column([keys]))
+
+    def merge(self, other: LSHIndex) -> int:
+        """Insert all entries of another index, and return how many are new or replaced.
+
+        Raises
+        ------
+        ValueError
+            If its parameters differ; or if it shares a key with this one and duplicates are errors: then nothing was
+            inserted.
+        """
+        self.parameters.check_same(other.parameters)
+        if self.on_duplicate == "error":
+            for keys in other.store.all_keys():
+                known = np.flatnonzero(self.store.contains(keys))
+                if len(known):
+                    raise ValueError(f"{_listed(take(keys, known[:1]))[0]!r} is in both indexes")
+        return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
+
+    # ---- reading ----
+
+    def query(
+        self,
+        signatures: npt.ArrayLike,
+        *,
+        k: int | None = None,
+        threshold: float | None = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Find the entries that are candidates of one signature or of each of many.
+
+        Parameters
+        ----------
+        signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm)
+        k : int, optional
+            Only the k most similar.
+        threshold : float, optional
+            Only those of at least this similarity, in [0, 1].
+        threads : int, optional
+            At least 1; the CPUs this process may use by default. The result does not depend on it.
+
+        Returns
+        -------
+        list, or Matches of m such lists
+            With neither k nor threshold: keys, ascending. Else: `Match` (key, similarity), the most similar first, ties
+            in the order of the keys. Keys that do not compare stand in no order.
+        """
+        array = check_signatures(signatures, self.hasher)
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
+            raise TypeError(f"k must be an int, not {k!r}")
+        if k is not None and k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        least = None if k is None else 0
+        if threshold is not None:
+            least = self._least(threshold)
+        if array.ndim == 1:
+            return self._answers(array[np.newaxis], least, k, 1)[0]
+        return self._answers(np.ascontiguousarray(array), least, k, thread_count(threads))
+
+    def _answers(self, signatures: UInt64Array, least: int | None, k: int | None, threads: int) -> Matches:
+        found = self.store.query(signatures, least=least, threads=threads)
+        offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
+        return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.num_perm)
+
+    def _least(self, threshold: float) -> int:
+        """Return the least number of equal slots whose share of all reaches the threshold."""
+        if threshold == 0:
+            return 0
+        slots = self.parameters.num_perm
+        least = ceil(check_threshold(threshold) * slots)
+        while least and (least - 1) / slots >= threshold:
+            least -= 1
+        return least + (least / slots < threshold)
+
+    def pairs(self, threshold: float | None = None, *, threads: int | None = None) -> KeyPairs:
+        """Return all pairs of entries that are candidates of each other and similar.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            In [0, 1]; that of the index by default.
+        threads : int, optional
+
+        Returns
+        -------
+        KeyPairs
+            Sorted by (left, right), left before right in the order of the keys; keys that do not compare in the order
+            in which they are held.
+        """
+        wanted = self.parameters.threshold if threshold is None else threshold
+        least = self._least(0.0 if wanted is None else wanted)
+        numbers: dict[Any, int] = {}
+        parts: list[tuple[list[Any], list[Any], list[float]]] = []
+        for keys, signatures in self.store.items():
+            found = self.store.query(signatures, least=least, threads=thread_count(threads))
+            assert found.agreements is not None
+            query = np.repeat(np.arange(len(keys)), np.diff(found.offsets))
+            if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
+                stay = np.flatnonzero(keys[query] < found.keys)
+            else:
+                left, right = _listed(take(keys, query)), _listed(found.keys)
+                stay = np.flatnonzero([_before(a, b, numbers) for a, b in zip(left, right, strict=True)])
+            similarity = (found.agreements[stay] / self.parameters.num_perm).tolist()
+            parts.append((_listed(take(keys, query[stay])), _listed(take(found.keys, stay)), similarity))
+        joined = [pair for part in parts for pair in zip(*part, strict=True)]
+        try:
+            joined.sort(key=lambda pair: pair[:2])
+        except TypeError:
+            joined.sort(key=lambda pair: (numbers[pair[0]], numbers[pair[1]]))
+        return KeyPairs(
+            as_column([pair[0] for pair in joined]),
+            as_column([pair[1] for pair in joined]),
+            np.array([pair[2] for pair in joined], np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def __contains__(self, key: Any) -> bool:
+        return bool(self.store.contains(as_column([key]))[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        for keys in self.store.all_keys():
+            yield from _listed(keys)
+
+    def __repr__(self) -> str:
+        p = self.parameters
+        return (
+            f"LSHIndex({len(self)} entries, {p.bands} bands of {p.rows} rows, num_perm={p.num_perm}, "
+            f"scheme={p.scheme!r}, seed={p.seed})"
+        )
+
+    def stats(self) -> IndexStats:
+        """Return the figures of the index: bucket sizes, memory, how many candidates a query meets."""
+        figures, entries = self.store.stats(), len(self)
+        sizes, largest, squares = self.store.bucket_sizes()
+        return IndexStats(
+            entries=entries,
+            bands=self.bands.bands,
+            rows=self.bands.rows,
+            bucket_sizes={1 << i: int(count) for i, count in enumerate(sizes) if count},
+            largest_bucket=largest,
+            expected_candidates=max(0.0, squares / entries - self.bands.bands) if entries else 0.0,
+            nbytes=sum(size for name, size in figures.items() if name.endswith("bytes")),
+            store=figures,
+        )
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file, whole or not at all; one that is there is replaced when the new one is complete.
+
+        Raises
+        ------
+        TypeError
+            If the keys are neither all ints of 64 bits nor all strs.
+        OSError
+            If the file cannot be written, or is open for writing elsewhere; the old one is as it was.
+        """
+        save_parts(path, self.parameters, self.store)
+
+    def commit(self) -> None:
+        """Write what was inserted and removed since the last time to the file or store that the index lies on."""
+        self.store.commit()
+
+    def compact(self) -> None:
+        """Write the file of the index anew, without what was removed and replaced."""
+        self.store.compact()
+
+    def verify(self) -> None:
+        """Check all of the file or store: checksums, and that tables and entries belong together.
+
+        Raises
+        ------
+        FormatError
+            Naming the section that is damaged.
+        """
+        self.store.verify()
+
+    def close(self) -> None:
+        """Commit, and let go of files and connections."""
+        self.store.close()
+
+    def __enter__(self) -> LSHIndex:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.store.abandon()
+
+
+def _listed(column: Any) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _before(a: Any, b: Any, numbers: dict[Any, int]) -> bool:
+    """Tell whether a pair of keys is to be given as (a, b), not as (b, a)."""
+    try:
+        return bool(a < b)
+    except TypeError:
+        return numbers.setdefault(a, len(numbers)) < numbers.setdefault(b, len(numbers))

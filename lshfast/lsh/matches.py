@@ -1,0 +1,138 @@
+"""Answers to queries: keys and how similar their entries are, best first, for one query or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.store.base import Column
+from lshfast.tokens import Float64Array, Int64Array
+
+
+class Match(NamedTuple):
+    """A key, and the similarity of its entry to the query, in [0, 1]."""
+
+    key: Any
+    similarity: float
+
+
+class Matches:
+    """The answers to m queries, as arrays: answer i is ``keys[offsets[i]:offsets[i + 1]]``, with its similarities.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (m + 1,)
+        Where answers begin, from 0.
+    keys : ndarray of int64, shape (n,), or list
+        Of all answers, one after the other.
+    similarity : ndarray of float64, shape (n,), or None
+        In [0, 1]; None if it was not asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.lsh.matches import Matches
+    >>> matches = Matches(np.array([0, 2, 2]), ["a", "b"], np.array([0.75, 0.5]))
+    >>> len(matches), matches[0], matches[1]
+    (2, [Match(key='a', similarity=0.75), Match(key='b', similarity=0.5)], [])
+    >>> Matches(np.array([0, 2]), np.array([17, 19]), None)[0]
+    [17, 19]
+    """
+
+    __slots__ = ("keys", "offsets", "similarity")
+
+    offsets: Int64Array
+    keys: Column
+    similarity: Float64Array | None
+
+    def __init__(self, offsets: Int64Array, keys: Column, similarity: Float64Array | None) -> None:
+        self.offsets = offsets
+        self.keys = keys
+        self.similarity = similarity
+
+    def __len__(self) -> int:
+        """Count the queries."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, query: int) -> list[Any]:
+        """Return one answer: a list of Match, or of keys where no similarity was asked for."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
+        query %= len(self)
+        return self._between(int(self.offsets[query]), int(self.offsets[query + 1]))
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        bounds = self.offsets.tolist()
+        return map(self._between, bounds[:-1], bounds[1:])
+
+    def __repr__(self) -> str:
+        return f"Matches({len(self)} queries, {len(self.keys)} matches)"
+
+    def _between(self, low: int, high: int) -> list[Any]:
+        part = self.keys[low:high]
+        keys = part.tolist() if isinstance(part, np.ndarray) else part
+        if self.similarity is None:
+            return keys
+        return list(map(Match, keys, self.similarity[low:high].tolist()))
+
+
+def best_first(
+    offsets: Int64Array, keys: Column, scores: Int64Array | Float64Array | None, k: int | None = None
+) -> tuple[Int64Array, Column, Int64Array | Float64Array | None]:
+    """Order each query's matches by (score descending, key ascending), and keep the first k of each.
+
+    Keys of one query that do not compare stay in the order given where their scores are equal.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (m + 1,)
+        Where the matches of each query begin, from 0.
+    keys : ndarray of int64, shape (n,), or list
+    scores : ndarray of int64 or float64, shape (n,), or None
+        Not negative: equal slots, or similarities. None orders by key alone.
+    k : int, optional
+        At least 1.
+
+    Returns
+    -------
+    offsets, keys, scores
+        As given, in order; arrays and lists may be those given where nothing had to move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.lsh.matches import best_first
+    >>> offsets, keys, scores = best_first(np.array([0, 3, 4]), ["c", "b", "a", "x"], np.array([5, 9, 5, 1]), k=2)
+    >>> offsets.tolist(), keys, scores.tolist()
+    ([0, 2, 3], ['b', 'a', 'x'], [9, 5, 1])
+    """
+    counts = np.diff(offsets)
+    if counts.max(initial=0) <= 1:
+        return offsets, keys, scores
+    query = np.repeat(np.arange(len(counts)), counts)
+    if isinstance(keys, np.ndarray):
+        order = np.lexsort((keys, query) if scores is None else (keys, -scores, query))
+    else:
+        order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
+    if k is not None and counts.max() > k:
+        order = order[np.arange(len(order)) - offsets[query] < k]
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k))])
+    keys = keys[order] if isinstance(keys, np.ndarray) else [keys[i] for i in order.tolist()]
+    return offsets, keys, None if scores is None else scores[order]
+
+
+def _python_order(offsets: Int64Array, keys: list[Any], ranks: list[Any] | None) -> Int64Array:
+    """Return the order by (rank, key), query by query, as Python compares keys."""
+    order = np.arange(len(keys), dtype=np.int64)
+    for query in np.flatnonzero(np.diff(offsets) > 1).tolist():
+        own = slice(int(offsets[query]), int(offsets[query + 1]))
+        places = list(range(own.start, own.stop))
+        with suppress(TypeError):  # keys that do not compare
+            places = sorted(places, key=keys.__getitem__)
+        if ranks is not None:
+            places.sort(key=ranks.__getitem__)
+        order[own] = places
+    return order

@@ -1,0 +1,1 @@
+"""Stores: what an index keeps its entries in."""

@@ -1,0 +1,192 @@
+"""The interface between an index and what it keeps its entries in: keys, their signatures, and the bands over them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lshfast.tokens import BoolArray, Int64Array, UInt64Array
+
+# A batch of keys: int64 where all are ints of 64 bits, else a list.
+Column: TypeAlias = Int64Array | list[Any]
+
+OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
+
+
+class FormatError(ValueError):
+    """A file or store holds what this library did not write, or damaged content."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What all entries of an index have in common.
+
+    Parameters
+    ----------
+    num_perm : int
+        Slots of a signature, k.
+    bands, rows : int
+        Bands and slots a band; bands x rows is at most num_perm.
+    scheme : str
+        That of the MinHasher, as is `seed`.
+    seed : int
+        In 0..2**64 - 1.
+    threshold : float or None
+        The similarity, in (0, 1], that the bands were chosen for; None if they were given.
+    """
+
+    num_perm: int
+    bands: int
+    rows: int
+    scheme: str
+    seed: int
+    threshold: float | None
+
+    def check_same(self, other: Parameters) -> None:
+        """Raise ValueError, naming what differs, unless the other's signatures and bands are the same.
+
+        The threshold does not matter: what the bands are is what finds.
+        """
+        for name in ("num_perm", "scheme", "seed", "bands", "rows"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise ValueError(f"{name} is {mine!r} in this index, not {theirs!r}")
+
+
+class Found(NamedTuple):
+    """The verified candidates of m queries, in no order within a query.
+
+    `offsets` is int64 (m + 1,): the candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``; `agreements`, int64
+    (offsets[m],), is the number of slots in which each equals its query, or None if it was not asked for.
+    """
+
+    offsets: Int64Array
+    keys: Column
+    agreements: Int64Array | None
+
+
+class Store(ABC):
+    """Entries (a key and its signature) and the bands that find them.
+
+    A candidate of a query is an entry that equals it in all rows of some band. An empty set's signature, all ones, is
+    stored and is nobody's candidate.
+
+    Attributes
+    ----------
+    parameters : Parameters or None
+        Those of the entries; None if nothing was stored yet.
+    """
+
+    parameters: Parameters | None
+
+    @abstractmethod
+    def bind(self, parameters: Parameters) -> None:
+        """Take these parameters, or check them against those stored.
+
+        Raises
+        ------
+        ValueError
+            Naming what differs from those stored.
+        """
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Count the entries."""
+
+    @abstractmethod
+    def contains(self, keys: Column) -> BoolArray:
+        """Tell which keys have an entry, bool (n,)."""
+
+    @abstractmethod
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate) -> int:
+        """Store entries, all of the batch or none.
+
+        Parameters
+        ----------
+        keys : Column
+            n keys.
+        signatures : ndarray of uint64, shape (n, num_perm)
+        on_duplicate : {"error", "replace", "skip"}
+            What becomes of a key that is stored already or comes twice: an error; the last signature counts; the first
+            counts.
+
+        Returns
+        -------
+        int
+            The number of entries that are new or replaced.
+
+        Raises
+        ------
+        ValueError
+            For "error", naming the first duplicate; nothing was inserted.
+        """
+
+    @abstractmethod
+    def remove(self, keys: Column) -> None:
+        """Remove the entries of these keys, a key that is repeated once.
+
+        Raises
+        ------
+        KeyError
+            With the first key that has no entry; nothing was removed.
+        """
+
+    @abstractmethod
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+        """Find the candidates of each query.
+
+        Parameters
+        ----------
+        signatures : ndarray of uint64, shape (m, num_perm)
+        least : int or None
+            Leave out candidates that equal their query in fewer slots; None: keep all and do not count.
+        threads : int
+            At least 1; the result does not depend on it.
+        """
+
+    @abstractmethod
+    def items(self) -> Iterator[tuple[Column, UInt64Array]]:
+        """Give all entries, in batches of keys and signatures."""
+
+    @abstractmethod
+    def stats(self) -> dict[str, int]:
+        """Return the store's own figures."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections; nothing may be called afterwards but this."""
+
+    def all_keys(self) -> Iterator[Column]:
+        """Give all keys, in batches."""
+        for keys, _ in self.items():
+            yield keys
+
+    def bucket_sizes(self) -> tuple[Int64Array, int, float]:
+        """Return how many buckets hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of their squares.
+
+        A store that cannot tell without a walk over everything returns nothing but zeros.
+        """
+        return np.zeros(32, np.int64), 0, 0.0
+
+    def commit(self) -> None:  # noqa: B027 (nothing to do where each call writes through)
+        """Make what was written last."""
+
+    def compact(self) -> None:  # noqa: B027
+        """Give back the space of what was removed."""
+
+    def verify(self) -> None:  # noqa: B027
+        """Check all that is stored.
+
+        Raises
+        ------
+        FormatError
+            Naming what is damaged.
+        """
+
+    def abandon(self) -> None:
+        """Close without a commit."""
+        self.close()

@@ -1,0 +1,194 @@
+"""The directory of a saved index: parameters, parts and where their sections lie. docs/file-format.md is its law."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels.tables import BandTables, checksum
+from lshfast.store.base import FormatError, Parameters
+from lshfast.store.parts import Part
+
+VERSION = 1
+
+_HEAD = struct.Struct("<8sIIQQQQd16s8s")
+_SECTION = struct.Struct("<QQQ")
+_MAGIC = b"LSHFDIR\0"
+
+# The sections of a part, in their order, and what they are made of.
+SECTIONS = {
+    "int": ("gone", "shape", "tables", "pool", "signatures", "integers"),
+    "str": ("gone", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
+}
+DTYPES = {
+    "gone": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
+    "integers": "<i8", "starts": "<i8", "lengths": "<u4", "bytes": "u1",
+}  # fmt: skip
+
+
+class Section(NamedTuple):
+    """Where a section lies (an offset, or a number that the store gave it), its bytes and their checksum."""
+
+    where: int
+    nbytes: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """One part: how many rows it has, and its sections in the order of SECTIONS."""
+
+    rows: int
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Everything that opens an index."""
+
+    parameters: Parameters
+    kind: str
+    parts: tuple[PartRecord, ...]
+
+    def pack(self) -> bytes:
+        """Return the directory as bytes."""
+        p = self.parameters
+        threshold = math.nan if p.threshold is None else p.threshold
+        head = _HEAD.pack(
+            _MAGIC, VERSION, len(self.parts), p.num_perm, p.bands, p.rows, p.seed, threshold,
+            p.scheme.encode("ascii"), self.kind.encode("ascii"),
+        )  # fmt: skip
+        body = [head]
+        for part in self.parts:
+            body.append(struct.pack("<Q", part.rows))
+            body += [_SECTION.pack(*section) for section in part.sections]
+        whole = b"".join(body)
+        return whole + struct.pack("<Q", checksum(whole))
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Directory:
+        """Return the directory of bytes, all of which are checked.
+
+        Raises
+        ------
+        FormatError
+            If they are not what `pack` makes.
+        """
+        if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
+            raise FormatError("directory: not that of an index")
+        _, version, count, num_perm, bands, rows, seed, threshold, scheme, kind = _HEAD.unpack_from(data)
+        if version != VERSION:
+            raise FormatError(f"directory: version {version}; this library reads version {VERSION}")
+        if struct.unpack("<Q", data[-8:])[0] != checksum(data[:-8]):
+            raise FormatError("directory: its checksum is wrong")
+        try:
+            names = scheme.rstrip(b"\0").decode("ascii"), kind.rstrip(b"\0").decode("ascii")
+        except UnicodeDecodeError:
+            raise FormatError("directory: scheme or kind of keys is no ASCII") from None
+        if names[1] not in SECTIONS:
+            raise FormatError(f"directory: keys of kind {names[1]!r}, not {' or '.join(SECTIONS)}")
+        if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):
+            raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
+        each = 8 + _SECTION.size * len(SECTIONS[names[1]])
+        if len(data) != _HEAD.size + each * count + 8:
+            raise FormatError(f"directory: {len(data)} bytes, not those of {count} parts")
+        parameters = Parameters(
+            num_perm, bands, rows, names[0], seed, None if math.isnan(threshold) else threshold
+        )
+        parts = []
+        for start in range(_HEAD.size, _HEAD.size + each * count, each):
+            sections = tuple(Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each]))
+            parts.append(PartRecord(struct.unpack_from("<Q", data, start)[0], sections))
+        return cls(parameters, names[1], tuple(parts))
+
+
+Put = Callable[["list[npt.NDArray[Any]]"], Section]
+
+
+def write_part(part: Part, put: Put) -> PartRecord:
+    """Write the sections of a part, each with a call of `put`, unless they are written already."""
+    if isinstance(part.where, PartRecord):
+        if part.gone is None or int(part.gone.sum()) == part.gone_when_written:
+            return part.where
+        return PartRecord(part.where.rows, (put(_gone(part)), *part.where.sections[1:]))
+    found = part.tables.sections()
+    made = [put(_gone(part))]
+    for name in SECTIONS[part.kind][1:]:
+        made.append(put([np.ascontiguousarray(array, DTYPES[name]) for array in found[name]]))
+    return PartRecord(part.tables.limit, tuple(made))
+
+
+def _gone(part: Part) -> list[npt.NDArray[Any]]:
+    """Return what the section of removed rows consists of: nothing, or a bit a row."""
+    return [] if part.gone is None or not part.gone.any() else [np.packbits(part.gone, bitorder="little")]
+
+
+def open_part(
+    directory: Directory, record: PartRecord, read: Callable[[Section], npt.NDArray[np.uint8]], verify: bool
+) -> Part:
+    """Return a part over its sections, which `read` gives as arrays of bytes.
+
+    Raises
+    ------
+    FormatError
+        Naming the section whose length, checksum (if `verify`) or content is wrong.
+    """
+    names, p = SECTIONS[directory.kind], directory.parameters
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, section in zip(names, record.sections, strict=True):
+        data = read(section)
+        if verify and checksum(data) != section.checksum:
+            raise FormatError(f"{name}: its checksum is wrong")
+        if section.nbytes % np.dtype(DTYPES[name]).itemsize:
+            raise FormatError(f"{name}: {section.nbytes} bytes are no whole number of values")
+        arrays[name] = data.view(DTYPES[name])
+    n = record.rows
+    if n > 2**31 or arrays["signatures"].size != n * p.num_perm:
+        raise FormatError(f"signatures: {arrays['signatures'].size} slots, not {n} x {p.num_perm}")
+    if arrays["shape"].size % 3:
+        raise FormatError(f"shape: {arrays['shape'].size} values, not three a table")
+    arrays["signatures"] = arrays["signatures"].reshape(n, p.num_perm)
+    arrays["shape"] = arrays["shape"].reshape(-1, 3)
+    bits = arrays.pop("gone")
+    if bits.size not in (0, (n + 7) // 8):
+        raise FormatError(f"gone: {bits.size} bytes for {n} rows")
+    gone = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
+    try:
+        tables = BandTables.over(p.num_perm, p.bands, p.rows, directory.kind, arrays, gone)
+    except ValueError as error:
+        raise FormatError(f"tables: {error}") from None
+    return Part(tables, directory.kind, gone=gone, gone_when_written=int(gone.sum()), where=record)
+
+
+def check_part(part: Part) -> None:
+    """Check that a fixed part's tables are those of its rows: what `verify` does beyond checksums.
+
+    Raises
+    ------
+    FormatError
+        Naming the section.
+    """
+    unsound = part.tables.unsound()
+    if unsound is not None:
+        raise FormatError(f"tables: table {unsound} is not in order")
+    batches = part.items()
+    while True:
+        try:
+            keys, signatures = next(batches, (None, None))
+        except ValueError as error:
+            raise FormatError(f"bytes: {error}") from None
+        if keys is None or signatures is None:
+            return
+        if (part.find(keys) < 0).any():
+            raise FormatError("tables: a key does not lead to its row")
+        offsets, _, _ = part.query(signatures, signatures.shape[1], 1)
+        alone = signatures[:, 0] != np.uint64(2**64 - 1)
+        if (np.diff(offsets)[alone] < 1).any():
+            raise FormatError("tables: a signature does not lead to its row")
+

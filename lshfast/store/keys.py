@@ -1,0 +1,145 @@
+"""The user's keys: batches of them as columns, and the table that says which row a key has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lshfast.store.base import Column
+from lshfast.tokens import INT64_RANGE, Int64Array
+
+
+def is_batch(keys: Any) -> bool:
+    """Tell whether this is a batch of keys rather than one key: a list, range, array or column."""
+    return isinstance(keys, (list, range, np.ndarray)) or hasattr(keys, "to_pylist") or hasattr(keys, "to_list")
+
+
+def as_column(keys: Iterable[Any]) -> Column:
+    """Return a batch of keys as an int64 array where all are ints of 64 bits, else as a list.
+
+    Parameters
+    ----------
+    keys : iterable
+        Hashable keys: a list, range, numpy array, pyarrow or pandas or polars column, ...
+
+    Raises
+    ------
+    TypeError
+        If a key is None or cannot be hashed, or the batch is itself a str or bytes.
+
+    Examples
+    --------
+    >>> from lshfast.store.keys import as_column
+    >>> as_column([3, 5])
+    array([3, 5])
+    >>> as_column(["a", 5])
+    ['a', 5]
+    """
+    if isinstance(keys, (str, bytes)):
+        raise TypeError(f"keys must be a batch of keys, not one {type(keys).__name__}")
+    if isinstance(keys, np.ndarray):
+        if keys.ndim != 1:
+            raise ValueError(f"keys must have one dimension, not shape {keys.shape}")
+        if keys.dtype.kind == "i" or (keys.dtype.kind == "u" and keys.max(initial=0) <= INT64_RANGE[1]):
+            return np.ascontiguousarray(keys, np.int64)
+    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow; polars and pandas; numpy
+        if hasattr(keys, method):
+            keys = getattr(keys, method)()
+            break
+    column = list(keys)
+    kinds = set(map(type, column))
+    if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        try:
+            return np.array(column, np.int64)
+        except OverflowError:  # beyond 64 bits
+            return [int(key) for key in column]
+    if kinds != {str}:
+        for place, key in enumerate(column):
+            if key is None:
+                raise TypeError(f"keys[{place}] is None, which is no key")
+            try:
+                hash(key)
+            except TypeError:
+                raise TypeError(f"keys[{place}] is a {type(key).__name__}, which cannot be hashed") from None
+    return column
+
+
+def kind_of(column: Column) -> str:
+    """Return what a column's keys are: "int", "str", or "object" for all others and mixtures."""
+    if isinstance(column, np.ndarray):
+        return "int"
+    return "str" if all(type(key) is str for key in column) else "object"
+
+
+def take(column: Column, places: Int64Array) -> Column:
+    """Return the keys at these places."""
+    if isinstance(column, np.ndarray):
+        return np.asarray(column[places])
+    return [column[place] for place in places.tolist()]
+
+
+def concatenate(columns: list[Column]) -> Column:
+    """Return several columns as one."""
+    if columns and all(isinstance(column, np.ndarray) for column in columns):
+        return np.concatenate(columns)
+    joined: list[Any] = []
+    for column in columns:
+        joined.extend(column.tolist() if isinstance(column, np.ndarray) else column)
+    return joined
+
+
+class KeyTable:
+    """Which row a key has, and which key a row has, for keys of any kind: a dict and a list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.store.keys import KeyTable
+    >>> table = KeyTable()
+    >>> table.add(["a", "b"], np.array([0, 4]))
+    >>> table.find(["b", "c"]).tolist(), table.take(np.array([0]))
+    ([4, -1], ['a'])
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[Any, int] = {}
+        self._keys: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        """An estimate: the dict and the list, not the keys themselves."""
+        return self._rows.__sizeof__() + self._keys.__sizeof__()
+
+    def find(self, keys: Column) -> Int64Array:
+        """Return the row of each key, -1 where it has none: int64 (n,)."""
+        listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
+        return np.fromiter((self._rows.get(key, -1) for key in listed), np.int64, len(listed))
+
+    def add(self, keys: Column, rows: Int64Array) -> None:
+        """Give keys, which must be new and different, these rows, which must be free."""
+        listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
+        longest = int(rows.max(initial=-1)) + 1
+        self._keys.extend([None] * (longest - len(self._keys)))
+        for key, row in zip(listed, rows.tolist(), strict=True):
+            self._rows[key] = row
+            self._keys[row] = key
+
+    def drop(self, rows: Int64Array) -> None:
+        """Forget the keys of these rows."""
+        for row in rows.tolist():
+            del self._rows[self._keys[row]]
+            self._keys[row] = None
+
+    def take(self, rows: Int64Array) -> Column:
+        """Return the keys of these rows, as `as_column` would."""
+        found = [self._keys[row] for row in rows.tolist()]
+        return np.array(found, np.int64) if found and all(_fits(key) for key in found) else found
+
+
+def _fits(key: Any) -> bool:
+    return type(key) is int and INT64_RANGE[0] <= key <= INT64_RANGE[1]

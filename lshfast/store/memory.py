@@ -1,0 +1,180 @@
+"""The embedded store: entries in the tables of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lshfast.kernels.tables import Gate
+from lshfast.store.base import Column, Found, OnDuplicate, Parameters, Store
+from lshfast.store.keys import kind_of, take
+from lshfast.store.parts import Part, built, empty_part, find_in, query_parts
+from lshfast.tokens import BoolArray, Int64Array, UInt64Array
+
+
+class MemoryStore(Store):
+    """Keep entries in memory; fixed parts may lie beneath, in a file (`FileStore`).
+
+    Any number of threads may read (`query`, `contains`, `items`, ...) while one or several write: a lock lets in many
+    readers or one writer, and a batch that is written appears at once. `items` holds it a batch at a time.
+    """
+
+    def __init__(self) -> None:
+        self.parameters: Parameters | None = None
+        self.gate = Gate()
+        self.fixed: list[Part] = []
+        self.loose: Part | None = None  # what grows: made by the first insertion
+
+    def bind(self, parameters: Parameters) -> None:
+        if self.parameters is None:
+            self.parameters = parameters
+        self.parameters.check_same(parameters)
+
+    @property
+    def parts(self) -> list[Part]:
+        """All parts, the one that grows last."""
+        return [*self.fixed, *([] if self.loose is None else [self.loose])]
+
+    @property
+    def kind(self) -> str | None:
+        """What the keys are: "int", "str" or "object"; None while there are none."""
+        parts = self.parts
+        return parts[0].kind if parts else None
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def contains(self, keys: Column) -> BoolArray:
+        with self.gate.reading():
+            return find_in(self.parts, keys)[0] >= 0
+
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate) -> int:
+        with self.gate.writing():
+            self.check_writable()
+            if not len(keys):
+                return 0
+            loose = self._room_for(keys)
+            beneath, below = find_in(self.fixed, keys)
+            if (beneath >= 0).any():
+                if on_duplicate == "error":
+                    raise duplicate(keys, int(np.flatnonzero(beneath >= 0)[0]))
+                if on_duplicate == "skip":
+                    stay = np.flatnonzero(beneath < 0)
+                    keys, signatures = take(keys, stay), signatures[stay]
+            count = self._insert_loose(loose, keys, signatures, on_duplicate)
+            if on_duplicate == "replace":
+                self._mark_gone(beneath, below)
+            return count
+
+    def _insert_loose(
+        self, loose: Part, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate
+    ) -> int:
+        rows, fresh = loose.admit(keys)
+        old, saved = np.empty(0, np.int64), np.empty((0, signatures.shape[1]), np.uint64)
+        try:
+            if not fresh.all():
+                if on_duplicate == "error":
+                    raise duplicate(keys, int(np.flatnonzero(~fresh)[0]))
+                if on_duplicate == "skip":
+                    loose.tables.write(rows[fresh], signatures[fresh])
+                    return int(fresh.sum())
+                distinct, last = np.unique(rows[::-1], return_index=True)
+                old = np.setdiff1d(distinct, rows[fresh])
+                kept = loose.tables.signatures_of(old)
+                loose.tables.erase(old)
+                saved = kept
+                loose.tables.write(distinct, signatures[len(rows) - 1 - last])
+                return len(distinct)
+            loose.tables.write(rows, signatures)
+            return len(rows)
+        except BaseException:
+            loose.release(rows[fresh])
+            if len(saved):
+                loose.tables.write(old, saved)
+            raise
+
+    def _room_for(self, keys: Column) -> Part:
+        """Return the part that grows, made or changed so that it can name these keys."""
+        assert self.parameters is not None
+        kind = kind_of(keys)
+        if self.fixed and kind != self.fixed[0].kind:
+            kinds = {"int": "ints of 64 bits", "str": "str"}
+            raise TypeError(f"the keys of this index are {kinds[self.fixed[0].kind]}, and these are not all that")
+        if self.loose is None:
+            self.loose = empty_part(self.parameters, kind)
+        elif self.loose.kind not in (kind, "object"):
+            self.loose = built(self.parameters, "object", [self.loose]) if len(self.loose) else empty_part(
+                self.parameters, kind
+            )
+        return self.loose
+
+    def remove(self, keys: Column) -> None:
+        with self.gate.writing():
+            self.check_writable()
+            where, rows = find_in(self.parts, keys)
+            if (where < 0).any():
+                raise KeyError(take(keys, np.flatnonzero(where < 0)[:1])[0])
+            own = np.unique(rows[where == len(self.fixed)])
+            if self.loose is not None and len(own):
+                self.loose.tables.erase(own)
+                self.loose.release(own)
+            self._mark_gone(np.where(where < len(self.fixed), where, -1), rows)
+
+    def _mark_gone(self, where: Int64Array, rows: Int64Array) -> None:
+        """Mark rows of the fixed parts as removed."""
+        for number, part in enumerate(self.fixed):
+            gone = rows[where == number]
+            if len(gone):
+                assert part.gone is not None
+                part.gone[gone] = 1
+
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+        with self.gate.reading():
+            return query_parts(self.parts, signatures, least, threads)
+
+    def items(self) -> Iterator[tuple[Column, UInt64Array]]:
+        for part in self.parts:
+            batches = part.items()
+            while True:
+                with self.gate.reading():
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                yield batch
+
+    def all_keys(self) -> Iterator[Column]:
+        for part in self.parts:
+            with self.gate.reading():
+                keys = part.names_of(part.tables.rows_in_use())
+            yield keys
+
+    def stats(self) -> dict[str, int]:
+        with self.gate.reading():
+            sizes = [part.tables.nbytes() for part in self.parts]
+        signatures, tables, names = (sum(size[i] for size in sizes) for i in range(3))
+        return {"signature bytes": signatures, "table bytes": tables, "key bytes": names, "parts": len(sizes)}
+
+    def bucket_sizes(self) -> tuple[Int64Array, int, float]:
+        """Return how many buckets hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of their squares."""
+        with self.gate.reading():
+            found = [part.tables.bucket_sizes() for part in self.parts]
+        sizes = np.sum([np.zeros(32, np.int64), *(each[0] for each in found)], axis=0)
+        return sizes, max((each[1] for each in found), default=0), sum(each[2] for each in found)
+
+    def check_writable(self) -> None:
+        """Raise an error where nothing may be written."""
+
+    def close(self) -> None:
+        self.fixed, self.loose = [], None
+
+
+def duplicate(keys: Column, place: int) -> ValueError:
+    """Make the error that names a key which is there already."""
+    key: Any = take(keys, np.array([place]))[0]
+    key = key.item() if isinstance(key, np.generic) else key
+    return ValueError(
+        f"keys[{place}] = {key!r} is in the index already, or twice in the batch "
+        "(on_duplicate='replace' or 'skip' allows that)"
+    )

@@ -1,0 +1,178 @@
+"""The parts of an index: tables in memory that grow, and fixed ones in a file; what is asked of all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels.tables import BandTables
+from lshfast.store.base import Column, Found, Parameters
+from lshfast.store.keys import KeyTable, concatenate, take
+from lshfast.threads import ordered_map
+from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
+
+# Queries of one piece of work; rows of one batch of items.
+PIECE = 1 << 13
+
+
+@dataclass(eq=False)
+class Part:
+    """Tables, and where the names of their rows are.
+
+    Attributes
+    ----------
+    tables : BandTables
+    kind : str
+        "int" or "str" where the tables know the names of their rows, else "object".
+    names : KeyTable
+        The names of rows of kind "object".
+    gone : ndarray of uint8 or None
+        Of fixed tables: 1 where a row was removed.
+    gone_when_written : int
+        How many rows its file knows to be removed.
+    where : object
+        Of fixed tables: the record of where they are written.
+    """
+
+    tables: BandTables
+    kind: str
+    names: KeyTable = field(default_factory=KeyTable)
+    gone: npt.NDArray[np.uint8] | None = None
+    gone_when_written: int = 0
+    where: Any = None
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def find(self, keys: Column) -> Int64Array:
+        """Return the row of each key, -1 where it has none."""
+        if self.kind == "object":
+            return self.names.find(keys)
+        if self.kind == "int" and isinstance(keys, np.ndarray):
+            return self.tables.find(keys)
+        if self.kind == "str" and isinstance(keys, list) and all(type(key) is str for key in keys):
+            return self.tables.find(keys)
+        rows = np.full(len(keys), -1, np.int64)  # a key of another kind has no row
+        if isinstance(keys, list):
+            fits = [place for place, key in enumerate(keys) if self._fits(key)]
+            own = [keys[place] for place in fits]
+            rows[fits] = self.tables.find(np.array(own, np.int64) if self.kind == "int" else own)
+        return rows
+
+    def _fits(self, key: Any) -> bool:
+        if self.kind == "str":
+            return type(key) is str
+        whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+        return whole and INT64_RANGE[0] <= int(key) <= INT64_RANGE[1]
+
+    def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
+        """Give each key a row unless it has one; return the rows, and where they are new."""
+        if self.kind != "object":
+            return self.tables.admit(keys)
+        listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
+        first = {key: place for place, key in reversed(list(enumerate(listed)))}
+        fresh = self.names.find(listed) < 0
+        fresh &= np.fromiter((first[key] for key in listed), np.int64, len(listed)) == np.arange(len(listed))
+        new = np.flatnonzero(fresh)
+        self.names.add(take(listed, new), self.tables.allot(len(new)))
+        return self.names.find(listed), fresh
+
+    def release(self, rows: Int64Array) -> None:
+        """Free rows and their names."""
+        if self.kind == "object":
+            self.names.drop(rows)
+        self.tables.release(rows)
+
+    def names_of(self, rows: Int64Array) -> Column:
+        """Return the keys of rows."""
+        return self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+
+    def items(self) -> Iterator[tuple[Column, UInt64Array]]:
+        """Give the keys and signatures of all rows in use, in batches."""
+        rows = self.tables.rows_in_use()
+        for start in range(0, len(rows), PIECE):
+            batch = rows[start : start + PIECE]
+            yield self.names_of(batch), self.tables.signatures_of(batch)
+
+    def query(self, signatures: UInt64Array, least: int | None, threads: int) -> tuple[Any, Any, Any]:
+        """Return (offsets, rows, agreements) of the candidates in this part."""
+        if threads == 1 or len(signatures) <= PIECE:
+            return self.tables.query(signatures, least)
+        slices = [slice(start, start + PIECE) for start in range(0, len(signatures), PIECE)]
+        found = list(ordered_map(lambda rows: self.tables.query(signatures[rows], least), slices, threads))
+        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
+        agreements = None if least is None else np.concatenate([each for _, _, each in found])
+        return np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows for _, rows, _ in found]), agreements
+
+
+def empty_part(parameters: Parameters, kind: str) -> Part:
+    """Return a part in memory without any rows."""
+    names = kind if kind != "object" else None
+    return Part(BandTables(parameters.num_perm, parameters.bands, parameters.rows, names), kind)
+
+
+def built(parameters: Parameters, kind: str, parts: Iterable[Part]) -> Part:
+    """Return one new part in memory with the entries of several; no key is in two of them."""
+    whole = empty_part(parameters, kind)
+    for part in parts:
+        for keys, signatures in part.items():
+            rows, _ = whole.admit(keys)
+            whole.tables.write(rows, signatures)
+    return whole
+
+
+def fold(parameters: Parameters, fixed: list[Part], loose: Part | None) -> tuple[list[Part], Part | None]:
+    """Choose what is written anew when the entries of `loose` join the fixed parts.
+
+    Parts that are half gone, or no larger than what is new, are written anew with it: their number grows with the
+    logarithm of the entries only, and so does the number of times that an entry is written.
+
+    Returns
+    -------
+    kept : list of Part
+        The fixed parts that stay as they are.
+    new : Part or None
+        One part in memory with all other entries, without free rows; None if there are none.
+    """
+    kept = sorted((part for part in fixed if 2 * len(part) > part.tables.limit), key=len, reverse=True)
+    taken = [part for part in fixed if part not in kept and len(part)]
+    count = sum(map(len, taken)) + (0 if loose is None else len(loose))
+    while count and kept and len(kept[-1]) <= count:
+        taken.append(kept.pop())
+        count += len(taken[-1])
+    if loose is not None and len(loose):
+        if not taken and len(loose) == loose.tables.limit:
+            return kept, loose
+        taken.append(loose)
+    return kept, built(parameters, taken[0].kind, taken) if taken else None
+
+
+def find_in(parts: Sequence[Part], keys: Column) -> tuple[Int64Array, Int64Array]:
+    """Return which part each key is in, -1 for none, and its row there."""
+    where, rows = np.full(len(keys), -1, np.int64), np.full(len(keys), -1, np.int64)
+    for number, part in enumerate(parts):
+        found = part.find(keys)
+        here = found >= 0
+        where[here], rows[here] = number, found[here]
+    return where, rows
+
+
+def query_parts(parts: Sequence[Part], signatures: UInt64Array, least: int | None, threads: int) -> Found:
+    """Ask all parts, and bring together what they answer."""
+    found = [part.query(signatures, least, threads) for part in parts]
+    if len(found) == 1:
+        offsets, rows, agreements = found[0]
+        return Found(offsets, parts[0].names_of(rows), agreements)
+    counts = [np.diff(offsets) for offsets, _, _ in found]
+    offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0, dtype=np.int64))])
+    query = np.concatenate([np.empty(0, np.int64), *(np.repeat(np.arange(len(count)), count) for count in counts)])
+    order = np.argsort(query, kind="stable")
+    keys = concatenate([part.names_of(rows) for part, (_, rows, _) in zip(parts, found, strict=True)])
+    if least is None:
+        return Found(offsets, take(keys, order), None)
+    agreements = np.concatenate([np.empty(0, np.int64), *(each for _, _, each in found)])
+    return Found(offsets, take(keys, order), agreements[order])
