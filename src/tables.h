@@ -94,10 +94,11 @@ static inline size_t bucket_slots(const struct pool *pool, uint64_t entry, uint3
     return block[1];
 }
 
-/* The rows of an entry's bucket, of a table that can be trusted. */
+/* How many rows an entry's bucket says that it has; 0 if the entry leads out of the pool. */
 static inline size_t bucket_count(const struct pool *pool, uint64_t entry) {
     uint32_t to = (uint32_t)entry;
-    return to & SHARED ? pool->words[(size_t)(to & ~SHARED) * UNIT_WORDS] : 1;
+    if (!(to & SHARED)) return 1;
+    return (to & ~SHARED) < pool->used ? pool->words[(size_t)(to & ~SHARED) * UNIT_WORDS] : 0;
 }
 
 /* A sum of 64 bits over bytes, by which the sections of files are checked: any change within one word of eight bytes

@@ -18,6 +18,10 @@ from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
 # Queries of one piece of work; rows of one batch of items.
 PIECE = 1 << 13
 
+# How many parts of about one size become one.
+FAN_BITS = 3
+FAN = 1 << FAN_BITS
+
 
 @dataclass(eq=False)
 class Part:
@@ -125,11 +129,14 @@ def built(parameters: Parameters, kind: str, parts: Iterable[Part]) -> Part:
     return whole
 
 
-def fold(parameters: Parameters, fixed: list[Part], loose: Part | None) -> tuple[list[Part], Part | None]:
+def fold(
+    parameters: Parameters, fixed: list[Part], loose: Part | None, most: int = 2**31
+) -> tuple[list[Part], Part | None]:
     """Choose what is written anew when the entries of `loose` join the fixed parts.
 
-    Parts that are half gone, or no larger than what is new, are written anew with it: their number grows with the
-    logarithm of the entries only, and so does the number of times that an entry is written.
+    Parts that are half gone are written anew, and so are parts of about one size (to a factor of FAN) as soon as there
+    are FAN of them. So their number grows with the logarithm of the entries, and so does the number of times that an
+    entry is written. No part is made of more than `most` rows unless one is that large already.
 
     Returns
     -------
@@ -138,17 +145,27 @@ def fold(parameters: Parameters, fixed: list[Part], loose: Part | None) -> tuple
     new : Part or None
         One part in memory with all other entries, without free rows; None if there are none.
     """
-    kept = sorted((part for part in fixed if 2 * len(part) > part.tables.limit), key=len, reverse=True)
+    kept = sorted((part for part in fixed if 2 * len(part) > part.tables.limit), key=len)
     taken = [part for part in fixed if part not in kept and len(part)]
-    count = sum(map(len, taken)) + (0 if loose is None else len(loose))
-    while count and kept and len(kept[-1]) <= count:
-        taken.append(kept.pop())
-        count += len(taken[-1])
     if loose is not None and len(loose):
-        if not taken and len(loose) == loose.tables.limit:
-            return kept, loose
         taken.append(loose)
-    return kept, built(parameters, taken[0].kind, taken) if taken else None
+    if not taken:
+        return kept, None
+    while True:
+        count = sum(map(len, taken))
+        alike = [part for part in kept if _tier(len(part)) <= _tier(count)]
+        if len(alike) + 1 < FAN or sum(map(len, alike)) + count > most:
+            break
+        kept = [part for part in kept if part not in alike]
+        taken += alike
+    if taken == [loose] and loose is not None and len(loose) == loose.tables.limit:
+        return kept, loose
+    return kept, built(parameters, taken[0].kind, taken)
+
+
+def _tier(rows: int) -> int:
+    """Return the tier of a part: the logarithm of its rows to the base FAN."""
+    return (rows.bit_length() - 1) // FAN_BITS
 
 
 def find_in(parts: Sequence[Part], keys: Column) -> tuple[Int64Array, Int64Array]:

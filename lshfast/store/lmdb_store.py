@@ -1,0 +1,255 @@
+"""An index in an LMDB environment: shared by processes, each call a transaction, larger than memory if need be.
+
+It holds the sections and the directory of docs/file-format.md, each as one value: what a query follows lies in the map
+of the environment, and nothing is copied or decoded. A batch that is inserted becomes a part of its own; parts are
+folded together as in a file.
+
+    key                        value
+    "directory"                the directory; `where` of a section is its number
+    "next"                     the next section's number, 8 bytes, little-endian
+    "s" number, big-endian     a section
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels.tables import checksum
+from lshfast.readers.files import optional
+from lshfast.store.base import Column, Found, FormatError, OnDuplicate, Parameters, Store
+from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part
+from lshfast.store.memory import MemoryStore
+from lshfast.store.parts import Part, find_in, fold, query_parts
+from lshfast.tokens import BoolArray, UInt64Array
+
+# Signatures of one part take at most so many bytes: a value of LMDB is shorter than 4 GB, and folding needs memory.
+MOST_BYTES = 1 << 30
+
+_DIRECTORY, _NEXT = b"directory", b"next"
+
+
+class LmdbStore(Store):
+    """Keep entries in LMDB; the answers are those of the memory index.
+
+    Any number of processes and threads may read while one writes; writers wait for each other, also across processes. A
+    call that writes is one transaction: it is there as a whole, for others and after a crash, when the call returns. A
+    call that reads sees one state. As every insertion is a transaction, insert in batches. Open it after a fork, not
+    before.
+
+    Parameters
+    ----------
+    path : path
+        A folder, which is made if it is not there.
+    map_size : int, default 2**40
+        The most bytes that it may ever hold; this much address space is set aside, not disk space.
+    sync : bool, default True
+        Wait for the disk after each transaction; without, the last ones may be lost, all in all consistent, where the
+        machine (not only the process) stops.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lshfast import LSHIndex, MinHasher, TokenSets
+    >>> from lshfast.store.lmdb_store import LmdbStore
+    >>> signatures = MinHasher().sketch(TokenSets.from_sets([["a"], ["b"]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with LSHIndex(0.9, store=LmdbStore(folder)) as index:
+    ...         index.insert([1, 2], signatures)
+    ...     with LSHIndex.on(LmdbStore(folder)) as index:
+    ...         index.query(signatures[1])
+    2
+    [2]
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True) -> None:
+        self._lmdb = optional("lmdb")
+        self.path = os.fspath(path)
+        os.makedirs(self.path, exist_ok=True)
+        with self._errors():
+            self._env = self._lmdb.open(
+                self.path, map_size=map_size, sync=sync, metasync=sync, readahead=False, max_readers=1024
+            )
+        self._opened: dict[PartRecord, Part] = {}  # those of the newest directory seen
+        self._seen = b""
+        self._opening = threading.Lock()
+        with self._reading() as (directory, _):
+            self.parameters = directory.parameters if directory else None
+
+    def bind(self, parameters: Parameters) -> None:
+        with self._errors(), self._env.begin(write=True) as txn:
+            if txn.get(_DIRECTORY) is None:
+                txn.put(_DIRECTORY, Directory(parameters, "int", ()).pack())
+            self.parameters = self._unpacked(txn).parameters
+        self.parameters.check_same(parameters)
+
+    # ---- reading ----
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Directory | None, list[Part]]]:
+        """Give the directory and the parts of one state, which stays as it is for the length of the block."""
+        with self._errors(), self._env.begin(buffers=True) as txn:
+            data = txn.get(_DIRECTORY)
+            if data is None:
+                yield None, []
+                return
+            with self._opening:
+                if data != self._seen:
+                    self._directory = self._unpacked(txn)
+                    known = self._opened
+                    self._opened = {
+                        record: known.get(record) or self._part(txn, record, False)
+                        for record in self._directory.parts
+                    }
+                    self._seen = bytes(data)
+                directory, parts = self._directory, list(self._opened.values())
+            yield directory, parts
+
+    def _unpacked(self, txn: Any) -> Directory:
+        data = txn.get(_DIRECTORY)
+        if data is None:
+            raise FormatError(f"{self.path}: there is no directory")
+        try:
+            return Directory.unpack(bytes(data))
+        except FormatError as error:
+            raise FormatError(f"{self.path}: {error}") from None
+
+    def _part(self, txn: Any, record: PartRecord, verify: bool) -> Part:
+        """Return a part over the map. A value stays in its place as long as some state that is being read has it."""
+
+        def read(section: Section) -> npt.NDArray[np.uint8]:
+            data = txn.get(_name(section.where)) if section.nbytes else b""
+            if data is None or len(data) != section.nbytes:
+                raise FormatError(f"section {section.where} is missing or cut")
+            return np.frombuffer(data, np.uint8)
+
+        try:
+            return open_part(self._unpacked(txn), record, read, verify)
+        except FormatError as error:
+            raise FormatError(f"{self.path}: {error}") from None
+
+    def __len__(self) -> int:
+        with self._reading() as (_, parts):
+            return sum(map(len, parts))
+
+    def contains(self, keys: Column) -> BoolArray:
+        with self._reading() as (_, parts):
+            return np.asarray(find_in(parts, keys)[0] >= 0)
+
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+        with self._reading() as (_, parts):
+            return query_parts(parts, signatures, least, threads)
+
+    def items(self) -> Iterator[tuple[Column, UInt64Array]]:
+        with self._reading() as (_, parts):
+            for part in parts:
+                yield from part.items()
+
+    def all_keys(self) -> Iterator[Column]:
+        with self._reading() as (_, parts):
+            for part in parts:
+                yield part.names_of(part.tables.rows_in_use())
+
+    def stats(self) -> dict[str, int]:
+        with self._reading() as (directory, parts):
+            info, page = self._env.info(), self._env.stat()["psize"]
+            sections = [section for record in (directory.parts if directory else ()) for section in record.sections]
+            return {
+                "section bytes": sum(section.nbytes for section in sections),
+                "file size": (info["last_pgno"] + 1) * page,
+                "parts": len(parts),
+            }
+
+    def verify(self) -> None:
+        with self._errors(), self._env.begin(buffers=True) as txn:
+            for record in self._unpacked(txn).parts:
+                part = self._part(txn, record, True)
+                try:
+                    check_part(part)
+                except FormatError as error:
+                    raise FormatError(f"{self.path}: {error}") from None
+
+    # ---- writing ----
+
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate) -> int:
+        with self._writing() as memory:
+            return memory.insert(keys, signatures, on_duplicate)
+
+    def remove(self, keys: Column) -> None:
+        with self._writing() as memory:
+            memory.remove(keys)
+
+    def compact(self) -> None:
+        """Fold all parts into as few as there may be; LMDB uses the space again."""
+        with self._writing() as memory:
+            for part in memory.fixed:
+                assert part.gone is not None
+                for keys, signatures in list(part.items()):
+                    memory._mark_gone(*find_in(memory.fixed, keys))  # the way of a replacement
+                    memory.insert(keys, signatures, "error")
+
+    @contextmanager
+    def _writing(self) -> Iterator[MemoryStore]:
+        """Give the state as a store in memory, and write what became of it: a transaction."""
+        with self._errors(), self._env.begin(write=True, buffers=True) as txn:
+            directory = self._unpacked(txn)
+            memory = MemoryStore()
+            memory.bind(directory.parameters)
+            memory.fixed = [self._part(txn, record, False) for record in directory.parts]
+            yield memory
+            p = directory.parameters
+            kept, new = fold(p, memory.fixed, memory.loose, max(1, MOST_BYTES // (8 * p.num_perm)))
+            parts = [*kept, *([] if new is None else [new])]
+            self._write(txn, directory, parts)
+
+    def _write(self, txn: Any, directory: Directory, parts: list[Part]) -> None:
+        number = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
+
+        def put(arrays: list[npt.NDArray[Any]]) -> Section:
+            nonlocal number
+            data = [array.reshape(-1).view(np.uint8) for array in arrays]
+            whole = data[0] if len(data) == 1 else np.concatenate([np.empty(0, np.uint8), *data])
+            number += 1
+            if len(whole):
+                txn.put(_name(number), whole.data, append=True)
+            return Section(number, len(whole), checksum(whole))
+
+        kind = parts[0].kind if parts else directory.kind
+        if kind == "object":
+            raise TypeError("keys must be all ints of 64 bits, or all strs, to be kept in LMDB")
+        records = tuple(write_part(part, put) for part in parts)
+        used = {section.where for record in records for section in record.sections}
+        for record in directory.parts:
+            for section in record.sections:
+                if section.where not in used and section.nbytes:
+                    txn.delete(_name(section.where))
+        txn.put(_NEXT, struct.pack("<Q", number))
+        txn.put(_DIRECTORY, Directory(directory.parameters, kind, records).pack())
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn the errors of LMDB into those of the operating system, with the path."""
+        try:
+            yield
+        except self._lmdb.MapFullError:
+            raise OSError(errno.ENOSPC, "map_size is too small for what is to be stored", self.path) from None
+        except (self._lmdb.InvalidError, self._lmdb.CorruptedError, self._lmdb.VersionMismatchError) as error:
+            raise FormatError(f"{self.path}: {error}") from None
+        except self._lmdb.Error as error:
+            raise OSError(errno.EIO, str(error), self.path) from None
+
+    def close(self) -> None:
+        self._opened, self._seen = {}, b""
+        self._env.close()
+
+
+def _name(number: int) -> bytes:
+    return b"s" + struct.pack(">Q", number)
