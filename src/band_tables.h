@@ -44,7 +44,7 @@ enum answer { ANSWERED, NO_ROOM, UNSOUND };
 
 /* What a call of answer_queries works with and gives; all memory is the caller's. */
 struct answers {
-    uint64_t *keys;      /* QUERIES * bands */
+    uint64_t *keys;      /* bands times QUERIES, or the number of queries if that is less */
     uint32_t *tags;      /* as many */
     uint64_t *entries;   /* as many */
     uint64_t *records;   /* two times room: the meetings of one query */

@@ -233,6 +233,49 @@ cdef class _Work:
 
 
 @cython.auto_pickle(False)
+cdef class _Answers:
+    """What queries are worked on with, and their answers."""
+    cdef c_answers c
+
+    def __cinit__(self, size_t bands, size_t queries, least):
+        cdef size_t slots = min(queries, <size_t>QUERIES) * bands
+        self.c.count, self.c.least = least is not None, 0 if least is None else least
+        self.c.room, self.c.capacity = 4 * bands + 64, 2 * queries + 64
+        self.c.keys = <uint64_t*>malloc(slots * (2 * sizeof(uint64_t) + sizeof(uint32_t)))
+        self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
+        self.c.rows = <uint32_t*>malloc(2 * self.c.capacity * sizeof(uint32_t))
+        if not self.c.keys or not self.c.records or not self.c.rows:
+            raise MemoryError
+        self.c.entries = self.c.keys + slots
+        self.c.tags = <uint32_t*>(self.c.entries + slots)
+        self.c.agreements = self.c.rows + self.c.capacity
+
+    def __dealloc__(self):
+        free(self.c.keys)
+        free(self.c.records)
+        free(self.c.rows)
+
+    cdef make_room(self):
+        """Make room for the next query's answer, which `needed` says."""
+        cdef size_t capacity = self.c.used + self.c.needed + self.c.capacity // 2
+        cdef uint32_t* rows
+        if self.c.needed > self.c.room:
+            free(self.c.records)
+            self.c.room = self.c.needed + self.c.needed // 2
+            self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
+            if not self.c.records:
+                raise MemoryError
+        if self.c.needed > self.c.capacity - self.c.used:
+            rows = <uint32_t*>malloc(2 * capacity * sizeof(uint32_t))
+            if not rows:
+                raise MemoryError
+            memcpy(rows, self.c.rows, self.c.used * sizeof(uint32_t))
+            memcpy(rows + capacity, self.c.agreements, self.c.used * sizeof(uint32_t))
+            free(self.c.rows)
+            self.c.rows, self.c.agreements, self.c.capacity = rows, rows + capacity, capacity
+
+
+@cython.auto_pickle(False)
 cdef class BandTables:
     """Signatures of k slots in numbered rows; a table a band over them, and one of their names.
 
@@ -518,16 +561,22 @@ cdef class BandTables:
             tag = tag_of_bytes(text, length)
             row = row_of_bytes(table, &self.pool, &self.names, tag, text, length)
             if row == NO_ROW:
-                if self.bytes_used + length > self.names.size:
-                    self._set_bytes(_grown(self.bytes_array, self.bytes_used, self.bytes_used + length + 64))
-                row = self._allot()
-                if length:
-                    memcpy(&self.arena[self.bytes_used], text, length)
-                self.starts[row], self.lengths[row] = self.bytes_used, length
-                self.bytes_used += length
+                row = <uint32_t>self._allot_bytes(text, length)
                 rows[i], fresh[i] = row, 1
                 self._put_name(tag, row, table_put(table, &self.pool, tag, row))
             rows[i] = row
+
+    cdef int64_t _allot_bytes(self, const uint8_t* text, size_t length) except -1:
+        """Take a row, which there must be memory for, and keep its name."""
+        cdef uint32_t row
+        if self.bytes_used + length > self.names.size:
+            self._set_bytes(_grown(self.bytes_array, self.bytes_used, self.bytes_used + length + 64))
+        row = self._allot()
+        if length:
+            memcpy(&self.arena[self.bytes_used], text, length)
+        self.starts[row], self.lengths[row] = self.bytes_used, length
+        self.bytes_used += length
+        return row
 
     cdef _put_name(self, uint32_t tag, uint32_t row, outcome outcome):
         """Bring a name into its table, as long as the outcome so far is not that it is there."""
@@ -544,19 +593,21 @@ cdef class BandTables:
         """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
         self._check_writable()
         self._check_in_use(rows)
-        cdef size_t i, n = len(rows), bands = self.c.bands
-        if not n:
-            return
+        if len(rows):
+            self._release(&rows[0], len(rows))
+
+    cdef _release(self, const int64_t* rows, size_t n):
+        cdef size_t i
+        cdef table* table = &self.c.tables[self.c.bands]
         if self.kind != NAMELESS:
             with nogil:
                 for i in range(n):
                     if i + GROUP < n:
-                        prefetch(&self.c.tables[bands].entries[
-                            table_home(&self.c.tables[bands], self._tag_of_row(rows[i + GROUP]))])
-                    table_take(&self.c.tables[bands], &self.pool, self._tag_of_row(rows[i]), <uint32_t>rows[i])
+                        prefetch(&table.entries[table_home(table, self._tag_of_row(rows[i + GROUP]))])
+                    table_take(table, &self.pool, self._tag_of_row(rows[i]), <uint32_t>rows[i])
                     if self.kind == STRINGS:
                         self.wasted += self.lengths[rows[i]]
-        self._give_back(&rows[0], n)
+        self._give_back(rows, n)
         if self.wasted > self.bytes_used // 2 and self.wasted > WASTE:
             self._close_ranks()
 
@@ -609,19 +660,28 @@ cdef class BandTables:
     def names_of(self, const int64_t[::1] rows not None):
         """Return the names of rows: int64 (n,), or a list of str."""
         self._check_rows(rows)
-        cdef size_t i, n = len(rows), length
-        cdef int64_t start
-        if self.kind == INTEGERS:
-            return np.asarray(self.integers_array)[np.asarray(rows)]
+        cdef size_t i
         if self.kind == NAMELESS:
             raise ValueError("rows of this index have no names")
+        if self.kind == INTEGERS:
+            return np.asarray(self.integers_array)[np.asarray(rows)]
         found = []
-        for i in range(n):
-            start, length = self.names.starts[rows[i]], self.names.lengths[rows[i]]
-            if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < length:
-                raise ValueError(f"the name of row {rows[i]} lies outside of all names")
-            found.append((<const char*>self.names.bytes + start)[:length].decode())
+        for i in range(<size_t>len(rows)):
+            found.append(self._name_of(rows[i]))
         return found
+
+    cdef _name_of(self, size_t row):
+        """Return the name of a row; its number if it has none."""
+        cdef int64_t start
+        cdef size_t length
+        if self.kind == INTEGERS:
+            return self.names.integers[row]
+        if self.kind == NAMELESS:
+            return row
+        start, length = self.names.starts[row], self.names.lengths[row]
+        if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < length:
+            raise ValueError(f"the name of row {row} lies outside of all names")
+        return (<const char*>self.names.bytes + start)[:length].decode()
 
     def rows_in_use(self):
         """Return the rows in use, ascending: int64 (n,)."""
@@ -658,7 +718,11 @@ cdef class BandTables:
         self._check_writable()
         self._check_in_use(rows)
         self._check_signatures(signatures, len(rows))
-        cdef size_t n = len(rows), done = 0, count = 0, step = 0, bands = self.c.bands
+        if len(rows):
+            self._write(&rows[0], &signatures[0, 0], len(rows))
+
+    cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n):
+        cdef size_t done = 0, count = 0, step = 0, bands = self.c.bands
         cdef outcome outcome = DONE
         cdef _Work work = _Work(bands)
         try:
@@ -666,8 +730,8 @@ cdef class BandTables:
                 with nogil:
                     while done < n:
                         count = min(n - done, <size_t>GROUP)
-                        self._lay_down(rows, signatures, done, count, work)
-                        outcome = put_rows(&self.c, &rows[done], work.tags, work.skip, count, &step)
+                        self._lay_down(rows + done, signatures + done * self.c.k, count, work)
+                        outcome = put_rows(&self.c, rows + done, work.tags, work.skip, count, &step)
                         if outcome != DONE:
                             break
                         done += count
@@ -675,28 +739,62 @@ cdef class BandTables:
                 if outcome != DONE:
                     self._make_room(outcome, step % bands)
         except BaseException:
-            self._take(rows[:done], work)
+            self._take(rows, done, work)
             if done < n:
-                take_rows(&self.c, &rows[done], work.tags, work.skip, count, step)
+                take_rows(&self.c, rows + done, work.tags, work.skip, count, step)
             raise
 
-    cdef void _lay_down(self, const int64_t[::1] rows, const uint64_t[:, ::1] signatures, size_t first, size_t count,
-                        _Work work) noexcept nogil:
+    cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, size_t n, _Work work) noexcept nogil:
         """Copy signatures to their rows, and get their tags."""
-        cdef size_t i
-        band_tags(&self.c, &signatures[first, 0], count, work.keys, work.tags)
-        for i in range(count):
-            work.skip[i] = signatures[first + i, 0] == UINT64_MAX
-            memcpy(signature_of(&self.c, rows[first + i]), &signatures[first + i, 0], self.c.k * sizeof(uint64_t))
+        cdef size_t i, k = self.c.k
+        band_tags(&self.c, signatures, n, work.keys, work.tags)
+        for i in range(n):
+            work.skip[i] = signatures[i * k] == UINT64_MAX
+            memcpy(signature_of(&self.c, rows[i]), signatures + i * k, k * sizeof(uint64_t))
+
+    def insert_one(self, name, const uint64_t[::1] signature not None):
+        """Give a new name a row with this signature; False if it has one already."""
+        cdef int64_t row
+        cdef int64_t integer
+        cdef uint32_t tag
+        cdef Py_ssize_t length
+        cdef const uint8_t* text
+        self._check_writable()
+        if <size_t>len(signature) != self.c.k:
+            raise ValueError(f"signature must be of {self.c.k} slots, not {len(signature)}")
+        self._reserve(1)
+        if self.kind == INTEGERS:
+            integer = name
+            tag = tag_of_integer(integer)
+            if row_of_integer(&self.c.tables[self.c.bands], &self.pool, &self.names, tag, integer) != NO_ROW:
+                return False
+            row = self._allot()
+            self.integers[row] = integer
+        elif self.kind == STRINGS:
+            text = utf8_of(name, &length)
+            tag = tag_of_bytes(text, length)
+            if row_of_bytes(&self.c.tables[self.c.bands], &self.pool, &self.names, tag, text, length) != NO_ROW:
+                return False
+            row = self._allot_bytes(text, length)
+        else:
+            raise ValueError("rows of this index have no names")
+        try:
+            self._put_name(tag, <uint32_t>row, table_put(&self.c.tables[self.c.bands], &self.pool, tag, <uint32_t>row))
+            self._write(&row, &signature[0], 1)
+        except BaseException:
+            self._release(&row, 1)
+            raise
+        return True
 
     def erase(self, const int64_t[::1] rows not None):
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
         self._check_writable()
         self._check_in_use(rows)
-        self._take(rows, _Work(self.c.bands))
+        if len(rows):
+            self._take(&rows[0], len(rows), _Work(self.c.bands))
 
-    cdef _take(self, const int64_t[::1] rows, _Work work):
-        cdef size_t n = len(rows), done = 0, count, i, bands = self.c.bands
+    cdef _take(self, const int64_t* rows, size_t n, _Work work):
+        cdef size_t done = 0, count, i, bands = self.c.bands
         cdef uint64_t* signature
         with nogil:
             while done < n:
@@ -707,7 +805,7 @@ cdef class BandTables:
                     signature = signature_of(&self.c, rows[done + i])
                     work.skip[i] = signature[0] == UINT64_MAX
                     band_tags(&self.c, signature, 1, work.keys, work.tags + i * bands)
-                take_rows(&self.c, &rows[done], work.tags, work.skip, count, count * bands)
+                take_rows(&self.c, rows + done, work.tags, work.skip, count, count * bands)
                 done += count
 
     def signatures_of(self, const int64_t[::1] rows not None):
@@ -741,40 +839,42 @@ cdef class BandTables:
         ValueError
             If an entry of tables in foreign memory leads nowhere.
         """
-        cdef size_t m = signatures.shape[0], next = 0, slots = QUERIES * self.c.bands
-        cdef c_answers a
-        cdef answer outcome = ANSWERED
+        cdef size_t m = signatures.shape[0]
+        cdef _Answers a = _Answers(self.c.bands, m, least)
         self._check_signatures(signatures, m)
         offsets_array = np.zeros(m + 1, np.int64)
         cdef int64_t[::1] offsets = offsets_array
-        if not m:
-            return offsets_array, np.empty(0, np.int64), None if least is None else np.empty(0, np.int64)
-        a.count, a.least = least is not None, 0 if least is None else least
-        a.room, a.capacity, a.used, a.needed = 4 * self.c.bands + 64, 2 * m + 64, 0, 0
-        a.offsets = &offsets[0]
-        a.keys = <uint64_t*>malloc(slots * (2 * sizeof(uint64_t) + sizeof(uint32_t)))
-        a.records = <uint64_t*>malloc(2 * a.room * sizeof(uint64_t))
-        a.rows = <uint32_t*>malloc(a.capacity * sizeof(uint32_t))
-        a.agreements = <uint32_t*>malloc(a.capacity * sizeof(uint32_t)) if a.count else NULL
-        try:
-            if not a.keys or not a.records or not a.rows or (a.count and not a.agreements):
-                raise MemoryError
-            a.entries = a.keys + slots
-            a.tags = <uint32_t*>(a.entries + slots)
-            while True:
-                with nogil:
-                    outcome = answer_queries(&self.c, &signatures[0, 0], m, &next, &a)
-                if outcome == ANSWERED:
-                    break
-                if outcome == UNSOUND:
-                    raise ValueError("an entry of the tables leads out of them")
-                _make_room_for(&a)
-            return offsets_array, _int64_of(a.rows, a.used), _int64_of(a.agreements, a.used) if a.count else None
-        finally:
-            free(a.keys)
-            free(a.records)
-            free(a.rows)
-            free(a.agreements)
+        if m:
+            self._answer(&signatures[0, 0], m, &offsets[0], a)
+        rows = _int64_of(a.c.rows, a.c.used)
+        return offsets_array, rows, _int64_of(a.c.agreements, a.c.used) if a.c.count else None
+
+    def query_one(self, const uint64_t[::1] signature not None, least=None):
+        """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None)."""
+        if <size_t>len(signature) != self.c.k:
+            raise ValueError(f"signature must be of {self.c.k} slots, not {len(signature)}")
+        cdef _Answers a = _Answers(self.c.bands, 1, least)
+        cdef int64_t[2] offsets
+        cdef size_t i
+        self._answer(&signature[0], 1, offsets, a)
+        names = []
+        for i in range(a.c.used):
+            names.append(self._name_of(a.c.rows[i]))
+        return names, [a.c.agreements[i] for i in range(a.c.used)] if a.c.count else None
+
+    cdef _answer(self, const uint64_t* signatures, size_t m, int64_t* offsets, _Answers a):
+        cdef size_t next = 0
+        cdef answer outcome = NO_ROOM
+        offsets[0] = 0
+        a.c.offsets = offsets
+        while True:
+            with nogil:
+                outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
+            if outcome == ANSWERED:
+                return
+            if outcome == UNSOUND:
+                raise ValueError("an entry of the tables leads out of them")
+            a.make_room()
 
     # ---- figures ----
 
@@ -942,28 +1042,6 @@ cdef class BandTables:
             if not sound:
                 return i
         return None
-
-
-cdef _make_room_for(c_answers* a):
-    """Make room for the next query's answer."""
-    cdef void* larger
-    if a.needed > a.room:
-        free(a.records)
-        a.room = a.needed + a.needed // 2
-        a.records = <uint64_t*>malloc(2 * a.room * sizeof(uint64_t))
-        if not a.records:
-            raise MemoryError
-    if a.needed > a.capacity - a.used:
-        a.capacity = a.used + a.needed + a.capacity // 2
-        larger = realloc(a.rows, a.capacity * sizeof(uint32_t))
-        if not larger:
-            raise MemoryError
-        a.rows = <uint32_t*>larger
-        if a.count:
-            larger = realloc(a.agreements, a.capacity * sizeof(uint32_t))
-            if not larger:
-                raise MemoryError
-            a.agreements = <uint32_t*>larger
 
 
 cdef _int64_of(const uint32_t* numbers, size_t n):

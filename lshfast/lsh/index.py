@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 from typing import Any, Literal, get_args
 
@@ -12,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.lsh.bands import Bands, check_threshold, choose_bands
-from lshfast.lsh.matches import Matches, best_first
+from lshfast.lsh.matches import Matches, best_first, best_of, in_order
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.store.base import Column, OnDuplicate, Parameters, Store
 from lshfast.store.file import FileStore, save_parts
-from lshfast.store.keys import as_column, is_batch, take
+from lshfast.store.keys import as_column, is_batch, listed, take
 from lshfast.store.memory import MemoryStore
 from lshfast.threads import thread_count
-from lshfast.tokens import Float64Array, UInt64Array
+from lshfast.tokens import Float64Array, check_number
 
 # Entries of an index that are looked up in it at once by `pairs`.
 BATCH = 1 << 16
@@ -67,7 +69,7 @@ class KeyPairs:
         return len(self.similarity)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        return zip(_listed(self.left), _listed(self.right), self.similarity.tolist(), strict=True)
+        return zip(listed(self.left), listed(self.right), self.similarity.tolist(), strict=True)
 
 
 class LSHIndex:
@@ -93,6 +95,10 @@ class LSHIndex:
         batch is inserted; the last one counts; the first one counts.
     store : Store, optional
         Where the entries are kept: in memory by default; `LmdbStore`, `RedisStore`.
+    shingles : str, default ""
+        What the signatures are of: "word:5" for `shingle(texts, "word", 5)`, "char:9", or another name of up to 16
+        ASCII characters. It is kept with the index, and one of another name is refused where two come together; the
+        command line takes indexes that say it.
 
     Notes
     -----
@@ -135,6 +141,7 @@ class LSHIndex:
         seed: int = 1,
         on_duplicate: OnDuplicate = "error",
         store: Store | None = None,
+        shingles: str = "",
     ) -> None:
         hasher = MinHasher(num_perm, scheme, seed)
         if (bands is None) != (rows is None):
@@ -146,7 +153,8 @@ class LSHIndex:
         else:
             choice = choose_bands(threshold, num_perm, recall=recall)
         store = MemoryStore() if store is None else store
-        store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, check_threshold(threshold)))
+        threshold = check_threshold(threshold)
+        store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, threshold, shingles))
         self._lie_on(store, on_duplicate)
 
     def _lie_on(self, store: Store, on_duplicate: OnDuplicate) -> None:
@@ -197,7 +205,12 @@ class LSHIndex:
         FormatError
             If it is no index, of another version, or damaged; the error names the section.
         """
-        return cls.on(FileStore(path, mode, verify=verify), on_duplicate=on_duplicate)
+        store = FileStore(path, mode, verify=verify)
+        try:
+            return cls.on(store, on_duplicate=on_duplicate)
+        except BaseException:
+            store.abandon()
+            raise
 
     # ---- writing ----
 
@@ -222,7 +235,7 @@ class LSHIndex:
         """
         array = check_signatures(signatures, self.hasher)
         if array.ndim == 1:
-            return self.store.insert(as_column([keys]), array[np.newaxis], self.on_duplicate)
+            return self.store.insert_one(keys, np.ascontiguousarray(array), self.on_duplicate)
         column = as_column(keys)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
@@ -252,7 +265,7 @@ class LSHIndex:
             for keys in other.store.all_keys():
                 known = np.flatnonzero(self.store.contains(keys))
                 if len(known):
-                    raise ValueError(f"{_listed(take(keys, known[:1]))[0]!r} is in both indexes")
+                    raise ValueError(f"{listed(take(keys, known[:1]))[0]!r} is in both indexes")
         return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
 
     # ---- reading ----
@@ -283,7 +296,9 @@ class LSHIndex:
             With neither k nor threshold: keys, ascending. Else: `Match` (key, similarity), the most similar first, ties
             in the order of the keys. Keys that do not compare stand in no order.
         """
-        array = check_signatures(signatures, self.hasher)
+        array = np.ascontiguousarray(check_signatures(signatures, self.hasher))
+        if array.ndim == 1 and k is None and threshold is None:
+            return in_order(self.store.query_one(array, None)[0])
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
             raise TypeError(f"k must be an int, not {k!r}")
         if k is not None and k < 1:
@@ -292,20 +307,19 @@ class LSHIndex:
         if threshold is not None:
             least = self._least(threshold)
         if array.ndim == 1:
-            return self._answers(array[np.newaxis], least, k, 1)[0]
-        return self._answers(np.ascontiguousarray(array), least, k, thread_count(threads))
-
-    def _answers(self, signatures: UInt64Array, least: int | None, k: int | None, threads: int) -> Matches:
-        found = self.store.query(signatures, least=least, threads=threads)
+            names, counts = self.store.query_one(array, least)
+            return best_of(names, counts or [], self.parameters.num_perm, k)
+        found = self.store.query(array, least=least, threads=thread_count(threads))
         offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
         return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.num_perm)
 
     def _least(self, threshold: float) -> int:
         """Return the least number of equal slots whose share of all reaches the threshold."""
-        if threshold == 0:
-            return 0
+        threshold = check_number("threshold", threshold)
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be in [0, 1], not {threshold}")
         slots = self.parameters.num_perm
-        least = ceil(check_threshold(threshold) * slots)
+        least = ceil(threshold * slots)
         while least and (least - 1) / slots >= threshold:
             least -= 1
         return least + (least / slots < threshold)
@@ -327,7 +341,7 @@ class LSHIndex:
         """
         wanted = self.parameters.threshold if threshold is None else threshold
         least = self._least(0.0 if wanted is None else wanted)
-        numbers: dict[Any, int] = {}
+        held = cache(lambda: {key: place for place, key in enumerate(self)})
         parts: list[tuple[list[Any], list[Any], list[float]]] = []
         for keys, signatures in self.store.items():
             found = self.store.query(signatures, least=least, threads=thread_count(threads))
@@ -336,15 +350,15 @@ class LSHIndex:
             if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
                 stay = np.flatnonzero(keys[query] < found.keys)
             else:
-                left, right = _listed(take(keys, query)), _listed(found.keys)
-                stay = np.flatnonzero([_before(a, b, numbers) for a, b in zip(left, right, strict=True)])
+                left, right = listed(take(keys, query)), listed(found.keys)
+                stay = np.flatnonzero([_before(a, b, held) for a, b in zip(left, right, strict=True)])
             similarity = (found.agreements[stay] / self.parameters.num_perm).tolist()
-            parts.append((_listed(take(keys, query[stay])), _listed(take(found.keys, stay)), similarity))
+            parts.append((listed(take(keys, query[stay])), listed(take(found.keys, stay)), similarity))
         joined = [pair for part in parts for pair in zip(*part, strict=True)]
         try:
             joined.sort(key=lambda pair: pair[:2])
         except TypeError:
-            joined.sort(key=lambda pair: (numbers[pair[0]], numbers[pair[1]]))
+            joined.sort(key=lambda pair: (held()[pair[0]], held()[pair[1]]))
         return KeyPairs(
             as_column([pair[0] for pair in joined]),
             as_column([pair[1] for pair in joined]),
@@ -359,7 +373,7 @@ class LSHIndex:
 
     def __iter__(self) -> Iterator[Any]:
         for keys in self.store.all_keys():
-            yield from _listed(keys)
+            yield from listed(keys)
 
     def __repr__(self) -> str:
         p = self.parameters
@@ -429,13 +443,9 @@ class LSHIndex:
             self.store.abandon()
 
 
-def _listed(column: Any) -> list[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)
-
-
-def _before(a: Any, b: Any, numbers: dict[Any, int]) -> bool:
-    """Tell whether a pair of keys is to be given as (a, b), not as (b, a)."""
-    try:
-        return bool(a < b)
-    except TypeError:
-        return numbers.setdefault(a, len(numbers)) < numbers.setdefault(b, len(numbers))
+def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:
+    """Tell whether a pair of keys is to be given as (a, b), not as (b, a): as they compare, or else as they are held."""
+    with suppress(TypeError):
+        if a < b or b < a:
+            return bool(a < b)
+    return held()[a] < held()[b]

@@ -124,6 +124,25 @@ def best_first(
     return offsets, keys, None if scores is None else scores[order]
 
 
+def in_order(keys: list[Any]) -> list[Any]:
+    """Return the keys ascending; as they are if they do not compare."""
+    if len(keys) < 2:
+        return keys
+    try:
+        return sorted(keys)
+    except TypeError:
+        return keys
+
+
+def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
+    """Return the matches of one query, best first as `best_first` has them, at most k; counts are equal slots."""
+    if len(keys) > 1:
+        rank = {key: place for place, key in enumerate(in_order(keys))}
+        order = sorted(range(len(keys)), key=lambda i: (-counts[i], rank[keys[i]]))
+        keys, counts = [keys[i] for i in order], [counts[i] for i in order]
+    return [Match(key, count / slots) for key, count in zip(keys[:k], counts[:k], strict=True)]
+
+
 def _python_order(offsets: Int64Array, keys: list[Any], ranks: list[Any] | None) -> Int64Array:
     """Return the order by (rank, key), query by query, as Python compares keys."""
     order = np.arange(len(keys), dtype=np.int64)

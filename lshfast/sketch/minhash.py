@@ -16,6 +16,7 @@ from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_seed
 Scheme: TypeAlias = Literal["fast", "classic"]
 
 EMPTY = np.uint64(2**64 - 1)
+UINT64 = np.dtype(np.uint64)
 
 # Tokens a piece of work.
 PIECE = 1 << 17
@@ -72,7 +73,7 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
         If they have another number of slots, or are known to come from another scheme or seed.
     """
     array = np.asarray(signatures)
-    if array.dtype != np.uint64:
+    if array.dtype is not UINT64 and array.dtype != UINT64:
         raise TypeError(f"{name} must be uint64, not {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
         raise ValueError(f"{name} must have num_perm = {hasher.num_perm} slots each, not shape {array.shape}")

@@ -9,10 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast.store.keys import Column as Column
+from lshfast.store.keys import as_column, listed
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
-
-# A batch of keys: int64 where all are ints of 64 bits, else a list.
-Column: TypeAlias = Int64Array | list[Any]
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
@@ -37,6 +36,8 @@ class Parameters:
         In 0..2**64 - 1.
     threshold : float or None
         The similarity, in (0, 1], that the bands were chosen for; None if they were given.
+    shingles : str
+        What the sets' tokens are, if that was said: "word:5", "char:9", or another name of up to 16 ASCII characters.
     """
 
     num_perm: int
@@ -45,13 +46,20 @@ class Parameters:
     scheme: str
     seed: int
     threshold: float | None
+    shingles: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shingles, str):
+            raise TypeError(f"shingles must be a str, not {self.shingles!r}")
+        if len(self.shingles) > 16 or not (self.shingles.isascii() and self.shingles.isprintable()):
+            raise ValueError(f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}")
 
     def check_same(self, other: Parameters) -> None:
-        """Raise ValueError, naming what differs, unless the other's signatures and bands are the same.
+        """Raise ValueError, naming what differs, unless the other's shingles, signatures and bands are the same.
 
         The threshold does not matter: what the bands are is what finds.
         """
-        for name in ("num_perm", "scheme", "seed", "bands", "rows"):
+        for name in ("num_perm", "scheme", "seed", "bands", "rows", "shingles"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise ValueError(f"{name} is {mine!r} in this index, not {theirs!r}")
@@ -159,6 +167,15 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections; nothing may be called afterwards but this."""
+
+    def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
+        """Store one entry, of a signature (num_perm,)."""
+        return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
+
+    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+        """Find the candidates of one signature, (num_perm,): their keys and equal slots."""
+        found = self.query(signature[np.newaxis], least=least, threads=1)
+        return listed(found.keys), None if found.agreements is None else found.agreements.tolist()
 
     def all_keys(self) -> Iterator[Column]:
         """Give all keys, in batches."""

@@ -17,7 +17,7 @@ from lshfast.store.parts import Part
 
 VERSION = 1
 
-_HEAD = struct.Struct("<8sIIQQQQd16s8s")
+_HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
 _SECTION = struct.Struct("<QQQ")
 _MAGIC = b"LSHFDIR\0"
 
@@ -62,7 +62,7 @@ class Directory:
         threshold = math.nan if p.threshold is None else p.threshold
         head = _HEAD.pack(
             _MAGIC, VERSION, len(self.parts), p.num_perm, p.bands, p.rows, p.seed, threshold,
-            p.scheme.encode("ascii"), self.kind.encode("ascii"),
+            p.scheme.encode("ascii"), self.kind.encode("ascii"), p.shingles.encode("ascii"),
         )  # fmt: skip
         body = [head]
         for part in self.parts:
@@ -82,30 +82,33 @@ class Directory:
         """
         if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
             raise FormatError("directory: not that of an index")
-        _, version, count, num_perm, bands, rows, seed, threshold, scheme, kind = _HEAD.unpack_from(data)
+        _, version, count, num_perm, bands, rows, seed, threshold, *named = _HEAD.unpack_from(data)
         if version != VERSION:
             raise FormatError(f"directory: version {version}; this library reads version {VERSION}")
         if struct.unpack("<Q", data[-8:])[0] != checksum(data[:-8]):
             raise FormatError("directory: its checksum is wrong")
         try:
-            names = scheme.rstrip(b"\0").decode("ascii"), kind.rstrip(b"\0").decode("ascii")
+            scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in named)
         except UnicodeDecodeError:
-            raise FormatError("directory: scheme or kind of keys is no ASCII") from None
-        if names[1] not in SECTIONS:
-            raise FormatError(f"directory: keys of kind {names[1]!r}, not {' or '.join(SECTIONS)}")
+            raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
+        if kind not in SECTIONS:
+            raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
         if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):
             raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
-        each = 8 + _SECTION.size * len(SECTIONS[names[1]])
+        each = 8 + _SECTION.size * len(SECTIONS[kind])
         if len(data) != _HEAD.size + each * count + 8:
             raise FormatError(f"directory: {len(data)} bytes, not those of {count} parts")
-        parameters = Parameters(
-            num_perm, bands, rows, names[0], seed, None if math.isnan(threshold) else threshold
-        )
+        try:
+            parameters = Parameters(
+                num_perm, bands, rows, scheme, seed, None if math.isnan(threshold) else threshold, shingles
+            )
+        except ValueError as error:
+            raise FormatError(f"directory: {error}") from None
         parts = []
         for start in range(_HEAD.size, _HEAD.size + each * count, each):
             sections = tuple(Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each]))
             parts.append(PartRecord(struct.unpack_from("<Q", data, start)[0], sections))
-        return cls(parameters, names[1], tuple(parts))
+        return cls(parameters, kind, tuple(parts))
 
 
 Put = Callable[["list[npt.NDArray[Any]]"], Section]

@@ -100,6 +100,7 @@ class FileStore(MemoryStore):
         return open_part(self._directory, record, lambda section: _section(self._map, section), verify)
 
     def check_writable(self) -> None:
+        super().check_writable()
         if self.mode == "r":
             raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast.store.base import Column
 from lshfast.tokens import INT64_RANGE, Int64Array
+
+# A batch of keys: int64 where all are ints of 64 bits, else a list.
+Column: TypeAlias = Int64Array | list[Any]
 
 
 def is_batch(keys: Any) -> bool:
@@ -80,13 +82,18 @@ def take(column: Column, places: Int64Array) -> Column:
     return [column[place] for place in places.tolist()]
 
 
+def listed(column: Any) -> list[Any]:
+    """Return the keys of a column as Python objects."""
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
 def concatenate(columns: list[Column]) -> Column:
     """Return several columns as one."""
     if columns and all(isinstance(column, np.ndarray) for column in columns):
         return np.concatenate(columns)
     joined: list[Any] = []
     for column in columns:
-        joined.extend(column.tolist() if isinstance(column, np.ndarray) else column)
+        joined.extend(listed(column))
     return joined
 
 
@@ -117,15 +124,13 @@ class KeyTable:
 
     def find(self, keys: Column) -> Int64Array:
         """Return the row of each key, -1 where it has none: int64 (n,)."""
-        listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
-        return np.fromiter((self._rows.get(key, -1) for key in listed), np.int64, len(listed))
+        return np.fromiter((self._rows.get(key, -1) for key in listed(keys)), np.int64, len(keys))
 
     def add(self, keys: Column, rows: Int64Array) -> None:
         """Give keys, which must be new and different, these rows, which must be free."""
-        listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
         longest = int(rows.max(initial=-1)) + 1
         self._keys.extend([None] * (longest - len(self._keys)))
-        for key, row in zip(listed, rows.tolist(), strict=True):
+        for key, row in zip(listed(keys), rows.tolist(), strict=True):
             self._rows[key] = row
             self._keys[row] = key
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from lshfast.kernels.tables import checksum
 from lshfast.readers.files import optional
-from lshfast.store.base import Column, Found, FormatError, OnDuplicate, Parameters, Store
+from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Store
 from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part
 from lshfast.store.memory import MemoryStore
 from lshfast.store.parts import Part, find_in, fold, query_parts

@@ -9,7 +9,7 @@ import numpy as np
 
 from lshfast.kernels.tables import Gate
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters, Store
-from lshfast.store.keys import kind_of, take
+from lshfast.store.keys import kind_of, listed, take
 from lshfast.store.parts import Part, built, empty_part, find_in, query_parts
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
@@ -26,6 +26,7 @@ class MemoryStore(Store):
         self.gate = Gate()
         self.fixed: list[Part] = []
         self.loose: Part | None = None  # what grows: made by the first insertion
+        self.closed = False
 
     def bind(self, parameters: Parameters) -> None:
         if self.parameters is None:
@@ -35,6 +36,8 @@ class MemoryStore(Store):
     @property
     def parts(self) -> list[Part]:
         """All parts, the one that grows last."""
+        if self.closed:
+            raise ValueError("the index is closed")
         return [*self.fixed, *([] if self.loose is None else [self.loose])]
 
     @property
@@ -67,6 +70,21 @@ class MemoryStore(Store):
             if on_duplicate == "replace":
                 self._mark_gone(beneath, below)
             return count
+
+    def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
+        kind = type(key)
+        self.gate.enter_write()
+        try:
+            loose = self.loose
+            if (kind is int or kind is str) and loose is not None and loose.kind == kind.__name__ and not self.fixed:
+                self.check_writable()
+                if loose.tables.insert_one(key, signature):
+                    return 1
+        except OverflowError:  # an int of more than 64 bits
+            pass
+        finally:
+            self.gate.leave_write()
+        return super().insert_one(key, signature, on_duplicate)
 
     def _insert_loose(
         self, loose: Part, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate
@@ -134,6 +152,21 @@ class MemoryStore(Store):
         with self.gate.reading():
             return query_parts(self.parts, signatures, least, threads)
 
+    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+        keys: list[Any] = []
+        agreements: list[int] = []
+        self.gate.enter_read()
+        try:
+            if not self.fixed and self.loose is not None and self.loose.kind != "object":
+                return self.loose.tables.query_one(signature, least)
+            for part in self.parts:
+                names, counts = part.tables.query_one(signature, least)
+                keys += listed(part.names.take(np.array(names, np.int64))) if part.kind == "object" else names
+                agreements += counts or ()
+        finally:
+            self.gate.leave_read()
+        return keys, None if least is None else agreements
+
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         for part in self.parts:
             batches = part.items()
@@ -165,9 +198,11 @@ class MemoryStore(Store):
 
     def check_writable(self) -> None:
         """Raise an error where nothing may be written."""
+        if self.closed:
+            raise ValueError("the index is closed")
 
     def close(self) -> None:
-        self.fixed, self.loose = [], None
+        self.fixed, self.loose, self.closed = [], None, True
 
 
 def duplicate(keys: Column, place: int) -> ValueError:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshfast.kernels.tables import BandTables
 from lshfast.store.base import Column, Found, Parameters
-from lshfast.store.keys import KeyTable, concatenate, take
+from lshfast.store.keys import KeyTable, concatenate, listed, take
 from lshfast.threads import ordered_map
 from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
 
@@ -77,13 +77,12 @@ class Part:
         """Give each key a row unless it has one; return the rows, and where they are new."""
         if self.kind != "object":
             return self.tables.admit(keys)
-        listed = keys.tolist() if isinstance(keys, np.ndarray) else keys
-        first = {key: place for place, key in reversed(list(enumerate(listed)))}
-        fresh = self.names.find(listed) < 0
-        fresh &= np.fromiter((first[key] for key in listed), np.int64, len(listed)) == np.arange(len(listed))
+        first: dict[Any, int] = {}
+        places = np.fromiter((first.setdefault(key, i) for i, key in enumerate(listed(keys))), np.int64, len(keys))
+        fresh = (self.names.find(keys) < 0) & (places == np.arange(len(keys)))
         new = np.flatnonzero(fresh)
-        self.names.add(take(listed, new), self.tables.allot(len(new)))
-        return self.names.find(listed), fresh
+        self.names.add(take(keys, new), self.tables.allot(len(new)))
+        return self.names.find(keys), fresh
 
     def release(self, rows: Int64Array) -> None:
         """Free rows and their names."""
@@ -184,9 +183,9 @@ def query_parts(parts: Sequence[Part], signatures: UInt64Array, least: int | Non
     if len(found) == 1:
         offsets, rows, agreements = found[0]
         return Found(offsets, parts[0].names_of(rows), agreements)
-    counts = [np.diff(offsets) for offsets, _, _ in found]
-    offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0, dtype=np.int64))])
-    query = np.concatenate([np.empty(0, np.int64), *(np.repeat(np.arange(len(count)), count) for count in counts)])
+    counts = [np.zeros(len(signatures), np.int64), *(np.diff(offsets) for offsets, _, _ in found)]
+    offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0))])
+    query = np.concatenate([np.repeat(np.arange(len(count)), count) for count in counts])
     order = np.argsort(query, kind="stable")
     keys = concatenate([part.names_of(rows) for part, (_, rows, _) in zip(parts, found, strict=True)])
     if least is None:
