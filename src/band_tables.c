@@ -9,50 +9,52 @@
 
 #define AHEAD 24 /* entries are asked for so many steps early: about as many lines as a core can wait for at once */
 
-void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags) {
-    band_keys(signatures, n, index->k, index->bands, index->rows, keys);
-    for (size_t i = 0; i < n * index->bands; i++) tags[i] = (uint32_t)(keys[i] >> 32);
-}
-
-/* A walk over (row, band) that asks for entries AHEAD steps early. */
-struct walk {
-    size_t bands, steps, asked, asked_band;
-};
-
-static inline void ask_ahead(const struct band_tables *index, const uint32_t *tags, struct walk *walk, size_t step) {
-    for (; walk->asked < walk->steps && walk->asked < step + AHEAD; walk->asked++) {
-        const struct table *table = index->tables + walk->asked_band;
-        prefetch(table->entries + table_home(table, tags[walk->asked]));
-        walk->asked_band = walk->asked_band + 1 == walk->bands ? 0 : walk->asked_band + 1;
+void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags,
+               size_t row_step, size_t band_step) {
+    size_t bands = index->bands;
+    band_keys(signatures, n, index->k, bands, index->rows, keys);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < bands; j++) tags[i * row_step + j * band_step] = (uint32_t)(keys[i * bands + j] >> 32);
     }
 }
 
-enum outcome put_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
-                      size_t n, size_t *step) {
-    size_t bands = index->bands, band = *step % bands, row = *step / bands;
-    struct walk walk = {bands, n * bands, *step, band};
-    for (; row < n; row++, band = 0) {
-        for (; band < bands; band++, ++*step) {
-            ask_ahead(index, tags, &walk, *step);
-            if (skip && skip[row]) continue;
-            enum outcome outcome =
-                table_put(index->tables + band, index->pool, tags[*step], (uint32_t)rows[row]);
-            if (outcome != DONE) return outcome;
-        }
+/* ---- batches ---- */
+
+static inline void prefetch_home(const struct table *table, uint32_t tag) {
+    prefetch(table->entries + table_home(table, tag));
+}
+
+void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n) {
+    for (size_t i = 0; i < n; i++) prefetch_home(table, tags[i]);
+}
+
+size_t tag_order(const uint32_t *tags, const uint8_t *skip, size_t n, uint64_t *records, uint64_t *scratch) {
+    size_t made = 0;
+    for (size_t i = 0; i < n; i++) {
+        records[made] = (uint64_t)tags[i] << 32 | i;
+        made += !skip[i];
     }
+    sort_records(records, made, scratch);
+    return made;
+}
+
+enum outcome put_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows,
+                         size_t *next) {
+    for (size_t i = *next; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, (uint32_t)(records[i + AHEAD] >> 32));
+        enum outcome outcome =
+            table_put(table, pool, (uint32_t)(records[i] >> 32), (uint32_t)rows[(uint32_t)records[i]]);
+        *next = i;
+        if (outcome != DONE) return outcome;
+    }
+    *next = n;
     return DONE;
 }
 
-void take_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
-               size_t n, size_t steps) {
-    size_t bands = index->bands, step = 0;
-    struct walk walk = {bands, n * bands, 0, 0};
-    for (size_t row = 0; row < n; row++) {
-        for (size_t band = 0; band < bands; band++, step++) {
-            ask_ahead(index, tags, &walk, step);
-            if (step >= steps || (skip && skip[row])) continue;
-            table_take(index->tables + band, index->pool, tags[step], (uint32_t)rows[row]);
-        }
+void take_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows) {
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, (uint32_t)(records[i + AHEAD] >> 32));
+        table_take(table, pool, (uint32_t)(records[i] >> 32), (uint32_t)rows[(uint32_t)records[i]]);
     }
 }
 
@@ -72,12 +74,14 @@ static inline void prefetch_rows(const struct band_tables *index, uint64_t entry
 
 /* Find the entries of n queries, one a band. */
 static void find_entries(const struct band_tables *index, const uint32_t *tags, size_t n, uint64_t *entries) {
-    size_t bands = index->bands, i = 0;
-    struct walk walk = {bands, n * bands, 0, 0};
+    size_t bands = index->bands, asked = 0, asked_band = 0, i = 0;
     for (size_t q = 0; q < n; q++) {
         uint64_t last = NO_ENTRY;
         for (size_t band = 0; band < bands; band++, i++) {
-            ask_ahead(index, tags, &walk, i);
+            for (; asked < n * bands && asked < i + AHEAD; asked++) {
+                prefetch_home(index->tables + asked_band, tags[asked]);
+                asked_band = asked_band + 1 == bands ? 0 : asked_band + 1;
+            }
             const struct table *table = index->tables + band;
             size_t at = table_find(table, tags[i]);
             entries[i] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
@@ -158,7 +162,8 @@ enum answer answer_queries(const struct band_tables *index, const uint64_t *sign
     size_t bands = index->bands;
     while (*next < n) {
         size_t first = *next, group = n - first < QUERIES ? n - first : QUERIES;
-        band_tags(index, signatures + first * index->k, group, answers->keys, answers->tags);
+        band_tags(index, signatures + first * index->k, group, answers->keys, answers->tags, bands,
+                  1);
         find_entries(index, answers->tags, group, answers->entries);
         for (size_t i = 0; i < group; i++, ++*next) {
             enum answer answer = answer_one(index, signatures + (first + i) * index->k, answers->entries + i * bands,

@@ -24,17 +24,29 @@ static inline uint64_t *signature_of(const struct band_tables *index, size_t row
     return index->blocks[row >> index->shift] + (row & (((size_t)1 << index->shift) - 1)) * index->k;
 }
 
-/* The tags of n signatures, (n, bands); keys holds as many. An empty signature's are not to be used. */
-void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags);
+/* The tags of n signatures: that of row i and band j goes to tags[i * row_step + j * band_step]. keys holds n * bands. An
+ * empty signature's are not to be used. */
+void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags,
+               size_t row_step, size_t band_step);
 
-/* Put n rows into the tables, from step *step on: steps go band by band, row after row. Those that skip says, if it is
- * there, are left out. Where a table or the pool is full, *step says at which step: *step % bands is the band. */
-enum outcome put_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
-                      size_t n, size_t *step);
+/* ---- batches ----
+ * The rows of a batch go into a table, or out of it, in the order of their tags: so the walk over the table is one from
+ * front to back, which memory is quick at, and sorting costs less than it saves. */
 
-/* Take n rows out of the tables, the first `steps` steps. */
-void take_rows(const struct band_tables *index, const int64_t *rows, const uint32_t *tags, const uint8_t *skip,
-               size_t n, size_t steps);
+/* Ask for the entries of a band that n tags lead to. */
+void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n);
+
+/* Write (tag, number in the batch) of the n rows of a batch in the order of the tags, those that skip says left out, and
+ * return their number. records and scratch hold n each. */
+size_t tag_order(const uint32_t *tags, const uint8_t *skip, size_t n, uint64_t *records, uint64_t *scratch);
+
+/* Put the rows of records [*next, n) into a table; record r is of row rows[(uint32_t)r]. Where the table or the pool is
+ * full, *next says at which record. */
+enum outcome put_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows,
+                         size_t *next);
+
+/* Take the rows of records [0, n) out of a table. */
+void take_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows);
 
 /* ---- queries ---- */
 

@@ -73,9 +73,11 @@ cdef extern from "band_tables.h":
         size_t size, limit
         const uint8_t* gone
     uint64_t* signature_of(const band_tables*, size_t) nogil
-    void band_tags(const band_tables*, const uint64_t*, size_t, uint64_t*, uint32_t*) nogil
-    outcome put_rows(const band_tables*, const int64_t*, const uint32_t*, const uint8_t*, size_t, size_t*) nogil
-    void take_rows(const band_tables*, const int64_t*, const uint32_t*, const uint8_t*, size_t, size_t) nogil
+    void band_tags(const band_tables*, const uint64_t*, size_t, uint64_t*, uint32_t*, size_t, size_t) nogil
+    void prefetch_tags(const table*, const uint32_t*, size_t) nogil
+    size_t tag_order(const uint32_t*, const uint8_t*, size_t, uint64_t*, uint64_t*) nogil
+    outcome put_records(table*, c_pool*, const uint64_t*, size_t, const int64_t*, size_t*) nogil
+    void take_records(table*, c_pool*, const uint64_t*, size_t, const int64_t*) nogil
     answer answer_queries(const band_tables*, const uint64_t*, size_t, size_t*, c_answers*) nogil
     uint32_t tag_of_integer(int64_t) nogil
     uint32_t tag_of_bytes(const uint8_t*, size_t) nogil
@@ -90,6 +92,7 @@ cdef enum:
     NAMELESS, INTEGERS, STRINGS  # the kinds of names: None, "int" and "str" outside
     SLACK = 64
     GROUP = 16
+    BATCH = 1 << 15
     NAMES = 4096  # are admitted in one go
     WASTE = 1 << 20  # bytes of removed names that may always lie about
     LONGEST_NAME = 1 << 30
@@ -216,20 +219,31 @@ def _grown(array, size_t used, size_t wanted):
 
 
 @cython.auto_pickle(False)
-cdef class _Work:
-    """What a group of rows is worked on with."""
+cdef class _Batch:
+    """What a batch of rows is put into the tables with: as many of them at once as `most`."""
+    cdef size_t most, n, count
     cdef uint64_t* keys
+    cdef uint64_t* records
     cdef uint32_t* tags
-    cdef uint8_t[GROUP] skip
+    cdef uint8_t* skip
 
-    def __cinit__(self, size_t bands):
-        self.keys = <uint64_t*>malloc(GROUP * bands * (sizeof(uint64_t) + sizeof(uint32_t)))
+    def __cinit__(self, size_t bands, size_t n):
+        cdef size_t most = max(<size_t>1, min(n, <size_t>BATCH))
+        self.most = most
+        self.keys = <uint64_t*>malloc(
+            (bands + 2 * most) * sizeof(uint64_t) + bands * most * sizeof(uint32_t) + most * sizeof(uint8_t))
         if not self.keys:
             raise MemoryError
-        self.tags = <uint32_t*>(self.keys + GROUP * bands)
+        self.records = self.keys + bands
+        self.tags = <uint32_t*>(self.records + 2 * most)
+        self.skip = <uint8_t*>(self.tags + bands * most)
 
     def __dealloc__(self):
         free(self.keys)
+
+    cdef void order(self, size_t band) noexcept nogil:
+        """Bring the rows of the batch into the order of their tags of one band."""
+        self.count = tag_order(self.tags + band * self.most, self.skip, self.n, self.records, self.records + self.most)
 
 
 @cython.auto_pickle(False)
@@ -379,18 +393,18 @@ cdef class BandTables:
         table_clear(&self.c.tables[i])
         self.entries[i] = array
 
-    cdef _grow_table(self, size_t i):
-        """Move a table to half as much memory again; or, if only its end is full, to a longer end."""
+    cdef _grow_table(self, size_t i, size_t more, size_t longer):
+        """Move a table to where it holds `more` entries, by steps of half as much; its end is `longer` times as long."""
         cdef table* now = &self.c.tables[i]
         cdef table larger
         cdef uint64_t[::1] view
-        cdef uint64_t slack = now.length - now.capacity
+        cdef uint64_t slack = (now.length - now.capacity) * longer
         cdef bint moved = False
         larger.capacity = now.capacity
-        if now.count >= now.capacity - now.capacity // 8:
-            larger.capacity = min(now.capacity + now.capacity // 2, MOST_CAPACITY)
-        else:
-            slack *= 2
+        while now.count + more > larger.capacity - larger.capacity // 8:
+            if larger.capacity == MOST_CAPACITY:
+                raise OverflowError(f"a table holds at most {MOST_CAPACITY - MOST_CAPACITY // 8} entries")
+            larger.capacity = min(larger.capacity + larger.capacity // 2, MOST_CAPACITY)
         while not moved:
             larger.length = larger.capacity + slack
             array = np.empty(larger.length + 1, np.uint64)
@@ -402,11 +416,17 @@ cdef class BandTables:
         self.c.tables[i] = larger
         self.entries[i] = array
 
+    cdef _reserve_entries(self, size_t i, size_t more):
+        """Let a table have room before sorted rows come in, which would all crowd at its front while it grows."""
+        if self.c.tables[i].count + more > self.c.tables[i].capacity - self.c.tables[i].capacity // 8:
+            self._grow_table(i, more, 1)
+
     cdef _make_room(self, outcome full, size_t i):
         if full == TABLE_IS_FULL:
-            if self.c.tables[i].count >= MOST_CAPACITY - MOST_CAPACITY // 8:
-                raise OverflowError(f"a table holds at most {MOST_CAPACITY} entries")
-            self._grow_table(i)
+            if self.c.tables[i].count < self.c.tables[i].capacity - self.c.tables[i].capacity // 8:
+                self._grow_table(i, 0, 2)
+            else:
+                self._grow_table(i, 1, 1)
         else:
             # half as much again, and always room for one block more of the largest kind there is
             more = max(self.pool.length // 2, 1024, self._largest_block())
@@ -722,35 +742,50 @@ cdef class BandTables:
             self._write(&rows[0], &signatures[0, 0], len(rows))
 
     cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n):
-        cdef size_t done = 0, count = 0, step = 0, bands = self.c.bands
+        cdef size_t done = 0, band = 0, next = 0, bands = self.c.bands
         cdef outcome outcome = DONE
-        cdef _Work work = _Work(bands)
+        cdef _Batch batch = _Batch(bands, n)
         try:
             while done < n:
                 with nogil:
-                    while done < n:
-                        count = min(n - done, <size_t>GROUP)
-                        self._lay_down(rows + done, signatures + done * self.c.k, count, work)
-                        outcome = put_rows(&self.c, rows + done, work.tags, work.skip, count, &step)
-                        if outcome != DONE:
-                            break
-                        done += count
-                        step = 0
-                if outcome != DONE:
-                    self._make_room(outcome, step % bands)
+                    batch.n = min(n - done, batch.most)
+                    self._lay_down(rows + done, signatures + done * self.c.k, batch)
+                for band in range(bands):
+                    next = 0
+                    batch.order(band)
+                    self._reserve_entries(band, batch.count)
+                    with nogil:
+                        outcome = put_records(&self.c.tables[band], &self.pool, batch.records, batch.count, rows + done,
+                                              &next)
+                    while outcome != DONE:
+                        self._make_room(outcome, band)
+                        with nogil:
+                            outcome = put_records(&self.c.tables[band], &self.pool, batch.records, batch.count,
+                                                  rows + done, &next)
+                done += batch.n
         except BaseException:
-            self._take(rows, done, work)
-            if done < n:
-                take_rows(&self.c, rows + done, work.tags, work.skip, count, step)
+            take_records(&self.c.tables[band], &self.pool, batch.records, next, rows + done)
+            self._take(rows + done, batch.n, band, batch)
+            self._take(rows, done, bands, batch)
             raise
 
-    cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, size_t n, _Work work) noexcept nogil:
+    cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, _Batch batch) noexcept nogil:
         """Copy signatures to their rows, and get their tags."""
         cdef size_t i, k = self.c.k
-        band_tags(&self.c, signatures, n, work.keys, work.tags)
-        for i in range(n):
-            work.skip[i] = signatures[i * k] == UINT64_MAX
+        for i in range(batch.n):
             memcpy(signature_of(&self.c, rows[i]), signatures + i * k, k * sizeof(uint64_t))
+            self._tag(signatures + i * k, i, batch)
+        self._ask(batch)
+
+    cdef void _tag(self, const uint64_t* signature, size_t i, _Batch batch) noexcept nogil:
+        batch.skip[i] = signature[0] == UINT64_MAX
+        band_tags(&self.c, signature, 1, batch.keys, batch.tags + i, 1, batch.most)
+
+    cdef void _ask(self, _Batch batch) noexcept nogil:
+        """Ask for the first entries of all bands at once; in a batch of one they are all there are."""
+        cdef size_t band
+        for band in range(self.c.bands):
+            prefetch_tags(&self.c.tables[band], batch.tags + band * batch.most, min(batch.n, <size_t>2))
 
     def insert_one(self, name, const uint64_t[::1] signature not None):
         """Give a new name a row with this signature; False if it has one already."""
@@ -791,22 +826,22 @@ cdef class BandTables:
         self._check_writable()
         self._check_in_use(rows)
         if len(rows):
-            self._take(&rows[0], len(rows), _Work(self.c.bands))
+            self._take(&rows[0], len(rows), self.c.bands, _Batch(self.c.bands, len(rows)))
 
-    cdef _take(self, const int64_t* rows, size_t n, _Work work):
-        cdef size_t done = 0, count, i, bands = self.c.bands
-        cdef uint64_t* signature
-        with nogil:
-            while done < n:
-                count = min(n - done, <size_t>GROUP)
-                for i in range(count):
-                    prefetch(signature_of(&self.c, rows[done + i]))
-                for i in range(count):
-                    signature = signature_of(&self.c, rows[done + i])
-                    work.skip[i] = signature[0] == UINT64_MAX
-                    band_tags(&self.c, signature, 1, work.keys, work.tags + i * bands)
-                take_rows(&self.c, rows + done, work.tags, work.skip, count, count * bands)
-                done += count
+    cdef void _take(self, const int64_t* rows, size_t n, size_t bands, _Batch batch) noexcept nogil:
+        """Take rows out of the tables of the first bands."""
+        cdef size_t done = 0, i, band
+        while done < n:
+            batch.n = min(n - done, batch.most)
+            for i in range(batch.n):
+                if done + i + GROUP < n:
+                    prefetch(signature_of(&self.c, rows[done + i + GROUP]))
+                self._tag(signature_of(&self.c, rows[done + i]), i, batch)
+            self._ask(batch)
+            for band in range(bands):
+                batch.order(band)
+                take_records(&self.c.tables[band], &self.pool, batch.records, batch.count, rows + done)
+            done += batch.n
 
     def signatures_of(self, const int64_t[::1] rows not None):
         """Return the signatures of rows, uint64 (n, num_perm)."""
