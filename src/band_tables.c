@@ -220,7 +220,7 @@ uint32_t row_of_bytes(const struct table *table, const struct pool *pool, const 
         if (!counts(names, row) || names->lengths[row] != length) continue;
         int64_t start = names->starts[row];
         if (start < 0 || (uint64_t)start > names->size || names->size - (uint64_t)start < length) continue;
-        if (memcmp(names->bytes + start, name, length) == 0) return row;
+        if (length == 0 || memcmp(names->bytes + start, name, length) == 0) return row;
     }
     return NO_ROW;
 }

@@ -34,7 +34,7 @@ static uint32_t pool_take(struct pool *pool, unsigned class) {
         pool->free[class] = *block_at(pool, unit);
     } else {
         uint64_t units = (uint64_t)1 << class;
-        if (pool->length - pool->used < units || pool->used + units > SHARED) return NO_ROW;
+        if (pool->length - pool->used < units || pool->used + units >= SHARED) return NO_ROW;
         unit = (uint32_t)pool->used;
         pool->used += units;
     }
@@ -168,7 +168,7 @@ int table_take(struct table *table, struct pool *pool, uint32_t tag, uint32_t ro
         for (uint32_t i = 0; i < block[1]; i++) left &= block[2 + i]; /* NO_ROW is all ones */
         pool_give(pool, unit);
         *entry = entry_of(tag, left);
-    } else if (block[0] * 4 <= block[1] && block_resize(pool, &unit, class_of(block[1]) - 1)) {
+    } else if (block[0] <= block[1] / 4 && block_resize(pool, &unit, class_of(block[1]) - 1)) {
         *entry = entry_of(tag, unit | SHARED);
     }
     return 1;

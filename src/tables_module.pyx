@@ -96,6 +96,7 @@ cdef enum:
     NAMES = 4096  # are admitted in one go
     WASTE = 1 << 20  # bytes of removed names that may always lie about
     LONGEST_NAME = 1 << 30
+    MOST_SLOTS = 1 << 16
 
 
 # ---- a lock ----
@@ -105,6 +106,9 @@ cdef class _Side:
     """One side of a Gate as a context manager."""
     cdef Gate gate
     cdef bint writes
+
+    def __cinit__(self, Gate gate not None, bint writes):
+        self.gate, self.writes = gate, writes
 
     def __enter__(self):
         if self.writes:
@@ -143,9 +147,7 @@ cdef class Gate:
             PyThread_allocate_lock(), PyThread_allocate_lock(), PyThread_allocate_lock()
         if not (self.entrance and self.room and self.counter):
             raise MemoryError
-        self._reading, self._writing = _Side(), _Side()
-        self._reading.gate = self._writing.gate = self
-        self._writing.writes = True
+        self._reading, self._writing = _Side(self, False), _Side(self, True)
 
     def __dealloc__(self):
         if self.entrance:
@@ -311,6 +313,7 @@ cdef class BandTables:
     cdef int kind
     cdef readonly bint fixed  # over memory that is not ours: never written
     cdef list blocks, entries
+    cdef dict given  # sections that are not ours
     cdef object words, alive_array, free_array, integers_array, bytes_array, starts_array, lengths_array, gone_array
     cdef uint8_t[::1] alive
     cdef uint32_t[::1] free_rows
@@ -319,8 +322,11 @@ cdef class BandTables:
     cdef uint8_t[::1] arena
 
     def __cinit__(self, size_t num_perm, size_t bands, size_t rows, kind=None):
+        cdef size_t i
         if bands < 1 or rows < 1 or bands > num_perm // rows:
             raise ValueError(f"bands x rows must be in 1..{num_perm}, the length of the signatures, not {bands} x {rows}")
+        if num_perm > MOST_SLOTS:
+            raise ValueError(f"signatures must have at most {MOST_SLOTS} slots, not {num_perm}")
         if kind not in (None, "int", "str"):
             raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
         self.c.k, self.c.bands, self.c.rows = num_perm, bands, rows
@@ -333,9 +339,6 @@ cdef class BandTables:
         while self.c.shift and (num_perm * 8) << self.c.shift > <size_t>BLOCK_BYTES:
             self.c.shift -= 1
         self.blocks, self.entries = [], [None] * (bands + 1)
-
-    def __init__(self, size_t num_perm, size_t bands, size_t rows, kind=None):
-        cdef size_t i
         pool_clear(&self.pool)
         self._set_pool(np.empty(16 * UNIT_WORDS, np.uint32))
         for i in range(bands + (self.kind != NAMELESS)):
@@ -428,6 +431,8 @@ cdef class BandTables:
             else:
                 self._grow_table(i, 1, 1)
         else:
+            if self.pool.length >= MOST_ROWS:
+                raise OverflowError(f"the buckets of several rows take at most {MOST_ROWS} units of memory")
             # half as much again, and always room for one block more of the largest kind there is
             more = max(self.pool.length // 2, 1024, self._largest_block())
             self._set_pool(_grown(self.words, self.pool.used * UNIT_WORDS, (self.pool.length + more) * UNIT_WORDS))
@@ -458,6 +463,8 @@ cdef class BandTables:
             longer = _grown(self.alive_array, self.c.limit, blocks * block)
             longer[self.c.limit:] = 0
             self._set_alive(longer)
+        if len(self.free_array) < len(self.alive_array):  # so that giving back cannot fail
+            self._set_free(_grown(self.free_array, self.free_count, len(self.alive_array)))
         if self.kind == INTEGERS and len(self.integers_array) < <Py_ssize_t>(blocks * block):
             self._set_integers(_grown(self.integers_array, self.c.limit, blocks * block))
         if self.kind == STRINGS and len(self.starts_array) < <Py_ssize_t>(blocks * block):
@@ -488,8 +495,6 @@ cdef class BandTables:
     cdef _give_back(self, const int64_t* rows, size_t n):
         """Free rows; those that were never used before are forgotten."""
         cdef size_t i
-        if len(self.free_array) < <Py_ssize_t>(self.free_count + n):
-            self._set_free(_grown(self.free_array, self.free_count, self.free_count + n))
         for i in range(n):
             self.alive[rows[i]] = 0
             self.free_rows[self.free_count] = <uint32_t>rows[i]
@@ -500,6 +505,8 @@ cdef class BandTables:
     def allot(self, size_t n):
         """Take n rows without names; return their numbers, int64 (n,)."""
         self._check_writable()
+        if self.kind != NAMELESS:
+            raise ValueError("rows of this index have names: they are given by admit")
         rows_array = np.empty(n, np.int64)
         cdef int64_t[::1] rows = rows_array
         cdef size_t i
@@ -611,8 +618,15 @@ cdef class BandTables:
 
     def release(self, const int64_t[::1] rows not None):
         """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
+        cdef size_t i, j
         self._check_writable()
         self._check_in_use(rows)
+        for i in range(<size_t>len(rows)):
+            if not self.alive[rows[i]]:
+                for j in range(i):
+                    self.alive[rows[j]] = 1
+                raise ValueError(f"row {rows[i]} comes twice")
+            self.alive[rows[i]] = 0
         if len(rows):
             self._release(&rows[0], len(rows))
 
@@ -629,7 +643,10 @@ cdef class BandTables:
                         self.wasted += self.lengths[rows[i]]
         self._give_back(rows, n)
         if self.wasted > self.bytes_used // 2 and self.wasted > WASTE:
-            self._close_ranks()
+            try:
+                self._close_ranks()
+            except MemoryError:
+                pass  # the next release tries again
 
     cdef _close_ranks(self):
         """Bring the bytes of all names together."""
@@ -656,6 +673,7 @@ cdef class BandTables:
         cdef const int64_t[::1] integers
         cdef Py_ssize_t length
         cdef const uint8_t* text
+        cdef list strings  # a list keeps them, and they keep their bytes
         rows_array = np.empty(n, np.int64)
         cdef int64_t[::1] rows = rows_array
         if self.kind == INTEGERS:
@@ -669,8 +687,9 @@ cdef class BandTables:
                     row = row_of_integer(table, &self.pool, &self.names, tags[i % GROUP], integers[i])
                     rows[i] = -1 if row == NO_ROW else <int64_t>row
         elif self.kind == STRINGS:
+            strings = names
             for i in range(n):
-                text = utf8_of(names[i], &length)
+                text = utf8_of(strings[i], &length)
                 row = row_of_bytes(table, &self.pool, &self.names, tag_of_bytes(text, length), text, length)
                 rows[i] = -1 if row == NO_ROW else <int64_t>row
         else:
@@ -970,7 +989,9 @@ cdef class BandTables:
 
         Each row below the limit must be in use.
         """
-        if not self.fixed and self.free_count:
+        if self.fixed:
+            return {name: [array] for name, array in self.given.items()}
+        if self.free_count:
             raise ValueError(f"{self.free_count} rows are free: the tables must be built anew")
         cdef size_t i, n = self.c.limit, tables = self.c.bands + (self.kind != NAMELESS)
         block = 1 << self.c.shift
@@ -1047,7 +1068,7 @@ cdef class BandTables:
             raise MemoryError
         for i in range(blocks):
             self.c.blocks[i] = <uint64_t*>&signatures[i << self.c.shift, 0]
-        self.blocks, self.entries, self.words = [sections["signatures"]], [sections["tables"]], sections["pool"]
+        self.given = dict(sections)
         self.gone_array = np.zeros(n, np.uint8) if gone is None else gone
         marks = self.gone_array
         if <size_t>len(marks) != n:

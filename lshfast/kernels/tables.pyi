@@ -1,5 +1,5 @@
 from contextlib import AbstractContextManager
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,7 @@ class Gate:
 @disjoint_base
 class BandTables:
     fixed: bool
-    def __init__(
-        self, num_perm: int, bands: int, rows: int, kind: Literal["int", "str"] | str | None = None
-    ) -> None: ...
+    def __new__(cls, num_perm: int, bands: int, rows: int, kind: str | None = None) -> BandTables: ...
     def __len__(self) -> int: ...
     @property
     def limit(self) -> int: ...
