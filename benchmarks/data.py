@@ -1,5 +1,6 @@
 """Corpora for the benchmarks, all as JSONL with "id" and "text": folders of texts, licences, and made-up
 documents whose near-duplicates are known exactly. All of it streams, so a corpus may be larger than memory.
+For the index, signatures with near-duplicates and their true candidates, as arrays.
 
     python benchmarks/data.py folder DIR OUT.jsonl [--suffix .py ...]
     python benchmarks/data.py licensedb TARBALL OUT.jsonl
@@ -233,6 +234,35 @@ def write_synthetic(out: Path, truth: Path, documents: Iterable[tuple[str, str, 
                 yield key, text
 
         return write_jsonl(out, stream())
+
+
+def planted_signatures(n: int, num_perm: int, seed: int = 1) -> np.ndarray:
+    """Make n signatures, each tenth of which agrees with an earlier one in a share of slots drawn from .5 to 1.
+
+    The others are random. Slots are uint64 of 2**60 or more, and never those of an empty set.
+    """
+    rng = np.random.default_rng(seed)
+    signatures = rng.integers(2**60, 2**64 - 1, (n, num_perm), dtype=np.uint64)
+    copies = np.arange(9, n, 10)
+    originals = (rng.random(len(copies)) * copies).astype(np.int64)
+    originals -= originals % 10 == 9
+    agree = rng.random((len(copies), num_perm)) < rng.uniform(0.5, 1, (len(copies), 1))
+    signatures[copies] = np.where(agree, signatures[originals], signatures[copies])
+    return signatures
+
+
+def band_matches(signatures: np.ndarray, queries: np.ndarray, bands: int, rows: int) -> np.ndarray:
+    """Return query * n + row, ascending, for all rows that equal that query's in all slots of some band."""
+    codes = [np.empty(0, np.int64)]
+    for first in range(0, bands * rows, rows):
+        band = signatures[:, first : first + rows]
+        order = np.argsort(band[:, 0])
+        slots, wanted = band[order, 0], band[queries, 0]
+        bounds = np.searchsorted(slots, wanted), np.searchsorted(slots, wanted, side="right")
+        for query, low, high in zip(queries, *bounds, strict=True):
+            same = order[low:high]
+            codes.append(query * len(signatures) + same[np.all(band[same] == band[query], axis=1)])
+    return np.unique(np.concatenate(codes))
 
 
 def numbers(text: str) -> list[float]:

@@ -3,6 +3,7 @@ r"""lshfast beside its peers: the same data, the same run, speed never without r
     python benchmarks/peers.py dedup CORPUS.jsonl [--repeat 3] [--peers rensa,gaoya,datasketch]
                                                   [--threads 1 2] [--markdown]
     python benchmarks/peers.py signatures [--repeat 9] [--markdown]
+    python benchmarks/peers.py index [parts and options of benchmarks/index.py]
 
 ``dedup`` goes from JSONL to the list of pairs with a Jaccard similarity of at least .8 over word
 5-grams. Each run is a process of its own, so that its peak memory is its own, and the contestants take
@@ -266,6 +267,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], markdown: 
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    arguments = sys.argv[1:] if argv is None else [*argv]
+    if arguments[:1] == ["index"]:
+        importlib.import_module("index").main(arguments[1:])
+        return
     parser = argparse.ArgumentParser(description="Run lshfast beside its peers.")
     commands = parser.add_subparsers(dest="command", required=True)
     whole = commands.add_parser("dedup", help="from a JSONL corpus to its near-duplicate pairs")
@@ -277,6 +282,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     whole.add_argument("--judge", choices=judges, default=judges[-1], help=r"shingles: lshfast's, or \w+")
     signing = commands.add_parser("signatures", help="signing alone, of prehashed tokens")
     signing.add_argument("--repeat", type=int, default=9)
+    commands.add_parser("index", help="the index, as benchmarks/index.py does", add_help=False)
     for command in (whole, signing):
         command.add_argument("--markdown", action="store_true")
     one = commands.add_parser("run", help="one contestant in this process (what dedup starts)")
@@ -284,7 +290,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     one.add_argument("corpus")
     one.add_argument("--threads", type=int, default=1, help="of lshfast")
     one.add_argument("--save", default="", help="write the pairs to this .npy")
-    a = parser.parse_args(argv)
+    a = parser.parse_args(arguments)
     if a.command == "dedup":
         if unknown := set(a.peers) - set(PEERS):
             parser.error(f"unknown peers {sorted(unknown)}: choose from {list(PEERS)}")

@@ -61,6 +61,7 @@ class Layout:
     glob: str = "**/*.txt"
     on_error: str = "stop"
     batch_bytes: int = 8 << 20
+    unique_ids: bool = True
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -120,12 +121,12 @@ def steady(file: File) -> Iterator[None]:
 
 
 @cache
-def optional(module: str) -> Any:
-    """Import a module of the extra ``cli``, or say how to get it."""
+def optional(module: str, extra: str = "cli") -> Any:
+    """Import a module of an extra, or say how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{module.partition('.')[0]} is missing: install lshfast[cli]") from error
+        raise ImportError(f"{module.partition('.')[0]} is missing: install lshfast[{extra}]") from error
 
 
 def file_format(path: str | os.PathLike[str]) -> tuple[str, str | None] | None:

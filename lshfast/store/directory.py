@@ -6,12 +6,13 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.tables import BandTables, checksum
+from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import FormatError, Parameters
 from lshfast.store.parts import Part
 
@@ -91,6 +92,10 @@ class Directory:
             scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in named)
         except UnicodeDecodeError:
             raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
+        if scheme not in get_args(Scheme):
+            raise FormatError(f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}")
+        if not (math.isnan(threshold) or 0 < threshold <= 1):
+            raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
         if kind not in SECTIONS:
             raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
         if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):

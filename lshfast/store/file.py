@@ -20,9 +20,18 @@ import numpy.typing as npt
 
 from lshfast.kernels.tables import checksum
 from lshfast.readers.output import atomic_file
-from lshfast.store.base import FormatError, Parameters, Store
-from lshfast.store.directory import VERSION, Directory, PartRecord, Section, check_part, open_part, write_part
-from lshfast.store.keys import kind_of
+from lshfast.store.base import Column, FormatError, Parameters, Store
+from lshfast.store.directory import (
+    SECTIONS,
+    VERSION,
+    Directory,
+    PartRecord,
+    Section,
+    check_part,
+    open_part,
+    write_part,
+)
+from lshfast.store.keys import concatenate, kind_of
 from lshfast.store.memory import MemoryStore
 from lshfast.store.parts import Part, built, empty_part, fold
 
@@ -76,23 +85,22 @@ class FileStore(MemoryStore):
         if sys.byteorder != "little":
             raise OSError("files of an index are little-endian, and this machine is not")
         super().__init__()
-        self.path, self.mode = os.fspath(path), mode
+        self.path, self.mode = os.path.abspath(path), mode  # that of now, wherever the process may go
         self._open(verify)
 
     def _open(self, verify: bool | None) -> None:
         file = open(self.path, "rb" if self.mode == "r" else "r+b", buffering=0)  # noqa: SIM115 (it is kept)
+        self._file: IO[bytes] | None = file
         try:
             if self.mode == "r+":
                 _lock_or_say(file, self.path)
-            self._map = _mapped(file)
             with named_format(self.path):
-                self._state, self._directory = _read_directory(self._map)
+                self._map, self._state, self._directory = _newest(file)
                 check = len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
                 self.fixed = [self._part(record, check) for record in self._directory.parts]
         except BaseException:
-            file.close()
+            self._let_go()
             raise
-        self._file: IO[bytes] | None = file
         self.loose = None
         self.parameters = self._directory.parameters
 
@@ -120,6 +128,7 @@ class FileStore(MemoryStore):
             self.check_writable()
             assert self.parameters is not None
             kept, new = fold(self.parameters, self.fixed, self.loose)
+            self.check_sums([part for part in self.fixed if part not in kept])
             parts = [*kept, *([] if new is None else [new])]
             if new is None and [_unchanged(part) for part in kept] == list(self._directory.parts):
                 return
@@ -140,8 +149,8 @@ class FileStore(MemoryStore):
                     file.seek(place)
                     _write(file, header)
                     _sync(file)
-        except OSError:
-            with suppress(OSError):
+        except BaseException:
+            with suppress(OSError, FormatError):
                 if self._on_disk() == self._state:
                     file.truncate(end)
             raise
@@ -165,21 +174,29 @@ class FileStore(MemoryStore):
             self.check_writable()
             assert self.parameters is not None
             kind = self.kind or self._directory.kind
+            self.check_sums(self.fixed)
             write_file(self.path, self.parameters, kind, self.parts, ours=True)
             self._let_go()
             self._open(False)
 
     def verify(self) -> None:
-        """Check all of the file: both headers, all checksums, and that tables and entries belong together."""
-        with self.gate.reading():
-            file = self._check_open()
-            fresh = _mapped(file)
-            headers = [bytes(fresh[place : place + _HEADER.size + 8]) for place in HEADERS]
-            if headers[0] != headers[1]:
-                raise FormatError(f"{self.path}: header: the two differ (a commit mends that)")
+        """Check all of the file: both headers, all checksums, and that tables and entries belong together.
+
+        The second header may be that of the last state: so it is when a commit ends in between.
+        """
+        with self.gate.reading(), named_format(self.path):
+            data, _, _ = _newest(self._check_open())
+            for place in HEADERS:
+                if not _is_whole(bytes(data[place : place + _HEADER.size + 8])):
+                    raise FormatError(f"header: the one at byte {place} is damaged (a commit mends that)")
             for record in self._directory.parts:
-                with named_format(self.path):
-                    check_part(self._part(record, True))
+                check_part(self._part(record, True))
+
+    def check_sums(self, parts: list[Part]) -> None:
+        """Check parts that are in the file before their content is written anew, under new checksums."""
+        with named_format(self.path):
+            for part in parts:
+                self._part(part.where, True)
 
     def stats(self) -> dict[str, int]:
         figures = super().stats()
@@ -195,13 +212,21 @@ class FileStore(MemoryStore):
         """Let go of the file without a commit."""
         self._let_go()
         super().close()
+        self._map = np.empty(0, np.uint8)
 
     def _let_go(self) -> None:
         if self._file is not None:
             if self.mode == "r+":
-                _unlock(self._file)  # the maps of it would keep the lock
+                with suppress(OSError):  # Windows: it is not ours
+                    _unlock(self._file)  # the maps of it would keep the lock
             self._file.close()
         self._file = None
+
+    def _room_for(self, keys: Column) -> Part:
+        own = self.loose.kind if self.loose is not None and len(self.loose) else None
+        if not self.fixed and kind_of(keys) not in (SECTIONS if own is None else [own]):
+            raise TypeError("the keys of an index in a file are all ints of 64 bits, or all str, and these are not")
+        return super()._room_for(keys)
 
     def _check_open(self) -> IO[bytes]:
         if self._file is None:
@@ -213,6 +238,8 @@ def save_parts(path: str | os.PathLike[str], parameters: Parameters, store: Stor
     """Write the entries of any store to a new file."""
     if isinstance(store, MemoryStore):
         with store.gate.reading():
+            if isinstance(store, FileStore):
+                store.check_sums(store.fixed)
             write_file(path, parameters, store.kind or "int", store.parts)
         return
     whole: Part | None = None
@@ -229,12 +256,15 @@ def write_file(
 
     `ours` says that this process holds the lock of the file that may be there.
     """
+    if kind == "object":  # as of now: others may have been removed
+        keys = concatenate([part.names_of(part.tables.rows_in_use()) for part in parts])
+        kind = kind_of(keys) if len(keys) else "int"
     if kind == "object":
         raise TypeError("only an index whose keys are all ints of 64 bits, or all strs, can be saved")
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
     parts = [part for part in parts if len(part)]
-    if len(parts) > 1 or (parts and len(parts[0]) < parts[0].tables.limit):
+    if any(part.tables.fixed or part.kind != kind or len(part) < part.tables.limit for part in parts) or parts[1:]:
         parts = [built(parameters, kind, parts)]
     parts = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
     with nullcontext() if ours else _not_in_use(path), atomic_file(path, overwrite=True) as file:
@@ -285,15 +315,17 @@ def _mapped(file: IO[bytes]) -> npt.NDArray[np.uint8]:
     return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
+def _is_whole(header: bytes) -> bool:
+    """Tell whether this is a header and its checksum."""
+    if len(header) < _HEADER.size + 8:
+        return False
+    return bool(struct.unpack_from("<Q", header, _HEADER.size)[0] == checksum(header[: _HEADER.size]))
+
+
 def _read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
     """Return (state, directory's offset, bytes, checksum) of the newest header that is whole."""
-    found = []
-    for place in HEADERS:
-        header = bytes(data[place : place + _HEADER.size + 8])
-        if len(header) < _HEADER.size + 8:
-            continue
-        if struct.unpack_from("<Q", header, _HEADER.size)[0] == checksum(header[: _HEADER.size]):
-            found.append(_HEADER.unpack_from(header))
+    headers = [bytes(data[place : place + _HEADER.size + 8]) for place in HEADERS]
+    found = [_HEADER.unpack_from(header) for header in headers if _is_whole(header)]
     if not found:
         start = bytes(data[:8])
         raise FormatError(
@@ -307,14 +339,19 @@ def _read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
     return newest[3:]
 
 
-def _read_directory(data: npt.NDArray[np.uint8]) -> tuple[int, Directory]:
-    state, start, nbytes, wanted = _read_headers(data)
+def _newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], int, Directory]:
+    """Return a file's bytes, and the number and the directory of its newest state.
+
+    Headers are read before the length: a writer makes the file longer first, and then changes the headers.
+    """
+    state, start, nbytes, wanted = _read_headers(_mapped(file))
+    data = _mapped(file)
     if start + nbytes > len(data):
         raise FormatError(f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}")
     found = bytes(data[start : start + nbytes])
     if checksum(found) != wanted:
         raise FormatError("directory: its checksum is wrong")
-    return state, Directory.unpack(found)
+    return data, state, Directory.unpack(found)
 
 
 def _section(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[np.uint8]:
@@ -364,6 +401,8 @@ def _lock_or_say(file: IO[bytes], path: Any) -> None:
         _lock(file)
     except OSError:
         raise BlockingIOError(f"{os.fspath(path)} is open for writing elsewhere") from None
+    if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+        raise BlockingIOError(f"{os.fspath(path)} has just been written anew elsewhere")
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def as_column(keys: Iterable[Any]) -> Column:
     >>> as_column(["a", 5])
     ['a', 5]
     """
-    if isinstance(keys, (str, bytes)):
+    if isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable):
         raise TypeError(f"keys must be a batch of keys, not one {type(keys).__name__}")
     if isinstance(keys, np.ndarray):
         if keys.ndim != 1:
@@ -73,6 +73,14 @@ def kind_of(column: Column) -> str:
     if isinstance(column, np.ndarray):
         return "int"
     return "str" if all(type(key) is str for key in column) else "object"
+
+
+def duplicate(column: Column, place: int) -> ValueError:
+    """Make the error that names a key which is there already."""
+    return ValueError(
+        f"keys[{place}] = {listed(column[place : place + 1])[0]!r} is in the index already, or twice in the batch "
+        "(on_duplicate='replace' or 'skip' allows that)"
+    )
 
 
 def take(column: Column, places: Int64Array) -> Column:

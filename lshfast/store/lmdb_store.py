@@ -71,7 +71,7 @@ class LmdbStore(Store):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True) -> None:
-        self._lmdb = optional("lmdb")
+        self._lmdb = optional("lmdb", "lmdb")
         self.path = os.fspath(path)
         os.makedirs(self.path, exist_ok=True)
         with self._errors():

@@ -9,7 +9,7 @@ import numpy as np
 
 from lshfast.kernels.tables import Gate
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters, Store
-from lshfast.store.keys import kind_of, listed, take
+from lshfast.store.keys import duplicate, kind_of, listed, take
 from lshfast.store.parts import Part, built, empty_part, find_in, query_parts
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
@@ -58,15 +58,17 @@ class MemoryStore(Store):
             self.check_writable()
             if not len(keys):
                 return 0
-            loose = self._room_for(keys)
-            beneath, below = find_in(self.fixed, keys)
-            if (beneath >= 0).any():
-                if on_duplicate == "error":
-                    raise duplicate(keys, int(np.flatnonzero(beneath >= 0)[0]))
-                if on_duplicate == "skip":
-                    stay = np.flatnonzero(beneath < 0)
-                    keys, signatures = take(keys, stay), signatures[stay]
-            count = self._insert_loose(loose, keys, signatures, on_duplicate)
+            before = self.loose
+            try:
+                loose = self._room_for(keys)
+                beneath, below = find_in(self.fixed, keys)
+                known = beneath >= 0
+                if on_duplicate == "skip" and known.any():
+                    keys, signatures, known = take(keys, np.flatnonzero(~known)), signatures[~known], known[~known]
+                count = self._insert_loose(loose, keys, signatures, on_duplicate, known)
+            except BaseException:
+                self.loose = before
+                raise
             if on_duplicate == "replace":
                 self._mark_gone(beneath, below)
             return count
@@ -87,14 +89,15 @@ class MemoryStore(Store):
         return super().insert_one(key, signature, on_duplicate)
 
     def _insert_loose(
-        self, loose: Part, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate
+        self, loose: Part, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, known: BoolArray
     ) -> int:
+        """Insert into the part that grows; of the keys, the fixed parts have those that are known."""
         rows, fresh = loose.admit(keys)
         old, saved = np.empty(0, np.int64), np.empty((0, signatures.shape[1]), np.uint64)
         try:
+            if on_duplicate == "error" and (known | ~fresh).any():
+                raise duplicate(keys, int(np.flatnonzero(known | ~fresh)[0]))
             if not fresh.all():
-                if on_duplicate == "error":
-                    raise duplicate(keys, int(np.flatnonzero(~fresh)[0]))
                 if on_duplicate == "skip":
                     loose.tables.write(rows[fresh], signatures[fresh])
                     return int(fresh.sum())
@@ -203,13 +206,3 @@ class MemoryStore(Store):
 
     def close(self) -> None:
         self.fixed, self.loose, self.closed = [], None, True
-
-
-def duplicate(keys: Column, place: int) -> ValueError:
-    """Make the error that names a key which is there already."""
-    key: Any = take(keys, np.array([place]))[0]
-    key = key.item() if isinstance(key, np.generic) else key
-    return ValueError(
-        f"keys[{place}] = {key!r} is in the index already, or twice in the batch "
-        "(on_duplicate='replace' or 'skip' allows that)"
-    )
