@@ -12,6 +12,8 @@ from lshfast.lsh import Bands, LSHIndex, Match, Matches, choose_bands
 from lshfast.shingling import shingle
 from lshfast.sketch import MinHasher
 from lshfast.store.base import FormatError
+from lshfast.store.lmdb_store import LmdbStore
+from lshfast.store.redis_store import RedisStore
 from lshfast.tokens import TokenSets
 
 __version__ = "0.1.0"
@@ -22,9 +24,11 @@ __all__ = [
     "DedupResult",
     "FormatError",
     "LSHIndex",
+    "LmdbStore",
     "Match",
     "Matches",
     "MinHasher",
+    "RedisStore",
     "Removal",
     "Summary",
     "TextError",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lshfast.kernels.tables import BandTables, checksum
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import FormatError, Parameters
-from lshfast.store.parts import Part
+from lshfast.store.parts import PIECE, Part
 
 VERSION = 1
 
@@ -185,16 +185,16 @@ def check_part(part: Part) -> None:
     unsound = part.tables.unsound()
     if unsound is not None:
         raise FormatError(f"tables: table {unsound} is not in order")
-    batches = part.items()
-    while True:
+    in_use = part.tables.rows_in_use()
+    for start in range(0, len(in_use), PIECE):
+        rows = in_use[start : start + PIECE]
         try:
-            keys, signatures = next(batches, (None, None))
+            keys = part.names_of(rows)
         except ValueError as error:
             raise FormatError(f"bytes: {error}") from None
-        if keys is None or signatures is None:
-            return
-        if (part.find(keys) < 0).any():
+        if (part.find(keys) != rows).any():
             raise FormatError("tables: a key does not lead to its row")
+        signatures = part.tables.signatures_of(rows)
         offsets, _, _ = part.query(signatures, signatures.shape[1], 1)
         alone = signatures[:, 0] != np.uint64(2**64 - 1)
         if (np.diff(offsets)[alone] < 1).any():

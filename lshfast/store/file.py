@@ -130,7 +130,7 @@ class FileStore(MemoryStore):
             kept, new = fold(self.parameters, self.fixed, self.loose)
             self.check_sums([part for part in self.fixed if part not in kept])
             parts = [*kept, *([] if new is None else [new])]
-            if new is None and [_unchanged(part) for part in kept] == list(self._directory.parts):
+            if new is None and len(kept) == len(self.fixed) and all(map(_is_written, kept)):
                 return
             self._append(parts)
 
@@ -188,7 +188,7 @@ class FileStore(MemoryStore):
             data, _, _ = _newest(self._check_open())
             for place in HEADERS:
                 if not _is_whole(bytes(data[place : place + _HEADER.size + 8])):
-                    raise FormatError(f"header: the one at byte {place} is damaged (a commit mends that)")
+                    raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
             for record in self._directory.parts:
                 check_part(self._part(record, True))
 
@@ -299,10 +299,9 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
     return header + struct.pack("<Q", checksum(header))
 
 
-def _unchanged(part: Part) -> PartRecord | None:
-    """Return the record of a part if nothing was removed since it was written."""
-    same = part.gone is not None and int(part.gone.sum()) == part.gone_when_written
-    return part.where if same and isinstance(part.where, PartRecord) else None
+def _is_written(part: Part) -> bool:
+    """Tell whether nothing was removed from a fixed part since it was written."""
+    return part.gone is not None and int(part.gone.sum()) == part.gone_when_written
 
 
 # ---- reading ----

@@ -78,11 +78,16 @@ class LmdbStore(Store):
             self._env = self._lmdb.open(
                 self.path, map_size=map_size, sync=sync, metasync=sync, readahead=False, max_readers=1024
             )
+            self._page = self._env.stat()["psize"]
         self._opened: dict[PartRecord, Part] = {}  # those of the newest directory seen
         self._seen = b""
         self._opening = threading.Lock()
-        with self._reading() as (directory, _):
-            self.parameters = directory.parameters if directory else None
+        try:
+            with self._reading() as (directory, _):
+                self.parameters = directory.parameters if directory else None
+        except BaseException:
+            self.close()
+            raise
 
     def bind(self, parameters: Parameters) -> None:
         with self._errors(), self._env.begin(write=True) as txn:
@@ -123,13 +128,17 @@ class LmdbStore(Store):
             raise FormatError(f"{self.path}: {error}") from None
 
     def _part(self, txn: Any, record: PartRecord, verify: bool) -> Part:
-        """Return a part over the map. A value stays in its place as long as some state that is being read has it."""
+        """Return a part over the map.
+
+        A value of a page or more stays in its place as long as some state that is being read has it; smaller ones share
+        pages, which are copied when others of them change, so these are copied here.
+        """
 
         def read(section: Section) -> npt.NDArray[np.uint8]:
             data = txn.get(_name(section.where)) if section.nbytes else b""
             if data is None or len(data) != section.nbytes:
                 raise FormatError(f"section {section.where} is missing or cut")
-            return np.frombuffer(data, np.uint8)
+            return np.frombuffer(data if len(data) > self._page else bytes(data), np.uint8)
 
         try:
             return open_part(self._unpacked(txn), record, read, verify)
@@ -160,11 +169,10 @@ class LmdbStore(Store):
 
     def stats(self) -> dict[str, int]:
         with self._reading() as (directory, parts):
-            info, page = self._env.info(), self._env.stat()["psize"]
             sections = [section for record in (directory.parts if directory else ()) for section in record.sections]
             return {
                 "section bytes": sum(section.nbytes for section in sections),
-                "file size": (info["last_pgno"] + 1) * page,
+                "file size": (self._env.info()["last_pgno"] + 1) * self._page,
                 "parts": len(parts),
             }
 
