@@ -34,6 +34,7 @@ static uint32_t pool_take(struct pool *pool, unsigned class) {
         pool->free[class] = *block_at(pool, unit);
     } else {
         uint64_t units = (uint64_t)1 << class;
+        pool->wanted = units;
         if (pool->length - pool->used < units || pool->used + units >= SHARED) return NO_ROW;
         unit = (uint32_t)pool->used;
         pool->used += units;

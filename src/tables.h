@@ -38,6 +38,7 @@ struct table {
 struct pool {
     uint32_t *words;
     uint64_t length, used;       /* in units; blocks are taken from the front */
+    uint64_t wanted;             /* the units that were too many when the pool was full */
     uint32_t free[POOL_CLASSES]; /* the first free block of each class, NO_ROW for none; its first word is the next */
 };
 

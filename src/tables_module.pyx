@@ -25,7 +25,7 @@ cdef extern from "tables.h":
         uint64_t capacity, length, count
     struct c_pool "pool":
         uint32_t* words
-        uint64_t length, used
+        uint64_t length, used, wanted
     enum outcome:
         DONE, TABLE_IS_FULL, POOL_IS_FULL
     void prefetch(const void*) nogil
@@ -215,7 +215,7 @@ def checksum(*pieces):
 
 def _grown(array, size_t used, size_t wanted):
     """Return a longer array with the same beginning."""
-    longer = np.empty(max(wanted, 2 * len(array)), array.dtype)
+    longer = np.empty(max(wanted, len(array) + len(array) // 2), array.dtype)
     longer[:used] = array[:used]
     return longer
 
@@ -433,21 +433,13 @@ cdef class BandTables:
         else:
             if self.pool.length >= MOST_ROWS:
                 raise OverflowError(f"the buckets of several rows take at most {MOST_ROWS} units of memory")
-            # half as much again, and always room for one block more of the largest kind there is
-            more = max(self.pool.length // 2, 1024, self._largest_block())
-            self._set_pool(_grown(self.words, self.pool.used * UNIT_WORDS, (self.pool.length + more) * UNIT_WORDS))
-
-    cdef size_t _largest_block(self):
-        """Units that the next larger block than any in use may need."""
-        cdef size_t units = 1
-        while units < self.c.limit:
-            units *= 2
-        return units
+            units = self.pool.length + max(self.pool.length // 2, 1024, self.pool.wanted)
+            self._set_pool(_grown(self.words, self.pool.used * UNIT_WORDS, units * UNIT_WORDS))
 
     cdef _reserve(self, size_t more):
         """Have memory for so many more rows."""
         cdef size_t wanted = self.c.limit + more - min(more, self.free_count)
-        cdef size_t block = <size_t>1 << self.c.shift, blocks
+        cdef size_t block = <size_t>1 << self.c.shift, had = self.capacity >> self.c.shift, blocks, i
         cdef uint64_t** pointers
         cdef uint64_t[:, ::1] view
         if wanted <= self.capacity:
@@ -470,12 +462,12 @@ cdef class BandTables:
         if self.kind == STRINGS and len(self.starts_array) < <Py_ssize_t>(blocks * block):
             self._set_strings(_grown(self.starts_array, self.c.limit, blocks * block),
                               _grown(self.lengths_array, self.c.limit, blocks * block))
-        while len(self.blocks) < <Py_ssize_t>blocks:
-            array = np.empty((block, self.c.k), np.uint64)
-            view = array
-            self.c.blocks[len(self.blocks)] = &view[0, 0]
-            self.blocks.append(array)
-            self.capacity += block
+        array = np.empty(((blocks - had) * block, self.c.k), np.uint64)  # several blocks side by side
+        view = array
+        for i in range(had, blocks):
+            self.c.blocks[i] = &view[(i - had) * block, 0]
+        self.blocks.append(array)
+        self.capacity = blocks * block
 
     # ---- rows and their names ----
 
@@ -536,9 +528,9 @@ cdef class BandTables:
         cdef int64_t[::1] rows = rows_array
         cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
         try:
+            self._reserve(n)
             while done < n:
                 count = min(n - done, <size_t>NAMES)
-                self._reserve(count)
                 if self.kind == INTEGERS:
                     self._admit_integers(names[done:done + count], &rows[done], &fresh[done])
                 else:
@@ -994,13 +986,12 @@ cdef class BandTables:
         if self.free_count:
             raise ValueError(f"{self.free_count} rows are free: the tables must be built anew")
         cdef size_t i, n = self.c.limit, tables = self.c.bands + (self.kind != NAMELESS)
-        block = 1 << self.c.shift
         found = {
             "shape": [np.array([[self.c.tables[i].capacity, self.c.tables[i].length, self.c.tables[i].count]
                                 for i in range(tables)], np.uint64)],
             "tables": [np.asarray(self.entries[i]) for i in range(tables)],
             "pool": [self.words[:self.pool.used * UNIT_WORDS]],
-            "signatures": [array[:min(block, n - at * block)] for at, array in enumerate(self.blocks) if at * block < n],
+            "signatures": self._signature_pieces(),
         }
         if self.kind == INTEGERS:
             found["integers"] = [self.integers_array[:n]]
@@ -1008,6 +999,14 @@ cdef class BandTables:
             found["starts"], found["lengths"] = [self.starts_array[:n]], [self.lengths_array[:n]]
             found["bytes"] = [self.bytes_array[:self.bytes_used]]
         return found
+
+    def _signature_pieces(self):
+        """Return the signatures of the rows below the limit, in as few arrays as they lie in."""
+        pieces, left = [], self.c.limit
+        for array in self.blocks:
+            pieces.append(array[:left])
+            left -= len(pieces[-1])
+        return pieces
 
     @staticmethod
     def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None):
