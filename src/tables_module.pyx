@@ -225,6 +225,7 @@ cdef class _Batch:
     """What a batch of rows is put into the tables with: as many of them at once as `most`."""
     cdef size_t most, n, count
     cdef uint64_t* keys
+    cdef uint64_t* before  # entries that each table had
     cdef uint64_t* records
     cdef uint32_t* tags
     cdef uint8_t* skip
@@ -233,10 +234,11 @@ cdef class _Batch:
         cdef size_t most = max(<size_t>1, min(n, <size_t>BATCH))
         self.most = most
         self.keys = <uint64_t*>malloc(
-            (bands + 2 * most) * sizeof(uint64_t) + bands * most * sizeof(uint32_t) + most * sizeof(uint8_t))
+            2 * (bands + most) * sizeof(uint64_t) + bands * most * sizeof(uint32_t) + most * sizeof(uint8_t))
         if not self.keys:
             raise MemoryError
-        self.records = self.keys + bands
+        self.before = self.keys + bands
+        self.records = self.before + bands
         self.tags = <uint32_t*>(self.records + 2 * most)
         self.skip = <uint8_t*>(self.tags + bands * most)
 
@@ -343,7 +345,7 @@ cdef class BandTables:
         self._set_pool(np.empty(16 * UNIT_WORDS, np.uint32))
         for i in range(bands + (self.kind != NAMELESS)):
             # each table starts a little larger than the last, so that not all of them grow at the same insertion
-            self._new_table(i, 32 + 16 * i // bands, SLACK)
+            self._new_table(i, 48 + 16 * i // bands, SLACK)
         self._set_alive(np.zeros(0, np.uint8))
         self._set_free(np.empty(0, np.uint32))
         self._set_integers(np.empty(0, np.int64))
@@ -397,7 +399,7 @@ cdef class BandTables:
         self.entries[i] = array
 
     cdef _grow_table(self, size_t i, size_t more, size_t longer):
-        """Move a table to where it holds `more` entries, by steps of half as much; its end is `longer` times as long."""
+        """Move a table to where it holds `more` entries, by steps of a third; its end is `longer` times as long."""
         cdef table* now = &self.c.tables[i]
         cdef table larger
         cdef uint64_t[::1] view
@@ -407,7 +409,7 @@ cdef class BandTables:
         while now.count + more > larger.capacity - larger.capacity // 8:
             if larger.capacity == MOST_CAPACITY:
                 raise OverflowError(f"a table holds at most {MOST_CAPACITY - MOST_CAPACITY // 8} entries")
-            larger.capacity = min(larger.capacity + larger.capacity // 2, MOST_CAPACITY)
+            larger.capacity = min(larger.capacity + larger.capacity // 3, MOST_CAPACITY)
         while not moved:
             larger.length = larger.capacity + slack
             array = np.empty(larger.length + 1, np.uint64)
@@ -756,6 +758,9 @@ cdef class BandTables:
         cdef size_t done = 0, band = 0, next = 0, bands = self.c.bands
         cdef outcome outcome = DONE
         cdef _Batch batch = _Batch(bands, n)
+        cdef double share = 0
+        for band in range(bands):
+            batch.before[band] = self.c.tables[band].count
         try:
             while done < n:
                 with nogil:
@@ -764,7 +769,9 @@ cdef class BandTables:
                 for band in range(bands):
                     next = 0
                     batch.order(band)
-                    self._reserve_entries(band, batch.count)
+                    # what the rows so far have needed tells what the rest will need: memory is touched once only
+                    share = (self.c.tables[band].count - batch.before[band]) / <double>done if done else 0
+                    self._reserve_entries(band, batch.count + <size_t>((n - done - batch.n) * share))
                     with nogil:
                         outcome = put_records(&self.c.tables[band], &self.pool, batch.records, batch.count, rows + done,
                                               &next)
