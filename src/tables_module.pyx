@@ -2,7 +2,8 @@
 
 cimport cython
 from cpython.pythread cimport (
-    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
+    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock,
+    PyThread_type_lock, WAIT_LOCK,
 )
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -167,18 +168,17 @@ cdef class Gate:
 
     cpdef enter_read(self):
         """Wait until no writer holds or awaits the lock, and hold it as a reader."""
-        with nogil:
-            PyThread_acquire_lock(self.entrance, WAIT_LOCK)
-            PyThread_release_lock(self.entrance)
-            PyThread_acquire_lock(self.counter, WAIT_LOCK)
-            self.readers += 1
-            if self.readers == 1:
-                PyThread_acquire_lock(self.room, WAIT_LOCK)
-            PyThread_release_lock(self.counter)
+        acquire(self.entrance)
+        PyThread_release_lock(self.entrance)
+        acquire(self.counter)
+        self.readers += 1
+        if self.readers == 1:
+            acquire(self.room)
+        PyThread_release_lock(self.counter)
 
     cpdef leave_read(self):
         """Let go of the readers' side."""
-        PyThread_acquire_lock(self.counter, WAIT_LOCK)
+        acquire(self.counter)
         self.readers -= 1
         if self.readers == 0:
             PyThread_release_lock(self.room)
@@ -186,14 +186,20 @@ cdef class Gate:
 
     cpdef enter_write(self):
         """Wait until nobody holds the lock, and hold it alone."""
-        with nogil:
-            PyThread_acquire_lock(self.entrance, WAIT_LOCK)
-            PyThread_acquire_lock(self.room, WAIT_LOCK)
+        acquire(self.entrance)
+        acquire(self.room)
 
     cpdef leave_write(self):
         """Let go of the writer's side."""
         PyThread_release_lock(self.room)
         PyThread_release_lock(self.entrance)
+
+
+cdef inline void acquire(PyThread_type_lock lock) noexcept:
+    """Take a lock; let other threads run where it has to be waited for."""
+    if not PyThread_acquire_lock(lock, NOWAIT_LOCK):
+        with nogil:
+            PyThread_acquire_lock(lock, WAIT_LOCK)
 
 
 # ---- checksums ----
@@ -212,6 +218,11 @@ def checksum(*pieces):
 
 
 # ---- the tables ----
+
+cdef inline bint is_crowded(const table* table, size_t more) noexcept nogil:
+    """Tell whether a table is too small for so many more entries: seven eighths of it may be in use."""
+    return table.count + more > table.capacity - table.capacity // 8
+
 
 def _grown(array, size_t used, size_t wanted):
     """Return a longer array with the same beginning."""
@@ -405,8 +416,8 @@ cdef class BandTables:
         cdef uint64_t[::1] view
         cdef uint64_t slack = (now.length - now.capacity) * longer
         cdef bint moved = False
-        larger.capacity = now.capacity
-        while now.count + more > larger.capacity - larger.capacity // 8:
+        larger.capacity, larger.count = now.capacity, now.count
+        while is_crowded(&larger, more):
             if larger.capacity == MOST_CAPACITY:
                 raise OverflowError(f"a table holds at most {MOST_CAPACITY - MOST_CAPACITY // 8} entries")
             larger.capacity = min(larger.capacity + larger.capacity // 3, MOST_CAPACITY)
@@ -421,17 +432,12 @@ cdef class BandTables:
         self.c.tables[i] = larger
         self.entries[i] = array
 
-    cdef _reserve_entries(self, size_t i, size_t more):
-        """Let a table have room before sorted rows come in, which would all crowd at its front while it grows."""
-        if self.c.tables[i].count + more > self.c.tables[i].capacity - self.c.tables[i].capacity // 8:
-            self._grow_table(i, more, 1)
-
     cdef _make_room(self, outcome full, size_t i):
         if full == TABLE_IS_FULL:
-            if self.c.tables[i].count < self.c.tables[i].capacity - self.c.tables[i].capacity // 8:
-                self._grow_table(i, 0, 2)
-            else:
+            if is_crowded(&self.c.tables[i], 1):
                 self._grow_table(i, 1, 1)
+            else:
+                self._grow_table(i, 0, 2)
         else:
             if self.pool.length >= MOST_ROWS:
                 raise OverflowError(f"the buckets of several rows take at most {MOST_ROWS} units of memory")
@@ -758,7 +764,6 @@ cdef class BandTables:
         cdef size_t done = 0, band = 0, next = 0, bands = self.c.bands
         cdef outcome outcome = DONE
         cdef _Batch batch = _Batch(bands, n)
-        cdef double share = 0
         for band in range(bands):
             batch.before[band] = self.c.tables[band].count
         try:
@@ -766,26 +771,50 @@ cdef class BandTables:
                 with nogil:
                     batch.n = min(n - done, batch.most)
                     self._lay_down(rows + done, signatures + done * self.c.k, batch)
-                for band in range(bands):
-                    next = 0
-                    batch.order(band)
-                    # what the rows so far have needed tells what the rest will need: memory is touched once only
-                    share = (self.c.tables[band].count - batch.before[band]) / <double>done if done else 0
-                    self._reserve_entries(band, batch.count + <size_t>((n - done - batch.n) * share))
+                band = next = 0
+                while band < bands:
                     with nogil:
-                        outcome = put_records(&self.c.tables[band], &self.pool, batch.records, batch.count, rows + done,
-                                              &next)
-                    while outcome != DONE:
+                        outcome = self._put(rows + done, batch, &band, &next)
+                    if outcome == DONE:
+                        break
+                    if next == 0 and is_crowded(&self.c.tables[band], batch.count):
+                        self._grow_table(band, self._expected(band, batch, done, n), 1)
+                    else:
                         self._make_room(outcome, band)
-                        with nogil:
-                            outcome = put_records(&self.c.tables[band], &self.pool, batch.records, batch.count,
-                                                  rows + done, &next)
                 done += batch.n
         except BaseException:
             take_records(&self.c.tables[band], &self.pool, batch.records, next, rows + done)
             self._take(rows + done, batch.n, band, batch)
             self._take(rows, done, bands, batch)
             raise
+
+    cdef outcome _put(self, const int64_t* rows, _Batch batch, size_t* band, size_t* next) noexcept nogil:
+        """Put the batch into the tables from *band on, from record *next on; a table that may be too small counts as full.
+
+        Sorted rows come in, and while a table grows they would all crowd at its front.
+        """
+        cdef outcome outcome = DONE
+        cdef table* table
+        while band[0] < self.c.bands:
+            table = &self.c.tables[band[0]]
+            if next[0] == 0:
+                batch.order(band[0])
+                if is_crowded(table, batch.count):
+                    return TABLE_IS_FULL
+            outcome = put_records(table, &self.pool, batch.records, batch.count, rows, next)
+            if outcome != DONE:
+                return outcome
+            band[0] += 1
+            next[0] = 0
+        return DONE
+
+    cdef size_t _expected(self, size_t band, _Batch batch, size_t done, size_t n):
+        """Return how many entries a band's table will need for this batch and for the rest.
+
+        What the rows so far have needed tells what the rest will need, so that memory is touched once only.
+        """
+        cdef size_t so_far = self.c.tables[band].count - batch.before[band]
+        return batch.count + <size_t>((n - done - batch.n) * (so_far / <double>done)) if done else batch.count
 
     cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, _Batch batch) noexcept nogil:
         """Copy signatures to their rows, and get their tags."""
@@ -921,8 +950,11 @@ cdef class BandTables:
         offsets[0] = 0
         a.c.offsets = offsets
         while True:
-            with nogil:
+            if m == 1:  # shorter than to let others run and to wait for them
                 outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
+            else:
+                with nogil:
+                    outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
             if outcome == ANSWERED:
                 return
             if outcome == UNSOUND:
