@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from lshfast import __version__
+from lshfast.cli_index import index_app
+from lshfast.cli_options import (
+    BandsOption,
+    Column,
+    Glob,
+    IdColumn,
+    NumPerm,
+    OnDuplicateOption,
+    OnErrorOption,
+    Overwrite,
+    Paths,
+    Quiet,
+    Recall,
+    RowsOption,
+    SchemeOption,
+    Seed,
+    Size,
+    Threads,
+    Threshold,
+    UnitOption,
+    VerifyOption,
+    given,
+    one_line_errors,
+)
 from lshfast.console import Watch, closing_table, curve_table, memory_table, plot_curve
 from lshfast.dedup.demo import standard_library
-from lshfast.dedup.files import Inputs, Outputs, dedup_files, measure, peak_memory
+from lshfast.dedup.files import Outputs, dedup_files, measure, peak_memory
+from lshfast.dedup.index_files import Indexes, plan_against
+from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.pipeline import dedup as dedup_texts
-from lshfast.dedup.plan import Grouping, Verify, make_plan
-from lshfast.readers import DataError
-from lshfast.shingling import Unit
-from lshfast.sketch.minhash import Scheme
+from lshfast.dedup.plan import Grouping, make_plan
+from lshfast.dedup.report import DedupResult
 
 app = typer.Typer(
     add_completion=False,
@@ -29,58 +50,10 @@ app = typer.Typer(
     help="Find and remove near-duplicate texts, exactly verified.",
 )
 
-
-Paths = Annotated[
-    list[str],
-    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (also .gz, .zst), .parquet, folders.", show_default=False),
-]
-Column = Annotated[str, typer.Option(help="Column of the text.")]
-IdColumn = Annotated[str | None, typer.Option(help="Column of the rows' names; FILE:LINE if not given.")]
-Glob = Annotated[str, typer.Option(help="Which files of a folder are texts.")]
-Threshold = Annotated[float, typer.Option(help="Least Jaccard similarity of shingles, in (0, 1].")]
-UnitOption = Annotated[Unit, typer.Option(help="What a shingle is made of.")]
-Size = Annotated[int, typer.Option(help="Words or characters a shingle, 1 to 256.")]
-NumPerm = Annotated[int, typer.Option(help="Slots of a signature, 1 to 65536.")]
-SchemeOption = Annotated[Scheme, typer.Option(help="MinHash scheme.")]
-Recall = Annotated[float, typer.Option(help="Probability that a pair at the threshold is found, in (0, 1).")]
-BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recall; with --rows.")]
-RowsOption = Annotated[int | None, typer.Option(help="Rows a band; with --bands.")]
-VerifyOption = Annotated[Verify, typer.Option(help="How a candidate's similarity is told.")]
-OnErrorOption = Annotated[
-    Literal["stop", "skip"], typer.Option(help="On a bad row: stop, or skip it and name it in OUT.rejects.jsonl.")
-]
-Threads = Annotated[int | None, typer.Option(help="The CPUs of this process by default.", show_default=False)]
-Seed = Annotated[int, typer.Option(help="0 to 2**64 - 1.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no closing table.")]
+app.add_typer(index_app, name="index")
 
 
-@contextmanager
-def one_line_errors(stream: Any = None) -> Iterator[None]:
-    """Turn errors into one line on standard error: exit status 2 for wrong usage, 1 for the data and the machine."""
-
-    def leave(message: object, status: int) -> typer.Exit:
-        print(f"lshfast: error: {' '.join(str(message).split())}", file=stream or sys.stderr)
-        return typer.Exit(status)
-
-    try:
-        yield
-    except DataError as error:
-        raise leave(error, 1) from None
-    except BrokenPipeError:  # who reads the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(141) from None
-    except FileExistsError as error:
-        raise leave(f"{error} (--overwrite)", 2) from None
-    except (ValueError, TypeError, ImportError) as error:
-        raise leave(error, 2) from None
-    except (OSError, OverflowError, MemoryError, RuntimeError) as error:
-        raise leave(error or type(error).__name__, 1) from None
-    except KeyboardInterrupt:
-        raise leave("interrupted; no output was left half-written", 130) from None
-
-
-def finish(result: Any, quiet: bool, removing: bool = True) -> None:
+def finish(result: DedupResult, quiet: bool, removing: bool = True) -> None:
     rejected = result.summary.rejected
     if not quiet:
         print(closing_table(result, peak_memory(), removing), file=sys.stderr)
@@ -90,6 +63,7 @@ def finish(result: Any, quiet: bool, removing: bool = True) -> None:
 
 @app.command(no_args_is_help=True)
 def dedup(
+    context: typer.Context,
     inputs: Paths,
     output: Annotated[str | None, typer.Option("-o", "--output", help=".jsonl, .csv (.gz, .zst), .parquet.")] = None,
     column: Column = "text",
@@ -109,6 +83,14 @@ def dedup(
     annotate: Annotated[bool, typer.Option("--annotate", help="Write all rows, duplicate_of added.")] = False,
     pairs: Annotated[str | None, typer.Option(help="Also write the similar pairs to this file.")] = None,
     removed: Annotated[str | None, typer.Option(help="Also write removed rows and their keepers.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="INDEX", help="Also remove what is like a text of this index.")
+    ] = None,
+    save_index: Annotated[
+        str | None,
+        typer.Option(metavar="INDEX", help="Add the rows that stay to the index, or to a new one, in this file."),
+    ] = None,
+    on_duplicate: OnDuplicateOption = "error",
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: Seed = 1,
@@ -120,15 +102,19 @@ def dedup(
     with one_line_errors():
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
-        plan = make_plan(
+        options: dict[str, Any] = dict(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
-            bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
+            bands=bands, rows=rows, seed=seed,
         )  # fmt: skip
+        others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads)
+        plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs() if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
+        indexes = Indexes(against, None if dry_run else save_index, on_duplicate)
         with Watch(quiet) as watch:
             result = dedup_files(
-                Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, progress=watch
-            )
+                Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, indexes=indexes,
+                progress=watch,
+            )  # fmt: skip
         finish(result, quiet)
 
 
@@ -231,5 +217,3 @@ def root(
     _: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Find and remove near-duplicate texts, exactly verified."""
-
-

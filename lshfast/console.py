@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from math import log2
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
     from lshfast.dedup.plan import Plan
-    from lshfast.dedup.report import DedupResult
+    from lshfast.dedup.report import DedupResult, IndexSummary, QuerySummary, Stage
+    from lshfast.lsh.index import LSHIndex
+    from lshfast.readers import Reject
 
 UNITS = {"read": "bytes", "verify": "pairs", "write": "bytes"}
 TITLES = {"read": "read and sketch", "verify": "verify", "write": "write"}
@@ -66,14 +70,17 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
     """Return the figures of a run as lines of text; those of removal only where something was to be removed."""
     s = result.summary
     kinds = {"exact": "exact", "signature": "estimated by signatures", "none": "estimated, and not compared"}
-    lines = [f"{'read':<14}{s.read:>14,}   without shingles (empty): {s.empty:,}; copies of earlier rows: {s.copies:,}"]
+    lines = [f"{'read':<14}{s.read:>14,}   without shingles (empty): {s.empty:,}; copies of rows before: {s.copies:,}"]
     if removing:
+        like = f"   {s.earlier:,} of them for an earlier entry, by estimates, which miss half of those at the threshold"
         lines += [
             f"{'kept':<14}{s.kept:>14,}",
-            f"{'removed':<14}{s.removed:>14,}",
+            f"{'removed':<14}{s.removed:>14,}{'' if result.earlier is None else like}",
             f"{'rejected':<14}{s.rejected:>14,}",
             f"{'':<14}{'':>14}   {s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read",
         ]
+        if s.indexed is not None:
+            lines.append(f"{'indexed':<14}{s.indexed:>14,}   kept rows that are new or replaced in the index")
     else:
         lines.append(f"{'rejected':<14}{s.rejected:>14,}")
     found = "recall" if s.verify != "signature" else "recall of candidates, before estimates are compared,"
@@ -82,19 +89,128 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
         f"{'pairs':<14}{s.pairs:>14,}   the {s.copies:,} copies among them; similarity: {kinds[s.verify]}",
         f"{'groups':<14}{s.groups:>14,}   rows of the largest: {s.largest_group:,}",
         f"{'bands x rows':<14}{f'{s.bands} x {s.rows}':>14}   {found} at the threshold: {s.recall:.4f}",
-        "",
-        f"{'stage':<14}{'seconds':>14}{'MB/s':>10}",
     ]
-    for name, stage in s.stages.items():
+    total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
+    return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
+
+
+def _stage_lines(stages: Mapping[str, Stage], total: float, memory: int | None) -> list[str]:
+    lines = [f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"]
+    for name, stage in stages.items():
         rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
-    total = s.seconds + (s.stages["write"].seconds if "write" in s.stages else 0)
-    nbytes = s.stages["sketch"].nbytes
+    nbytes = stages["sketch"].nbytes
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
     if memory is not None:
         of_text = f"   {memory / nbytes:.2f} x the text" if nbytes > 50e6 else ""
         lines.append(f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB{of_text}")
+    return lines
+
+
+KEYS = {"int": "integers", "str": "strings", None: "none yet"}
+
+
+def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
+    """Return the figures of a run that put rows into the index of a file as lines of text."""
+    account = " + ".join(
+        f"{getattr(s, name):,} {name}"
+        for name in ("added", "replaced", "skipped", "rejected")
+        if getattr(s, name) or name in ("added", "rejected")
+    )
+    lines = [
+        f"{'read':<14}{s.read:>14,}   {account}; without shingles (empty): {s.empty:,}",
+        f"{'entries':<14}{s.entries:>14,}   keys: {KEYS[s.kind]}",
+        f"{'file':<14}{s.file_bytes / 1e6:>11,.1f} MB   {path}",
+        f"{'candidates':<14}{s.expected_candidates:>14,.2f}   {EXPECTED}",
+        "",
+    ]
+    return "\n".join([*lines, *_stage_lines(s.stages, s.seconds, memory)])
+
+
+EXPECTED = "entries met by a query like those held, one counted in each band"
+
+
+def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
+    """Return what an index is made with, its size, and a histogram of its buckets as lines of text."""
+    p, stats = index.parameters, index.stats()
+    threshold, recall = "unknown", ""
+    if p.threshold is not None:
+        threshold = f"{p.threshold:g}"
+        recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}; "
+    shingles = p.shingles or "unknown; LSHIndex(shingles='word:5') would say it, and the command line needs it"
+    lines = [
+        path,
+        f"{'entries':<14}{stats.entries:>14,}   keys: {KEYS[kind]}",
+        f"{'shingles':<14}   {shingles}",
+        f"{'signatures':<14}   {p.num_perm} slots, {p.scheme}, seed {p.seed}",
+        f"{'threshold':<14}{threshold:>14}",
+        f"{'bands x rows':<14}{f'{p.bands} x {p.rows}':>14}   {recall}half found at {index.bands.half_point:.4f}",
+        "",
+    ]
+    sizes = {name: size for name, size in stats.store.items() if name != "parts"}
+    lines += [f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes" for name, size in sizes.items()]
+    lines += [f"{'parts':<14}{stats.store.get('parts', 1):>14,}", ""]
+    lines.append(f"{'candidates':<14}{stats.expected_candidates:>14,.2f}   {EXPECTED}")
+    lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithms)"]
+    widest = log2(1 + max(stats.bucket_sizes.values(), default=1))
+    for least, count in stats.bucket_sizes.items():
+        most = min(2 * least - 1, stats.largest_bucket)
+        label = f"{least:,}" if least == most else f"{least:,}-{most:,}"
+        lines.append(f"{label:<14}{count:>14,}   {'#' * round(40 * log2(1 + count) / widest)}")
     return "\n".join(lines)
+
+
+def query_table(s: QuerySummary) -> str:
+    """Return the figures of a run of queries as lines of text."""
+    least = f"   estimated similarity: at least {s.threshold:g}" if s.threshold else ""
+    lines = [
+        f"{'read':<14}{s.read:>14,}   rejected: {len(s.rejected):,}; without shingles (empty): {s.empty:,}",
+        f"{'matched':<14}{s.matched:>14,}   rows that are like some entry",
+        f"{'matches':<14}{s.matches:>14,}{least}",
+    ]
+    if s.threshold:
+        lines.append(f"{'recall':<14}{s.recall:>14.4f}   of candidates exactly at that similarity, before estimates")
+    return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, None)])
+
+
+def reject_line(fault: Reject) -> str:
+    """Name a row that was passed over."""
+    return f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}"
+
+
+class MatchPrinter:
+    """Print matches on standard output: tab-separated as they come, or on a terminal a table in the end."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
+
+    def __call__(self, *columns: Sequence[Any]) -> None:
+        """Take some rows of matches: the last column holds similarities, the others keys."""
+        *keys, similarity = columns
+        rows = zip(*([_one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
+        if self._table is None:
+            self._stream.write("".join("\t".join(row) + "\n" for row in rows))
+        else:
+            self._table += rows
+
+    def close(self) -> None:
+        """Print the table, if there is to be one, and let go of what is held back."""
+        if self._table:
+            names = ("key", "match", "similarity")[-len(self._table[0]) :]
+            widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
+            for row in (names, *self._table):
+                cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+                self._stream.write("  ".join(cells).rstrip() + "\n")
+        self._stream.flush()
+
+
+def _one_line(key: Any) -> str:
+    """Spell a key in one line without tabs."""
+    text = str(key)
+    if any(mark in text for mark in "\\\t\n\r"):
+        text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return text
 
 
 def curve_table(plan: Plan) -> str:

@@ -4,17 +4,13 @@ import gzip
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from lshfast.cli import app
+from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl
 
 WORDS = np.random.default_rng(5).integers(0, 5000, (40, 120))
 TEXTS = [" ".join(f"w{word}" for word in row) for row in WORDS]
@@ -23,35 +19,9 @@ ROWS = [{"id": f"r{i}", "text": text, "score": i % 7} for i, text in enumerate([
 LIKE_3, LIKE_5 = 40, 41
 
 
-def write_jsonl(path, rows=ROWS):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def read_jsonl(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def run(*arguments):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def failing(status, *arguments):
-    """Run, check the exit status and that the error is one line without a traceback; return the line."""
-    result = run(*arguments)
-    assert result.exit_code == status, result.output
-    lines = [line for line in result.stderr.splitlines() if line.strip()]
-    assert len(lines) == 1
-    assert lines[0].startswith("lshfast: error: ")
-    return lines[0]
-
-
 @pytest.fixture
 def corpus(tmp_path):
-    return write_jsonl(tmp_path / "in.jsonl")
+    return write_jsonl(tmp_path / "in.jsonl", ROWS)
 
 
 def test_dedup_writes_what_stays_verbatim_and_accounts_for_the_rest(corpus, tmp_path):
@@ -183,7 +153,7 @@ def test_wrong_usage(corpus, tmp_path, options, said):
 
 def test_wrong_outputs(corpus, tmp_path):
     before = corpus.read_bytes()
-    exists = write_jsonl(tmp_path / "exists.jsonl")
+    exists = write_jsonl(tmp_path / "exists.jsonl", ROWS)
     assert "an output is needed" in failing(2, "dedup", corpus)
     assert "exists" in failing(2, "dedup", corpus, "-o", exists)
     assert "one of the inputs" in failing(2, "dedup", corpus, "-o", corpus, "--overwrite")
@@ -282,11 +252,6 @@ def test_nul_bytes_are_characters(tmp_path):
 # The process itself.
 
 
-def process(*arguments, **options):
-    command = [sys.executable, "-m", "lshfast", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
-
-
 def test_full_disk_leaves_nothing(corpus, tmp_path):
     resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
     out = tmp_path / "out.jsonl"
@@ -302,23 +267,6 @@ def test_full_disk_leaves_nothing(corpus, tmp_path):
     assert os.listdir(tmp_path) == ["in.jsonl"]
 
 
-def has_open(pid, path):
-    """Tell whether a process has a file open."""
-    folder = f"/proc/{pid}/fd"
-    try:
-        return any(os.path.realpath(f"{folder}/{number}") == str(path) for number in os.listdir(folder))
-    except OSError:
-        return False
-
-
-ENDINGS = {
-    signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
-    signal.SIGTERM: (128 + signal.SIGTERM, ""),
-}
-if hasattr(signal, "SIGHUP"):
-    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, "")
-
-
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_interrupt_leaves_nothing(tmp_path, number):
@@ -326,13 +274,8 @@ def test_interrupt_leaves_nothing(tmp_path, number):
     with gzip.open(big, "wb", compresslevel=1) as file:
         for i in range(100):
             file.write((json.dumps({"text": f"{i} " + TEXTS[i % 40] * 300}) + "\n").encode() * 20)
-    child = process("dedup", big, "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "removed.csv")
-    deadline = time.monotonic() + 60
-    while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, big):
-        pass
-    child.send_signal(number)
-    _, said = child.communicate(timeout=60)
-    assert (child.returncode, said) == ENDINGS[number]
+    outputs = "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "removed.csv"
+    assert stopped(number, big, "dedup", big, *outputs) == ENDINGS[number]
     assert os.listdir(tmp_path) == ["in.jsonl.gz"]
 
 

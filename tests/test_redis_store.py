@@ -295,6 +295,7 @@ def test_layout_is_format_1(place):
         b"scheme": b"fast",
         b"seed": b"7",
         b"threshold": b"0.5",
+        b"shingles": b"",
     }
     keys = [0x25137CD841F16E0D, 0xA17B74EEDFD566E5]
     assert keys == minhash.band_keys(row, 2, 2)
@@ -437,6 +438,14 @@ def test_too_large_a_batch_is_refused_before_it_is_sent(store, monkeypatch):
     with pytest.raises(ValueError, match=r"insert: the batch is 1680 bytes, more than 1000; divide it"):
         store.insert(range(10, 30), some(20), "error")
     assert len(store) == 9
+
+
+def test_shingles_are_kept_and_compared(client, name):
+    RedisStore(client, name).bind(replace(SMALL, shingles="word:5"))
+    again = RedisStore(client, name)
+    assert again.parameters.shingles == "word:5"
+    with pytest.raises(ValueError, match="shingles is 'word:5' in this index, not ''"):
+        again.bind(SMALL)
 
 
 # Several at once

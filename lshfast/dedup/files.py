@@ -4,40 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.dedup.pipeline import Progress, run
+from lshfast.dedup.index_files import Indexes
+from lshfast.dedup.inputs import Inputs, faults_of, text_batches
+from lshfast.dedup.pipeline import run
 from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import DedupResult, Stage
+from lshfast.dedup.sketching import Progress
 from lshfast.kernels import text
 from lshfast.readers import (
     Corpus,
     all_or_none,
     check_output,
+    check_place,
     check_rows,
-    open_corpus,
     write_rejects,
     write_rows,
     write_table,
 )
 from lshfast.threads import quick_switches
 from lshfast.tokens import Int64Array
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What to read; see `lshfast.readers.open_corpus`."""
-
-    paths: Sequence[str]
-    column: str = "text"
-    id_column: str | None = None
-    glob: str = "**/*.txt"
-    on_error: str = "stop"
 
 
 @dataclass(frozen=True)
@@ -57,6 +51,14 @@ class Outputs:
         return f"{main}.rejects.jsonl" if main else None
 
 
+NO_INDEXES = Indexes()
+
+# Columns of an account that may name earlier entries: whether it does, and whether the similarity is an estimate.
+OF_EARLIER = "earlier", "estimated"
+
+Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+
+
 class _Keys(Sequence[Any]):
     """The keys of a corpus, made when asked for."""
 
@@ -71,7 +73,13 @@ class _Keys(Sequence[Any]):
 
 
 def dedup_files(
-    inputs: Inputs, outputs: Outputs, plan: Plan, *, keep: str = "first", progress: Progress | None = None
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: Plan,
+    *,
+    keep: str = "first",
+    indexes: Indexes = NO_INDEXES,
+    progress: Progress | None = None,
 ) -> DedupResult:
     """Run the main job over files.
 
@@ -82,6 +90,9 @@ def dedup_files(
         See `make_plan`.
     keep : str, default "first"
         first, last, longest, shortest, max:COLUMN or min:COLUMN.
+    indexes : Indexes
+        The index of earlier rows, and the one to save. It is written after the outputs: what ends early leaves the old
+        one, beside all outputs or none.
     progress : callable, optional
         Called with (stage, done, total): bytes of input in "read" and "write", pairs in "verify".
 
@@ -100,58 +111,60 @@ def dedup_files(
     policy, _, order_column = keep.partition(":")
     if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
         raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
-    corpus = open_corpus(
-        inputs.paths, column=inputs.column, id_column=inputs.id_column, order_column=order_column or None,
-        glob=inputs.glob, on_error=inputs.on_error,
-    )  # fmt: skip
-    _check_outputs(corpus, inputs, outputs)
-    try:
-        with quick_switches():
+    corpus = inputs.open(order_column=order_column or None)
+    _check_outputs(corpus, inputs, outputs, indexes)
+    with indexes.opened(plan) as index:
+        with faults_of(corpus), quick_switches():
             result = run(
-                _batches(corpus, progress),
+                indexes.checked(index, corpus, text_batches(corpus, progress)),
                 plan,
                 keep=policy if not order_column else lambda: _ranks(corpus, policy),
                 keys=_Keys(corpus),
                 read=lambda: corpus.read,
                 rejected=lambda: len(corpus.rejected),
+                against=index if indexes.against else None,
+                joining=partial(indexes.add, index, corpus) if index is not None and indexes.save else None,
                 progress=progress,
             )
-    except text.TextError as error:
-        raise corpus.fault(error.row, error.reason) from None
-    start = time.perf_counter()
-    with all_or_none():
-        _write(corpus, result, outputs, plan.threads, progress)
-    written = Stage(time.perf_counter() - start, result.summary.stages["read"].nbytes)
-    stages = {**result.summary.stages, "write": written} if outputs.rows else result.summary.stages
+        start = time.perf_counter()
+        with all_or_none():
+            _write(corpus, result, outputs, plan, progress)
+            saved = time.perf_counter()
+            if index is not None and indexes.save and not indexes.in_place:
+                index.save(indexes.save)
+        if index is not None and indexes.in_place:
+            with _after_outputs():
+                index.commit()
+    stages = dict(result.summary.stages)
+    if outputs.rows:
+        stages["write"] = Stage(saved - start, stages["read"].nbytes)
+    if indexes.save:
+        stages["save"] = Stage(time.perf_counter() - saved, 0)
     return replace(result, summary=replace(result.summary, stages=stages))
 
 
 _BY_LENGTH = ("first", "last", "longest", "shortest")
 
 
-def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs) -> None:
+def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
     files = [file.path for file in corpus.files]
     named = [outputs.rows, outputs.pairs, outputs.removed]
     if inputs.on_error == "skip":
         named.append(outputs.rejects)
     paths = [path for path in named if path is not None]
+    for path in paths:
+        check_output(path, [*files, *([] if indexes.against is None else [indexes.against])], outputs.overwrite)
+    if indexes.save is not None:
+        check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
+        paths.append(indexes.save)
     for number, path in enumerate(paths):
-        check_output(path, files, outputs.overwrite)
         if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:number]):
             raise ValueError(f"{path}: two outputs of one name")
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
     if outputs.rows is not None:
-        check_rows(corpus, outputs.rows, ("duplicate_of", "similarity") if outputs.annotate else ())
-
-
-def _batches(corpus: Corpus, progress: Progress | None) -> Iterator[text.Texts]:
-    done = 0
-    for batch in corpus.batches():
-        yield text.Texts(batch.texts)
-        done += batch.source_bytes
-        if progress:
-            progress("read", done, corpus.total_bytes)
+        names = ["duplicate_of", "similarity", *(OF_EARLIER if indexes.against else ())]
+        check_rows(corpus, outputs.rows, names if outputs.annotate else ())
 
 
 def _ranks(corpus: Corpus, policy: str) -> Int64Array:
@@ -159,52 +172,64 @@ def _ranks(corpus: Corpus, policy: str) -> Int64Array:
     return (ranks if policy == "max" else -ranks).astype(np.int64)
 
 
-def _write(
-    corpus: Corpus, result: DedupResult, outputs: Outputs, threads: int, progress: Progress | None
-) -> None:
+@contextmanager
+def _after_outputs() -> Iterator[None]:
+    """Say what an index that cannot be written leaves behind."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error} (the outputs are complete, the index is as it was)"
+        raise OSError(error.errno, reason, error.filename) from error
+
+
+def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, plan: Plan, progress: Progress | None) -> None:
     def key(rows: npt.NDArray[Any]) -> list[Any]:
         return [corpus.key(row) for row in rows.tolist()]
 
-    gone = np.flatnonzero(~result.keep)
     if outputs.pairs:
         found = result.pairs
-        table: dict[str, list[Any] | npt.NDArray[Any]] = {
-            "key_i": key(found["i"]),
-            "key_j": key(found["j"]),
-            "similarity": found["similarity"],
-        }
+        table: Table = {"key_i": key(found["i"]), "key_j": key(found["j"]), "similarity": found["similarity"]}
         write_table(outputs.pairs, table, outputs.overwrite)
+    gone = np.flatnonzero(~result.keep)
+    account = _account(result, gone, plan) if outputs.removed or outputs.annotate else {}
     if outputs.removed:
-        removed: dict[str, list[Any] | npt.NDArray[Any]] = {
-            "key": key(gone),
-            "kept_key": key(result.keeper[gone]),
-            "similarity": result.similarity[gone],
-        }
-        write_table(outputs.removed, removed, outputs.overwrite)
+        table = {"key": key(gone), **account}
+        write_table(outputs.removed, table, outputs.overwrite)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
-        _write_rows(corpus, result, outputs, threads, gone, key, progress)
+        _write_rows(corpus, result, outputs, gone, account, plan.threads, progress)
+
+
+def _account(result: DedupResult, gone: Int64Array, plan: Plan) -> Table:
+    """Say for whose sake rows were removed; the last two columns only where that may be an earlier entry."""
+    kept_keys = [result.kept_key(row) for row in gone.tolist()]
+    if len(set(map(type, kept_keys))) > 1:  # ids of one kind here, keys of the other in the index
+        kept_keys = list(map(str, kept_keys))
+    account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
+    if result.earlier is not None:
+        earlier = result.keeper[gone] < 0
+        account |= dict(zip(OF_EARLIER, (earlier, earlier | (plan.verify != "exact")), strict=True))
+    return account
 
 
 def _write_rows(
     corpus: Corpus,
     result: DedupResult,
     outputs: Outputs,
-    threads: int,
     gone: Int64Array,
-    key: Callable[[npt.NDArray[Any]], list[Any]],
+    account: Table,
+    threads: int,
     progress: Progress | None,
 ) -> None:
     assert outputs.rows is not None
     annotations = None
     if outputs.annotate:
-        annotations = {
-            "duplicate_of": np.full(len(result.keep), None, object),
-            "similarity": np.full(len(result.keep), None, object),
-        }
-        annotations["duplicate_of"][gone] = key(result.keeper[gone])
-        annotations["similarity"][gone] = result.similarity[gone].tolist()
+        annotations = {}
+        for name, values in account.items():
+            column = np.full(len(result.keep), None, object)
+            column[gone] = values.tolist() if isinstance(values, np.ndarray) else values
+            annotations["duplicate_of" if name == "kept_key" else name] = column
     keep = np.ones_like(result.keep) if outputs.annotate else result.keep
     done = 0
 
@@ -226,7 +251,7 @@ SAMPLE = 16 << 20
 
 def measure(inputs: Inputs) -> tuple[int, int]:
     """Estimate (rows, bytes of text) of the inputs from their size on disk and their first few megabytes."""
-    corpus = open_corpus(inputs.paths, column=inputs.column, glob=inputs.glob, batch_bytes=SAMPLE)
+    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE)
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0

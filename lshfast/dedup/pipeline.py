@@ -6,63 +6,26 @@ verified, which takes less time than writing all of them to memory and less memo
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.dedup.plan import Grouping, Keep, Plan, Verify, make_plan
-from lshfast.dedup.report import DedupResult, Stage, Summary
-from lshfast.join.candidates import candidates, find_copies
+from lshfast.dedup.against import NOTHING_EARLIER, find_earlier, insert_rows
+from lshfast.dedup.plan import Grouping, Keep, Plan, Verify, check_same_run, make_plan
+from lshfast.dedup.report import DedupResult, Summary
+from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_texts
+from lshfast.join.candidates import candidates
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
-from lshfast.kernels import sets, text
-from lshfast.shingling import KERNELS, Unit, pieces
-from lshfast.sketch.minhash import EMPTY, Scheme
-from lshfast.threads import ordered_map
-from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
-
-Progress: TypeAlias = Callable[[str, int, "int | None"], None]
-
-
-class Clock:
-    """Seconds and bytes of each stage of a run."""
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self.stages: dict[str, Stage] = {}
-
-    @contextmanager
-    def stage(self, name: str, nbytes: int = 0) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.add(name, time.perf_counter() - start, nbytes)
-
-    def add(self, name: str, seconds: float, nbytes: int) -> None:
-        before = self.stages.get(name, Stage(0.0, 0))
-        self.stages[name] = Stage(before.seconds + seconds, before.nbytes + nbytes)
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
-
-
-@dataclass
-class Sketches:
-    """What is known of the texts after one pass over them."""
-
-    texts: text.Texts
-    signatures: UInt64Array
-    keys: UInt64Array
-    copies: Int64Array
-    empty: BoolArray
-
-    def __len__(self) -> int:
-        return len(self.signatures)
+from lshfast.kernels import text
+from lshfast.lsh.index import LSHIndex
+from lshfast.shingling import KERNELS, Unit
+from lshfast.sketch.minhash import Scheme
+from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -79,59 +42,6 @@ class ShingledTexts:
 
     def take(self, rows: Int64Array) -> TokenSets:
         return TokenSets(*KERNELS[self.plan.unit](self.texts.take(rows), self.plan.size, self.plan.hasher.seed))
-
-
-class _Piece(NamedTuple):
-    """What one piece of work makes of some texts."""
-
-    texts: text.Texts
-    signatures: UInt64Array
-    keys: UInt64Array
-    prints: UInt64Array
-
-
-def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progress: Progress | None = None) -> Sketches:
-    """Run one pass over batches of texts: shingle, sketch, band and fingerprint each, several at a time."""
-    parts: list[_Piece] = []
-    row, done, reading, start = 0, 0, 0.0, time.perf_counter()
-
-    def portions() -> Iterator[tuple[int, text.Texts]]:
-        """Cut the batches into pieces of work, with the number of each one's first row."""
-        nonlocal row, reading
-        source = iter(batches)
-        while True:
-            before = time.perf_counter()
-            batch = next(source, None)
-            reading += time.perf_counter() - before
-            if batch is None:
-                return
-            for rows in pieces(batch.lengths):
-                yield row + rows.start, batch.take(rows)
-            row += len(batch)
-
-    def work(portion: tuple[int, text.Texts]) -> _Piece:
-        first_row, texts = portion
-        try:
-            offsets, tokens = KERNELS[plan.unit](texts, plan.size, plan.hasher.seed)
-        except text.TextError as error:
-            raise text.TextError(error.row + first_row, error.reason) from None
-        signatures = plan.hasher.sketch(TokenSets(offsets, tokens), threads=1)
-        return _Piece(texts, signatures, plan.bands.keys(signatures), sets.fingerprints(offsets, tokens))
-
-    for part in ordered_map(work, portions(), plan.threads):
-        parts.append(part)
-        done += part.texts.nbytes
-        if progress:
-            progress("sketch", done, None)
-    clock.add("read", reading, done)
-    clock.add("sketch", time.perf_counter() - start - reading, done)
-
-    with clock.stage("match", done):
-        texts = text.Texts.concatenate([part.texts for part in parts])
-        prints = np.concatenate([np.empty((0, 3), np.uint64), *(part.prints for part in parts)])
-        keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
-        signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
-        return Sketches(texts, signatures, keys, find_copies(prints), signatures[:, 0] == EMPTY)
 
 
 def find_pairs(
@@ -231,6 +141,10 @@ def preference_of(keep: Keep | npt.ArrayLike, lengths: Int64Array) -> npt.ArrayL
     return keep
 
 
+# What takes the rows that stay, and the signatures of all rows, and returns how many were put into an index.
+Joining: TypeAlias = Callable[[Int64Array, UInt64Array], int]
+
+
 def run(
     batches: Iterable[text.Texts],
     plan: Plan,
@@ -239,21 +153,37 @@ def run(
     keys: Sequence[Any] | None = None,
     read: Callable[[], int],
     rejected: Callable[[], int] = lambda: 0,
+    against: LSHIndex | None = None,
+    joining: Joining | None = None,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Run the whole job over batches of texts.
 
     `read` and `rejected` tell the rows that the source of the batches met and refused, by its own count, and `keep` may
-    be a function too: readers know only after the last batch.
+    be a function too: readers know only after the last batch. Rows similar to an entry of `against` are removed for it
+    before the others are compared, and meet nobody. `joining` is called with the rows that stay and their signatures,
+    and returns how many of them are in an index then that were not.
     """
     clock = Clock()
     corpus = sketch_texts(batches, plan, clock, progress)
+    earlier = NOTHING_EARLIER
+    if against is not None:
+        with clock.stage("earlier"):
+            earlier = find_earlier(against, corpus.signatures, plan)
+            corpus.set_aside(earlier.rows)
     similar, found = find_pairs(corpus, plan, clock, progress)
     preference = preference_of(keep() if callable(keep) else keep, corpus.texts.lengths)
     groups = group(corpus, similar, plan, preference, clock)
+    fresh = np.ones(len(corpus), bool)
+    fresh[earlier.rows] = False
+    sizes = np.bincount(groups.labels[fresh], minlength=1)
+    earlier.fill_in(groups)
     kept = groups.keeper == np.arange(len(corpus))
     all_pairs = with_copies(similar, corpus.copies)
-    sizes = np.bincount(groups.labels, minlength=1)
+    joined = None
+    if joining is not None:
+        with clock.stage("index"):
+            joined = joining(np.flatnonzero(kept), corpus.signatures)
     summary = Summary(
         read=read(),
         kept=int(kept.sum()),
@@ -271,8 +201,11 @@ def run(
         verify=plan.verify,
         stages=clock.stages,
         seconds=clock.seconds,
+        earlier=len(earlier.rows),
+        indexed=joined,
     )
-    return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, all_pairs, summary, keys)
+    named = None if against is None else earlier.column(len(corpus))
+    return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, all_pairs, summary, keys, named)
 
 
 def dedup(
@@ -290,6 +223,8 @@ def dedup(
     groups: Grouping = "star",
     keep: Keep | npt.ArrayLike = "first",
     keys: Sequence[Any] | None = None,
+    against: LSHIndex | None = None,
+    add: bool = False,
     threads: int | None = None,
     seed: int = 1,
     progress: Progress | None = None,
@@ -322,6 +257,12 @@ def dedup(
         Which of a group to keep, by length in bytes of UTF-8, or by an array's greatest value.
     keys : sequence, optional
         The texts' names in `removed`; their numbers by default. No two may be equal.
+    against : LSHIndex, optional
+        Earlier texts. Each text similar to one of them, as far as signatures tell, is removed for the most similar one
+        before the others are compared with each other. The index must have been made with the same choices; that its
+        signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``).
+    add : bool, default False
+        Insert the texts that stay into `against`, under their keys, once all is done.
     threads : int, optional
         At least 1; the CPUs this process may use by default. The result does not depend on it.
     progress : callable, optional
@@ -334,7 +275,8 @@ def dedup(
     Raises
     ------
     TypeError, ValueError
-        If a text or an argument cannot be used; the error names it, its row and the range.
+        If a text or an argument cannot be used; the error names it, its row and the range. If `against` was made with
+        other choices (both are named), or has a key that is to be added: then nothing is.
     OverflowError
         If there are more than 2**28 candidates.
 
@@ -348,15 +290,43 @@ def dedup(
     [True, False, True, True]
     >>> result.removed
     [Removal(key='b', kept_key='a', similarity=1.0)]
+
+    Day by day, against all days before:
+
+    >>> seen = lshfast.LSHIndex(shingles="word:5")
+    >>> days = [["the cat sat on the mat today", "a dog"], ["A dog!", "a bird sat there"]]
+    >>> for number, day in enumerate(days):
+    ...     names = [f"{number}/{row}" for row in range(len(day))]
+    ...     print(lshfast.dedup(day, keys=names, against=seen, add=True).removed)
+    []
+    [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
     """
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
         rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
     )  # fmt: skip
+    check_against(against, add, plan)
     column = text.Texts(texts)
     names = None if keys is None else key_list(keys, len(column))
     preference = checked_keep(keep, len(column))
-    return run([column], plan, keep=preference, keys=names, read=column.__len__, progress=progress)
+    joining = None
+    if against is not None and add:
+        joining = partial(insert_rows, against, range(len(column)) if names is None else names)
+    return run(
+        [column], plan, keep=preference, keys=names, read=column.__len__, against=against, joining=joining,
+        progress=progress,
+    )  # fmt: skip
+
+
+def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
+    """Raise an error that names the argument unless a run by this plan can be held against the index."""
+    if against is None:
+        if add:
+            raise ValueError("add needs an index to add to: against=LSHIndex(...)")
+        return
+    if not isinstance(against, LSHIndex):
+        raise TypeError(f"against must be an LSHIndex, not {against!r}")
+    check_same_run(against.parameters, plan)
 
 
 def key_list(keys: Any, n: int) -> list[Any]:

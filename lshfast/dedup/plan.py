@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from lshfast.lsh.bands import Bands, check_threshold, choose_bands
-from lshfast.shingling import Unit, check_shingle
+from lshfast.shingling import KERNELS, Unit, check_shingle
 from lshfast.sketch.minhash import MinHasher, Scheme
+from lshfast.store.base import Parameters
 from lshfast.threads import thread_count
 
 Verify: TypeAlias = Literal["exact", "signature", "none"]
@@ -39,6 +41,15 @@ class Plan:
     def recall(self) -> float:
         """The probability that a pair exactly at the threshold is found."""
         return float(self.bands.probability(self.threshold))
+
+    @property
+    def parameters(self) -> Parameters:
+        """What an index of this run's signatures is made with."""
+        bands, hasher = self.bands, self.hasher
+        return Parameters(
+            hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
+            f"{self.unit}:{self.size}",
+        )  # fmt: skip
 
     def memory(self, rows: int, nbytes: int) -> dict[str, int]:
         """Estimate the bytes that a run over `rows` texts of `nbytes` in all will hold at its peak, by kind.
@@ -85,3 +96,57 @@ def make_plan(
         if choice.slots > num_perm:
             raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows}")
     return Plan(threshold, unit, size, hasher, choice, verify, groups, thread_count(threads))
+
+
+def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
+    """Return the plan of a run over an index of texts: its choices, which those given must not contradict.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Those of the index.
+    given : mapping of str, optional
+        Arguments of `make_plan` that the user insists on.
+    **others
+        Arguments of `make_plan` that an index does not know: verify, groups, threads.
+
+    Raises
+    ------
+    ValueError
+        Naming both values, where one given is not that of the index; or if the index does not say what its shingles
+        are, or they are no words or characters.
+    """
+    given = given or {}
+    unit, _, size = parameters.shingles.partition(":")
+    if unit not in KERNELS or not size.isdecimal():
+        said = f"says that it is of {parameters.shingles!r}" if parameters.shingles else "does not say of which"
+        raise ValueError(f"this index is not known to be of shingles of texts, LSHIndex(shingles='word:5'): it {said}")
+    p = parameters
+    own: dict[str, Any] = {"unit": unit, "size": int(size), "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
+    own |= {"bands": p.bands, "rows": p.rows} | ({} if p.threshold is None else {"threshold": p.threshold})
+    for name, value in given.items():
+        if own.get(name, value) != value:
+            raise ValueError(f"{name} is {own[name]} in this index, not {value}")
+    plan = make_plan(**{**given, **own, **others})
+    if "recall" in given and "bands" not in given:
+        choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
+        if choice != plan.bands:
+            wanted = f"recall {given['recall']} takes {choice.bands} bands of {choice.rows} rows"
+            raise ValueError(f"{wanted}, and this index has {p.bands} of {p.rows}")
+    check_same_run(parameters, plan)
+    return plan
+
+
+def check_same_run(parameters: Parameters, plan: Plan) -> None:
+    """Raise ValueError, naming both values, where the choices of a run are not those that an index was made with.
+
+    What the index does not say, its shingles or its threshold, is taken on trust.
+    """
+    if plan.groups != "star":
+        raise ValueError(
+            f"groups must be star against an index, not {plan.groups}: chains through rows removed earlier are unknown"
+        )
+    own = plan.parameters
+    if parameters.threshold not in (None, own.threshold):
+        raise ValueError(f"threshold is {parameters.threshold} in this index, not {own.threshold}")
+    parameters.check_same(own if parameters.shingles else replace(own, shingles=""))

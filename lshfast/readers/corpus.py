@@ -51,6 +51,7 @@ def open_corpus(
     glob: str = "**/*.txt",
     on_error: str = "stop",
     batch_bytes: int = 8 << 20,
+    unique_ids: bool = True,
 ) -> Corpus:
     """List the inputs, without reading them.
 
@@ -62,7 +63,7 @@ def open_corpus(
     column : str
         Column of the text. In a folder each file is a text.
     id_column : str, optional
-        Column of the ids: all strings or all 64-bit integers, none twice. For a folder's file it is its path.
+        Column of the ids: all strings or all 64-bit integers. For a folder's file it is its path.
     order_column : str, optional
         Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is
         one; dates and times of Parquet are ISO 8601 strings. Integers become doubles if there are fractions.
@@ -72,6 +73,8 @@ def open_corpus(
         Whether a bad row raises `DataError` or is put on `Corpus.rejected`.
     batch_bytes : int
         Bytes of text in a batch, about.
+    unique_ids : bool
+        Whether a row whose id came before is bad.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def open_corpus(
     ValueError
         If there are no inputs, or an option is not as above.
     """
-    layout = Layout(column, id_column, order_column, glob, on_error, batch_bytes)
+    layout = Layout(column, id_column, order_column, glob, on_error, batch_bytes, unique_ids)
     files: list[File] = []
     seen: dict[str, str] = {}
     for given in [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs:

@@ -34,7 +34,8 @@ class Keys:
             if reason:
                 return f"order column {self._layout.order_column!r} {reason}"
         if self._layout.id_column is not None:
-            self._row_of[identity] = len(self.ids)
+            if self._layout.unique_ids:
+                self._row_of[identity] = len(self.ids)
             self.ids.append(identity)
         return None
 
@@ -45,7 +46,7 @@ class Keys:
             return f"id {_short(identity)} is neither a string nor a 64-bit integer"
         if self.ids and type(identity) is not type(self.ids[0]):
             return f"id {_short(identity)} is {kind_of(identity)}, the ids before it are not"
-        if identity in self._row_of:
+        if identity in self._row_of:  # empty if ids may come twice
             name, line = self._place(self._row_of[identity])
             return f"id {_short(identity)} is taken by {name}" + ("" if line is None else f":{line}")
         return None

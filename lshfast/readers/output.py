@@ -45,9 +45,18 @@ def check_output(
     FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError
         If there is no such folder, `path` is a folder itself, or the folder may not be written to.
     """
+    output_format(path)
+    check_place(path, inputs, overwrite)
+
+
+def check_place(
+    path: str | os.PathLike[str],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> None:
+    """Check that a file of any name can be written: `check_output` without its kinds."""
     name, real = printable(os.fspath(path)), os.path.realpath(path)
     folder = os.path.dirname(real)
-    output_format(path)
     if any(os.path.realpath(given) == real for given in inputs):
         raise ValueError(f"{name}: the output is one of the inputs")
     if os.path.isdir(real):

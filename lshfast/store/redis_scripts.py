@@ -6,7 +6,7 @@ there, 0 absent, ? damaged. "LSHFAST" as an error means that the parameters are 
 
 from __future__ import annotations
 
-FIELDS = ("format", "num_perm", "bands", "rows", "scheme", "seed", "threshold")
+FIELDS = ("format", "num_perm", "bands", "rows", "scheme", "seed", "threshold", "shingles")
 
 # ARGV: fields and values to store if there are none, or nothing. Answers the fields and values there are.
 OPEN = """

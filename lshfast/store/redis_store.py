@@ -2,7 +2,7 @@
 
 Layout, format 1. {NAME} is a hash tag, which keeps all in one slot of a cluster; numbers in binary are little-endian:
 
-    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), as text
+    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), shingles, as text
     {NAME}:entries        hash: of each key the num_perm slots and then the band keys, uint64
     {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k (uint64) in band j (uint16)
     {NAME}:refused        there only within a transaction, seen by nobody
@@ -425,7 +425,7 @@ class RedisStore(Store):
         try:
             num_perm, bands, rows, seed = (int(stored[name]) for name in ("num_perm", "bands", "rows", "seed"))
             threshold = float(stored["threshold"]) if stored["threshold"] else None
-            parameters = Parameters(num_perm, bands, rows, stored["scheme"], seed, threshold)
+            parameters = Parameters(num_perm, bands, rows, stored["scheme"], seed, threshold, stored["shingles"])
         except (KeyError, ValueError) as error:
             raise FormatError(f"{place}: a field is missing or no number: {error}") from None
         in_range = 1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
@@ -481,7 +481,7 @@ def _fields(parameters: Parameters) -> dict[str, str]:
     """Spell parameters as they are stored, in the order of FIELDS."""
     threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
     numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows))
-    texts = (FORMAT, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold)
+    texts = (FORMAT, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
     return dict(zip(scripts.FIELDS, texts, strict=True))
 
 

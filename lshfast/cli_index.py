@@ -1,0 +1,210 @@
+"""The commands of ``lshfast index``: options to arguments, no logic of their own."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from lshfast.cli_options import (
+    BandsOption,
+    Column,
+    Glob,
+    IdColumn,
+    NumPerm,
+    OnDuplicateOption,
+    OnErrorOption,
+    Overwrite,
+    Paths,
+    Quiet,
+    Recall,
+    RowsOption,
+    SchemeOption,
+    Seed,
+    Size,
+    Threads,
+    Threshold,
+    UnitOption,
+    one_line_errors,
+)
+from lshfast.console import MatchPrinter, Watch, filling_table, index_table, query_table, reject_line
+from lshfast.dedup.files import peak_memory
+from lshfast.dedup.index_files import (
+    add_to_index,
+    build_index,
+    compact_index,
+    key_kind,
+    key_lines,
+    opened_index,
+    remove_keys,
+    verify_index,
+)
+from lshfast.dedup.inputs import Inputs
+from lshfast.dedup.plan import make_plan
+from lshfast.dedup.queries import query_files, query_text
+from lshfast.dedup.report import IndexSummary
+
+index_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Keep the signatures of texts in a file: add, remove, ask.",
+)
+
+IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
+
+
+def finish(path: str, summary: IndexSummary, quiet: bool) -> None:
+    if not quiet:
+        print(filling_table(path, summary, peak_memory()), file=sys.stderr)
+    elif summary.rejected:
+        print(f"lshfast: {summary.rejected:,} rows rejected", file=sys.stderr)
+
+
+@index_app.command(no_args_is_help=True)
+def build(
+    inputs: Paths,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")],
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = "**/*.txt",
+    threshold: Threshold = 0.8,
+    unit: UnitOption = "word",
+    size: Size = 5,
+    num_perm: NumPerm = 128,
+    scheme: SchemeOption = "fast",
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows: RowsOption = None,
+    on_error: OnErrorOption = "stop",
+    on_duplicate: OnDuplicateOption = "error",
+    threads: Threads = None,
+    seed: Seed = 1,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make an index of all rows: a signature each, under the row's id or FILE:LINE."""
+    with one_line_errors():
+        plan = make_plan(
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
+            bands=bands, rows=rows, threads=threads, seed=seed,
+        )  # fmt: skip
+        with Watch(quiet) as watch:
+            summary = build_index(
+                Inputs(inputs, column, id_column, glob, on_error), output, plan, on_duplicate=on_duplicate,
+                overwrite=overwrite, progress=watch,
+            )  # fmt: skip
+        finish(output, summary, quiet)
+
+
+@index_app.command(no_args_is_help=True)
+def add(
+    index: IndexFile,
+    inputs: Paths,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = "**/*.txt",
+    on_error: OnErrorOption = "stop",
+    on_duplicate: OnDuplicateOption = "error",
+    threads: Threads = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.lsh.rejects.jsonl.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add all rows to an index, which says itself how they are shingled and sketched."""
+    with one_line_errors():
+        with Watch(quiet) as watch:
+            summary = add_to_index(
+                index, Inputs(inputs, column, id_column, glob, on_error), on_duplicate=on_duplicate,
+                overwrite=overwrite, threads=threads, progress=watch,
+            )  # fmt: skip
+        finish(index, summary, quiet)
+
+
+@index_app.command(no_args_is_help=True)
+def remove(
+    index: IndexFile,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="[KEY...]", show_default=False)] = None,
+    keys_file: Annotated[
+        str | None, typer.Option("--keys", metavar="FILE", help="Keys, one a line; - is standard input.")
+    ] = None,
+    on_missing: Annotated[Literal["error", "skip"], typer.Option(help="On a key that is not in the index.")] = "error",
+    quiet: Quiet = False,
+) -> None:
+    """Remove entries from an index."""
+    with one_line_errors():
+        if not keys and keys_file is None:
+            raise ValueError("keys are needed: KEY... or --keys FILE")
+        wanted = [*(keys or []), *(key_lines(keys_file) if keys_file else [])]
+        removed, left = remove_keys(index, wanted, on_missing)
+        if not quiet:
+            print(f"{removed:,} removed, {left:,} left", file=sys.stderr)
+
+
+@index_app.command(no_args_is_help=True)
+def query(
+    index: IndexFile,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="[INPUT...]", help="Files of texts.", show_default=False)
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="One text, instead of INPUT.")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="Only so many of each, the most similar.")] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Least estimated similarity, 0 to 1; that of the index by default, 0 with -k."),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help="key, match, similarity: .csv, .jsonl, .parquet.")
+    ] = None,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = "**/*.txt",
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the entries like each text: its key, the entry's, and their estimated similarity, tab-separated."""
+    with one_line_errors():
+        printer = MatchPrinter()
+        if bool(inputs) == (text is not None):
+            raise ValueError("either INPUT... or --text is needed")
+        if text is not None:
+            found = query_text(index, text, k=k, threshold=threshold, output=output, overwrite=overwrite)
+            if output is None:
+                printer([match.key for match in found], [match.similarity for match in found])
+                printer.close()
+            return
+        with Watch(quiet) as watch:
+            summary = query_files(
+                index, Inputs(inputs or [], column, id_column, glob, on_error), lambda found: printer(*found),
+                output=output, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
+            )  # fmt: skip
+        printer.close()
+        for fault in summary.rejected if output is None else ():
+            print(reject_line(fault), file=sys.stderr)
+        if not quiet:
+            print(query_table(summary), file=sys.stderr)
+
+
+@index_app.command(no_args_is_help=True)
+def info(index: IndexFile) -> None:
+    """Show what an index is made with, how large it is, and how full its buckets are."""
+    with one_line_errors(), opened_index(index) as opened:
+        print(index_table(index, opened, key_kind(opened)))
+
+
+@index_app.command(no_args_is_help=True)
+def verify(index: IndexFile) -> None:
+    """Check all checksums of an index, and that its tables and entries belong together."""
+    with one_line_errors():
+        entries, nbytes = verify_index(index)
+        print(f"{index}: sound, {entries:,} entries, {nbytes:,} bytes")
+
+
+@index_app.command(no_args_is_help=True)
+def compact(index: IndexFile, quiet: Quiet = False) -> None:
+    """Write an index anew without what was removed or replaced."""
+    with one_line_errors():
+        before, after = compact_index(index)
+        if not quiet:
+            print(f"{index}: {before:,} bytes before, {after:,} after", file=sys.stderr)

@@ -1,0 +1,47 @@
+"""The rows that a run over files reads, as batches of texts; its errors name files and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from lshfast.kernels.text import TextError, Texts
+from lshfast.readers import Corpus, open_corpus
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What to read; see `lshfast.readers.open_corpus`."""
+
+    paths: Sequence[str]
+    column: str = "text"
+    id_column: str | None = None
+    glob: str = "**/*.txt"
+    on_error: str = "stop"
+
+    def open(self, **others: Any) -> Corpus:
+        """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
+        return open_corpus(
+            self.paths, column=self.column, id_column=self.id_column, glob=self.glob, on_error=self.on_error, **others
+        )
+
+
+def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:
+    """Read a corpus once; `progress` is called with ("read", bytes of input read, bytes in all)."""
+    done = 0
+    for batch in corpus.batches():
+        yield Texts(batch.texts)
+        done += batch.source_bytes
+        if progress:
+            progress("read", done, corpus.total_bytes)
+
+
+@contextmanager
+def faults_of(corpus: Corpus) -> Iterator[None]:
+    """Turn the error of a text that cannot be shingled into that of its file and line."""
+    try:
+        yield
+    except TextError as error:
+        raise corpus.fault(error.row, error.reason) from None

@@ -1,0 +1,71 @@
+"""What the tests of the command line share: runs in this process and in others, and rows in files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from typer.testing import CliRunner
+
+from lshfast.cli import app
+
+
+def write_jsonl(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def read_jsonl(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def run(*arguments, **options):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def failing(status, *arguments):
+    """Run, check the exit status and that the error is one line without a traceback; return the line."""
+    result = run(*arguments)
+    assert result.exit_code == status, result.output
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1
+    assert lines[0].startswith("lshfast: error: ")
+    return lines[0]
+
+
+def process(*arguments, **options):
+    command = [sys.executable, "-m", "lshfast", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
+
+
+def has_open(pid, path):
+    """Tell whether a process has a file open."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        return any(os.path.realpath(f"{folder}/{number}") == str(path) for number in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def stopped(number, path, *arguments):
+    """Send a signal to a run as soon as it reads a file; return its exit status and what it said."""
+    child = process(*arguments)
+    deadline = time.monotonic() + 60
+    while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, path):
+        pass
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    return child.returncode, said
+
+
+ENDINGS = {
+    signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
+    signal.SIGTERM: (128 + signal.SIGTERM, ""),
+}
+if hasattr(signal, "SIGHUP"):
+    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, "")
