@@ -440,9 +440,9 @@ def test_too_large_a_batch_is_refused_before_it_is_sent(store, monkeypatch):
     assert len(store) == 9
 
 
-def test_shingles_are_kept_and_compared(client, name):
-    RedisStore(client, name).bind(replace(SMALL, shingles="word:5"))
-    again = RedisStore(client, name)
+def test_shingles_are_kept_and_compared(place):
+    RedisStore(*place).bind(replace(SMALL, shingles="word:5"))
+    again = RedisStore(*place)
     assert again.parameters.shingles == "word:5"
     with pytest.raises(ValueError, match="shingles is 'word:5' in this index, not ''"):
         again.bind(SMALL)
