@@ -1,30 +1,37 @@
 #!/bin/sh
-# Builds the C of src/ with sanitize.c three ways and runs it: with the address and undefined-behaviour sanitizers; the
-# same without SIMD and without 128-bit integers; and as it is shipped. All must pass and print one digest.
+# Builds the C of src/ with sanitize.c and with sanitize_tables.c three ways and runs them: with the address and
+# undefined-behaviour sanitizers; the same without SIMD and without 128-bit integers; and as it is shipped. All must pass,
+# and the three of each print one digest.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-sources="tests/sanitize.c $(ls src/*.c | grep -v _module)"
+sources=$(ls src/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-first=""
+programs="sanitize sanitize_tables"
 
 # build NAME FLAGS...
 build() {
     name=$1
     shift
-    # shellcheck disable=SC2086 (the lists are meant to be split)
-    ${CC:-cc} -std=gnu11 -Wall -Wextra -Isrc "$@" $sources -o "$folder/$name"
+    for program in $programs; do
+        # shellcheck disable=SC2086 (the lists are meant to be split)
+        ${CC:-cc} -std=gnu11 -Wall -Wextra -Isrc "$@" "tests/$program.c" $sources -o "$folder/$program-$name"
+    done
 }
 
 build sanitized $sanitizers &
 build portable $sanitizers -DLSHFAST_NO_SIMD -U__SIZEOF_INT128__ &
 build shipped -O3 -fvisibility=hidden &
 wait
-for name in sanitized portable shipped; do
-    # The kernels allocate nothing, and the leak check needs ptrace, which containers often forbid.
-    digest=$(ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 "$folder/$name")
-    echo "$name: $digest"
-    first=${first:-$digest}
-    [ "$digest" = "$first" ] || { echo "$name computes something else" >&2; exit 1; }
+for program in $programs; do
+    first=""
+    for name in sanitized portable shipped; do
+        # The kernels allocate nothing, and the leak check needs ptrace, which containers often forbid.
+        digest=$(ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+            "$folder/$program-$name")
+        echo "$program, $name: $digest"
+        first=${first:-$digest}
+        [ "$digest" = "$first" ] || { echo "$program, $name computes something else" >&2; exit 1; }
+    done
 done

@@ -96,9 +96,9 @@ class LSHIndex:
     store : Store, optional
         Where the entries are kept: in memory by default; `LmdbStore`, `RedisStore`.
     shingles : str, default ""
-        What the signatures are of: "word:5" for `shingle(texts, "word", 5)`, "char:9", or another name of up to 16
-        ASCII characters. It is kept with the index, and one of another name is refused where two come together; the
-        command line takes indexes that say it.
+        What the signatures are of: "word:5" for ``shingle(texts, "word", 5, seed=seed)``, "char:9", or another name of
+        up to 16 ASCII characters. It is kept with the index, and one of another name is refused where two come
+        together; the command line takes indexes of texts that say it.
 
     Notes
     -----
@@ -377,8 +377,12 @@ class LSHIndex:
 
     def __repr__(self) -> str:
         p = self.parameters
+        try:
+            size = f"{len(self)} entries"
+        except (OSError, ValueError):
+            size = "closed"
         return (
-            f"LSHIndex({len(self)} entries, {p.bands} bands of {p.rows} rows, num_perm={p.num_perm}, "
+            f"LSHIndex({size}, {p.bands} bands of {p.rows} rows, num_perm={p.num_perm}, "
             f"scheme={p.scheme!r}, seed={p.seed})"
         )
 
@@ -444,7 +448,7 @@ class LSHIndex:
 
 
 def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:
-    """Tell whether a pair of keys is to be given as (a, b), not as (b, a): as they compare, or else as they are held."""
+    """Tell whether a pair of keys is to be given as (a, b), not as (b, a): as they compare, else as they are held."""
     with suppress(TypeError):
         if a < b or b < a:
             return bool(a < b)

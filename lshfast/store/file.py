@@ -264,7 +264,7 @@ def write_file(
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
     parts = [part for part in parts if len(part)]
-    if any(part.tables.fixed or part.kind != kind or len(part) < part.tables.limit for part in parts) or parts[1:]:
+    if parts[1:] or any(part.kind != kind or len(part) < part.tables.limit for part in parts):
         parts = [built(parameters, kind, parts)]
     parts = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
     with nullcontext() if ours else _not_in_use(path), atomic_file(path, overwrite=True) as file:
@@ -335,6 +335,8 @@ def _read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
         raise FormatError("header: not an index of lshfast")
     if newest[1] != VERSION:
         raise FormatError(f"header: version {newest[1]}; this library reads version {VERSION}")
+    if newest[3] == 2**64 - 1:
+        raise FormatError(f"header: state {newest[3]}, which no other can follow")
     return newest[3:]
 
 

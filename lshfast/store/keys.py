@@ -29,7 +29,7 @@ def as_column(keys: Iterable[Any]) -> Column:
     Raises
     ------
     TypeError
-        If a key is None or cannot be hashed, or the batch is itself a str or bytes.
+        If a key is None or a NaN, or cannot be hashed, or the batch is itself a str or bytes.
 
     Examples
     --------
@@ -59,12 +59,16 @@ def as_column(keys: Iterable[Any]) -> Column:
             return [int(key) for key in column]
     if kinds != {str}:
         for place, key in enumerate(column):
-            if key is None:
-                raise TypeError(f"keys[{place}] is None, which is no key")
+            if key is None or (isinstance(key, (float, np.floating)) and key != key):
+                raise TypeError(f"keys[{place}] is {key}, which is no key")
             try:
                 hash(key)
             except TypeError:
                 raise TypeError(f"keys[{place}] is a {type(key).__name__}, which cannot be hashed") from None
+            if isinstance(key, str):
+                column[place] = str.__str__(key)  # of a class of its own, such as numpy's
+            elif isinstance(key, np.integer):
+                column[place] = int(key)
     return column
 
 

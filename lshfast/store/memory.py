@@ -136,7 +136,7 @@ class MemoryStore(Store):
             self.check_writable()
             where, rows = find_in(self.parts, keys)
             if (where < 0).any():
-                raise KeyError(take(keys, np.flatnonzero(where < 0)[:1])[0])
+                raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
             own = np.unique(rows[where == len(self.fixed)])
             if self.loose is not None and len(own):
                 self.loose.tables.erase(own)

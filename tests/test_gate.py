@@ -1,0 +1,254 @@
+"""The lock for many readers or one writer; and an index that is asked by many threads while others change it."""
+
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from lshfast import LSHIndex
+from lshfast.kernels.tables import Gate
+
+READERS = 8
+PATIENCE = 60  # seconds until a thread that does not end is taken for a deadlock
+
+
+@contextmanager
+def threads(*targets):
+    """Run functions on a thread each, beside the block; all must end, and an error of any of them is raised."""
+    errors = []
+
+    def run(target):
+        try:
+            target()
+        except BaseException as error:
+            errors.append(error)
+
+    running = [threading.Thread(target=run, args=(target,), daemon=True) for target in targets]
+    for thread in running:
+        thread.start()
+    try:
+        yield
+    finally:
+        for thread in running:
+            thread.join(PATIENCE)
+    if errors:
+        raise errors[0]
+    assert not any(thread.is_alive() for thread in running), "a deadlock"
+
+
+# The lock
+
+
+def test_readers_and_writers():
+    """No reader is inside while a writer is, and no two writers; with statements and calls do the same."""
+    gate, turns = Gate(), 400
+    shared, inside, seen = [0, 0], {"readers": 0, "writers": 0}, []
+    counting = threading.Lock()
+
+    def enter(side, by):
+        with counting:
+            inside[side] += by
+            seen.append((inside["readers"], inside["writers"]))
+
+    def read():
+        for _ in range(turns):
+            with gate.reading():
+                enter("readers", 1)
+                first = shared[0]
+                assert first == shared[1]
+                enter("readers", -1)
+
+    def write():
+        for turn in range(turns):
+            gate.enter_write() if turn % 2 else gate.writing().__enter__()
+            try:
+                enter("writers", 1)
+                shared[0] += 1
+                shared[1] += 1
+                enter("writers", -1)
+            finally:
+                gate.leave_write()
+
+    with threads(*[read] * READERS, write, write):
+        pass
+    assert shared == [2 * turns] * 2
+    assert all(not writers or (writers, readers) == (1, 0) for readers, writers in seen)
+
+
+def test_readers_are_inside_together():
+    """All of them meet inside; a lock for one at a time would never let them."""
+    gate, meeting = Gate(), threading.Barrier(READERS)
+
+    def read():
+        with gate.reading():
+            meeting.wait(PATIENCE)
+
+    with threads(*[read] * READERS):
+        pass
+
+
+def test_a_writer_that_waits_goes_before_later_readers():
+    """Readers that hand over to each other without a gap do not keep a writer out."""
+    gate, stop = Gate(), threading.Event()
+    written = []
+
+    def read():
+        while not stop.is_set():
+            with gate.reading():
+                pass
+
+    def write():
+        for turn in range(50):
+            with gate.writing():
+                written.append(turn)
+        stop.set()
+
+    with threads(*[read] * READERS, write):
+        pass
+    assert written == list(range(50))
+
+
+def test_a_later_reader_waits_behind_a_writer():
+    gate, order = Gate(), []
+    writing, reading = threading.Event(), threading.Event()
+
+    def write():
+        writing.set()
+        with gate.writing():
+            order.append("writer")
+
+    def read():
+        reading.set()
+        with gate.reading():
+            order.append("reader")
+
+    gate.enter_read()
+    with threads(write, read):
+        # Whoever comes first, nobody who waits is inside, and the writer is not while this reader is.
+        assert writing.wait(PATIENCE)
+        assert reading.wait(PATIENCE)
+        assert "writer" not in order
+        gate.leave_read()
+    assert sorted(order) == ["reader", "writer"]
+
+
+def test_errors_inside_let_go():
+    gate = Gate()
+    for side in (gate.reading, gate.writing, gate.writing, gate.reading, gate.writing):
+        with pytest.raises(ZeroDivisionError), side():
+            raise ZeroDivisionError
+    with threads(lambda: gate.enter_write() or gate.leave_write()):
+        pass
+
+
+def test_a_side_belongs_to_a_gate():
+    side = type(Gate().reading())
+    for arguments in ((), (None, True), (1, False)):
+        with pytest.raises(TypeError):
+            side(*arguments)
+    reading = Gate().reading()  # keeps its gate
+    with reading, reading:
+        pass
+
+
+# An index under many threads
+
+K, BATCH, BATCHES, TURNS = 8, 300, 4, 25
+
+
+def batch_of(number):
+    """Return the keys and signatures of a batch: in each band it meets the one query of all, and one of its own."""
+    signatures = np.full((BATCH, K), 7, np.uint64)
+    signatures[:, K // 2 :] = 1000 + number
+    return np.arange(BATCH) + number * BATCH, signatures
+
+
+def queries():
+    """Return queries that meet all batches, and one batch each."""
+    signatures = np.full((1 + BATCHES, K), 3, np.uint64)
+    signatures[0] = 7
+    for number in range(BATCHES):
+        signatures[1 + number, K // 2 :] = 1000 + number
+    return signatures
+
+
+def check_answer(found):
+    """Each batch is in an answer as a whole or not at all, and in all answers of one call or in none."""
+    offsets, keys = found.offsets.tolist(), np.asarray(found.keys)
+    whole = keys[: offsets[1]]
+    there = np.unique(whole // BATCH)
+    assert whole.tolist() == [key for number in there for key in range(number * BATCH, (number + 1) * BATCH)]
+    for number in range(BATCHES):
+        own = keys[offsets[1 + number] : offsets[2 + number]]
+        assert own.tolist() == (list(range(number * BATCH, (number + 1) * BATCH)) if number in there else [])
+    return len(there)
+
+
+def stir(index, writers):
+    """Ask an index on eight threads while batches come and go; return how many batches were seen in the answers."""
+    stop, seen, asked = threading.Event(), set(), queries()
+    left = [writers]
+
+    def read():
+        while not stop.is_set():
+            found = index.query(asked, threads=1)
+            seen.add(check_answer(found))
+            one = index.query(asked[0])
+            assert len(one) % BATCH == 0
+            assert one == sorted(one)
+            assert len(index) % BATCH == 0
+
+    def write(first):
+        def run():
+            try:
+                for turn in range(TURNS):
+                    for number in range(first, BATCHES, writers):
+                        keys, signatures = batch_of(number)
+                        there = keys[0] in index
+                        if there:
+                            index.remove(keys[::-1])
+                        if not there or (turn + number) % 3 == 2:
+                            assert index.insert(keys, signatures) == BATCH
+            finally:
+                left[0] -= 1
+                if not left[0]:
+                    stop.set()
+
+        return run
+
+    with threads(*[read] * READERS, *[write(first) for first in range(writers)]):
+        pass
+    return seen
+
+
+@pytest.mark.parametrize("writers", [1, 2])
+def test_batches_appear_at_once_in_memory(writers):
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    for number in range(BATCHES):
+        index.insert(*batch_of(number))
+    stir_safely(index, writers)
+
+
+def stir_safely(index, writers):
+    """Stir, and see that the index is in one of the states that the writers leave."""
+    seen = stir(index, writers)
+    assert seen <= set(range(BATCHES + 1))
+    found = index.query(queries())
+    check_answer(found)
+    assert len(index) == found.offsets[1]
+
+
+def test_batches_appear_at_once_in_a_file(tmp_path):
+    path = tmp_path / "index"
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    for number in range(BATCHES):
+        index.insert(*batch_of(number))
+    index.save(path)
+    with LSHIndex.open(path, "r+") as opened:
+        stir_safely(opened, 1)
+        opened.commit()
+        held = sorted(opened)
+    with LSHIndex.open(path) as again:
+        again.verify()
+        assert sorted(again) == held

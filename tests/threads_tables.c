@@ -1,0 +1,94 @@
+/* Eight threads ask tables (band_tables.h) under the readers' side of a lock while one puts rows in and takes them out;
+ * with an argument, without the lock, which the thread sanitizer must see. */
+#include "band_tables.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READERS = 8, ROWS = 400, K = 4, BANDS = 2, TURNS = 60, CAPACITY = 1000, UNITS = 4000, ROOM = BANDS * ROWS };
+
+static uint64_t signatures[ROWS * K], *blocks[1] = {signatures};
+static uint64_t entries[BANDS][CAPACITY + 65];
+static uint32_t words[UNITS * UNIT_WORDS], tags[BANDS * ROWS];
+static struct table tables[BANDS];
+static struct pool pool;
+static struct band_tables tables_of_all = {K, BANDS, K / BANDS, ROWS, blocks, 12, tables, &pool, NULL};
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER; /* so that a writer who waits goes before later readers */
+static int locked = 1, done = 0;
+
+static void check(int condition, const char *what) {
+    if (condition) return;
+    fprintf(stderr, "%s\n", what);
+    exit(1);
+}
+
+static void *read_on(void *unused) {
+    uint64_t keys[BANDS * QUERIES], found[BANDS * QUERIES], *records = malloc(2 * ROOM * sizeof *records);
+    uint32_t query_tags[BANDS * QUERIES], *rows = malloc(QUERIES * ROWS * sizeof *rows);
+    uint32_t *agreements = malloc(QUERIES * ROWS * sizeof *agreements);
+    int64_t offsets[QUERIES + 1] = {0};
+    check(records && rows && agreements, "no memory");
+    while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        struct answers answers = {keys, query_tags, found, records, ROOM, 0, 1, 1, rows, agreements, QUERIES * ROWS, 0,
+                                  offsets};
+        size_t next = 0;
+        if (locked) {
+            pthread_mutex_lock(&entrance);
+            pthread_mutex_unlock(&entrance);
+            pthread_rwlock_rdlock(&lock);
+        }
+        enum answer answer = answer_queries(&tables_of_all, signatures, QUERIES, &next, &answers);
+        if (locked) {
+            pthread_rwlock_unlock(&lock);
+            check(answer == ANSWERED, "no answer");
+        }
+    }
+    free(records);
+    free(rows);
+    free(agreements);
+    return unused;
+}
+
+static void write_on(void) {
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        if (locked) {
+            pthread_mutex_lock(&entrance);
+            pthread_rwlock_wrlock(&lock);
+        }
+        for (size_t band = 0; band < BANDS; band++) {
+            for (size_t row = turn % 3; row < ROWS; row += 3) {
+                uint32_t tag = tags[row * BANDS + band];
+                if (turn / 3 % 2 == 0) check(table_put(tables + band, &pool, tag, (uint32_t)row) == DONE, "it is full");
+                else check(table_take(tables + band, &pool, tag, (uint32_t)row), "a row is not there");
+            }
+        }
+        for (size_t band = 0; band < BANDS; band++) check(table_is_sound(tables + band, &pool, ROWS), "it is not sound");
+        if (locked) {
+            pthread_rwlock_unlock(&lock);
+            pthread_mutex_unlock(&entrance);
+        }
+    }
+    __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+}
+
+int main(int count, char **arguments) {
+    static uint64_t keys[BANDS * ROWS];
+    pthread_t readers[READERS];
+    locked = count < 2 || strcmp(arguments[1], "without") != 0;
+    for (size_t i = 0; i < ROWS * K; i++) signatures[i] = mix64(i) % 5;
+    pool.words = words;
+    pool.length = UNITS;
+    pool_clear(&pool);
+    for (size_t band = 0; band < BANDS; band++) {
+        tables[band] = (struct table){entries[band], CAPACITY, CAPACITY + 64, 0};
+        table_clear(tables + band);
+    }
+    band_tags(&tables_of_all, signatures, ROWS, keys, tags, BANDS, 1);
+    for (size_t i = 0; i < READERS; i++) check(pthread_create(readers + i, NULL, read_on, NULL) == 0, "no thread");
+    write_on();
+    for (size_t i = 0; i < READERS; i++) pthread_join(readers[i], NULL);
+    return 0;
+}
