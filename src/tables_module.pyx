@@ -1,6 +1,7 @@
 """The tables of an index: signatures in numbered rows, found by their bands and by name. And a lock for many readers."""
 
 cimport cython
+from cpython.number cimport PyNumber_Index
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock,
     PyThread_type_lock, WAIT_LOCK,
@@ -210,8 +211,9 @@ def checksum(*pieces):
     cdef const uint8_t[::1] data
     checksum_begin(&sum)
     for piece in pieces:
-        data = memoryview(piece).cast("B") if len(piece) else b""
-        if len(data):
+        whole = memoryview(piece)
+        if whole.nbytes:
+            data = whole.cast("B")
             with nogil:
                 checksum_feed(&sum, &data[0], len(data))
     return checksum_end(&sum)
@@ -536,9 +538,11 @@ cdef class BandTables:
         cdef int64_t[::1] rows = rows_array
         cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
         try:
-            self._reserve(n)
+            if self.c.limit == 0:
+                self._reserve(n)  # the signatures of the first batch lie side by side
             while done < n:
                 count = min(n - done, <size_t>NAMES)
+                self._reserve(count)
                 if self.kind == INTEGERS:
                     self._admit_integers(names[done:done + count], &rows[done], &fresh[done])
                 else:
@@ -846,7 +850,7 @@ cdef class BandTables:
             raise ValueError(f"signature must be of {self.c.k} slots, not {len(signature)}")
         self._reserve(1)
         if self.kind == INTEGERS:
-            integer = name
+            integer = PyNumber_Index(name)
             tag = tag_of_integer(integer)
             if row_of_integer(&self.c.tables[self.c.bands], &self.pool, &self.names, tag, integer) != NO_ROW:
                 return False

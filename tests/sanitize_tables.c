@@ -626,7 +626,7 @@ static uint64_t slow_checksum(const uint8_t *bytes, size_t n) {
 
 static void check_checksums(void) {
     for (size_t round = 0; round < 1500; round++) {
-        size_t n = round < 200 ? round : below(700), most = 1 + below(80);
+        size_t n = round < 200 ? round : below(round % 20 ? 700 : 20000), most = 1 + below(round % 20 ? 80 : 15000);
         uint8_t *bytes = buffer(n);
         for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)anything();
         uint64_t wanted = slow_checksum(bytes, n);

@@ -499,8 +499,11 @@ def test_rows_are_used_again():
     assert held.allot(5).tolist() == [0, 1, 2, 3, 4]
     held.release(int64(1, 3))
     assert sorted(held.allot(3).tolist()) == [1, 3, 5]
+    held.release(int64(0, 5))
+    assert sorted(held.allot(3).tolist()) == [0, 5, 6]
+    held.release(int64(6))
     held.release(int64(5, 0, 1, 2, 3))
-    assert (len(held), held.limit, held.rows_in_use().tolist()) == (1, 6, [4])
+    assert (len(held), held.limit, held.rows_in_use().tolist()) == (1, 7, [4])
     held.release(int64(4))
     assert (len(held), held.limit) == (0, 0)
     assert held.allot(7).tolist() == list(range(7))
@@ -1151,6 +1154,7 @@ def rewritten(sections, change):
 
 
 LEADS = {
+    "to the row behind the last": lambda entry, units: entry >> 32 << 32 | 40,
     "one unit behind the pool": lambda entry, units: entry >> 32 << 32 | SHARED + units,
     "far behind the pool": lambda entry, units: entry >> 32 << 32 | 2 * SHARED - 2,
     "into the middle of a block": lambda entry, units: entry + (1 if entry & SHARED else 0),

@@ -47,7 +47,8 @@ class MemoryStore(Store):
         return parts[0].kind if parts else None
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
+        with self.gate.reading():
+            return sum(map(len, self.parts))
 
     def contains(self, keys: Column) -> BoolArray:
         with self.gate.reading():
@@ -92,8 +93,8 @@ class MemoryStore(Store):
         self, loose: Part, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, known: BoolArray
     ) -> int:
         """Insert into the part that grows; of the keys, the fixed parts have those that are known."""
-        rows, fresh = loose.admit(keys)
         old, saved = np.empty(0, np.int64), np.empty((0, signatures.shape[1]), np.uint64)
+        rows, fresh = loose.admit(keys)
         try:
             if on_duplicate == "error" and (known | ~fresh).any():
                 raise duplicate(keys, int(np.flatnonzero(known | ~fresh)[0]))
