@@ -12,6 +12,7 @@ SOURCES = {
     "bands": ["bands.c"],
     "sets": ["sets.c"],
     "tables": ["tables.c", "band_tables.c", "bands.c", "sets.c"],
+    "trees": ["trees.c"],
 }
 
 # The kernels choose their instructions themselves, so no flag here names a processor.

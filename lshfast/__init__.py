@@ -8,7 +8,7 @@
 from lshfast.dedup import DedupResult, Removal, Summary, dedup, pairs
 from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
-from lshfast.lsh import Bands, LSHIndex, Match, Matches, choose_bands
+from lshfast.lsh import Bands, LSHEnsemble, LSHForest, LSHIndex, Match, Matches, choose_bands
 from lshfast.shingling import shingle
 from lshfast.sketch import MinHasher
 from lshfast.store.base import FormatError
@@ -23,6 +23,8 @@ __all__ = [
     "Bands",
     "DedupResult",
     "FormatError",
+    "LSHEnsemble",
+    "LSHForest",
     "LSHIndex",
     "LmdbStore",
     "Match",

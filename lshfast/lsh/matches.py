@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from operator import neg
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.kernels.trees import order_matches
 from lshfast.store.base import Column
+from lshfast.store.keys import take
 from lshfast.tokens import Float64Array, Int64Array
 
 
@@ -112,16 +115,19 @@ def best_first(
     counts = np.diff(offsets)
     if counts.max(initial=0) <= 1:
         return offsets, keys, scores
-    query = np.repeat(np.arange(len(counts)), counts)
     if isinstance(keys, np.ndarray):
-        order = np.lexsort((keys, query) if scores is None else (keys, -scores, query))
+        keys = keys.copy()
+        ranks = np.zeros(len(keys), np.int64) if scores is None else scores.copy()
+        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64))  # doubles from 0 up rise as their bits
+        scores = None if scores is None else ranks
     else:
         order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
+        keys, scores = take(keys, order), None if scores is None else scores[order]
     if k is not None and counts.max() > k:
-        order = order[np.arange(len(order)) - offsets[query] < k]
+        stay = np.flatnonzero(np.arange(len(keys)) - np.repeat(offsets[:-1], counts) < k)
         offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k))])
-    keys = keys[order] if isinstance(keys, np.ndarray) else [keys[i] for i in order.tolist()]
-    return offsets, keys, None if scores is None else scores[order]
+        keys, scores = take(keys, stay), None if scores is None else scores[stay]
+    return offsets, keys, scores
 
 
 def in_order(keys: list[Any]) -> list[Any]:
@@ -137,9 +143,13 @@ def in_order(keys: list[Any]) -> list[Any]:
 def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
     """Return the matches of one query, best first as `best_first` has them, at most k; counts are equal slots."""
     if len(keys) > 1:
+        kinds = set(map(type, keys))
+        if kinds == {int} or kinds == {str}:
+            order = sorted(zip(map(neg, counts), keys, strict=True))
+            return [Match(key, -count / slots) for count, key in order[:k]]
         rank = {key: place for place, key in enumerate(in_order(keys))}
-        order = sorted(range(len(keys)), key=lambda i: (-counts[i], rank[keys[i]]))
-        keys, counts = [keys[i] for i in order], [counts[i] for i in order]
+        places = sorted(range(len(keys)), key=lambda i: (-counts[i], rank[keys[i]]))
+        keys, counts = [keys[i] for i in places], [counts[i] for i in places]
     return [Match(key, count / slots) for key, count in zip(keys[:k], counts[:k], strict=True)]
 
 
