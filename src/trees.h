@@ -13,7 +13,7 @@
  * number of equal slots of the two signatures.
  *
  * Contract: nothing is allocated or kept, inputs are not written, outputs overlap no input. Rows are numbered below
- * MOST_ROWS, and every row that a run or a list names is within the arrays of rows. An empty row (its first slot
+ * MOST_TREE_ROWS, and every row that a run or a list names is within the arrays of rows. An empty row (its first slot
  * EMPTY_SLOT) is in no run and not loose; an empty query finds nothing. */
 #ifndef LSHFAST_TREES_H
 #define LSHFAST_TREES_H
@@ -21,7 +21,7 @@
 #include "field.h"
 
 #define MOST_LEVELS 8
-#define MOST_ROWS (UINT32_MAX - 2)
+#define MOST_TREE_ROWS (UINT32_MAX - 2)
 
 struct tree_shape {
     size_t k;      /* slots of a signature, 1..65536 */

@@ -4,6 +4,9 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+import mmap
+from contextlib import suppress
+
 import numpy as np
 
 cdef extern from "rows.h":
@@ -11,7 +14,7 @@ cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "trees.h":
-    const size_t C_MOST_LEVELS "MOST_LEVELS", C_MOST_ROWS "MOST_ROWS"
+    const size_t C_MOST_LEVELS "MOST_LEVELS", C_MOST_ROWS "MOST_TREE_ROWS"
     const uint64_t EMPTY_SLOT
     struct tree_shape:
         size_t k, trees, levels
@@ -67,6 +70,28 @@ FIRST_PIECE = 1 << 8
 SAMPLE = 4
 
 
+# From so many bytes on arrays are given huge pages of so many, where the system has them.
+LARGE = 1 << 22
+HUGE_PAGE = 1 << 21
+
+
+def large_empty(shape, dtype):
+    """Return an array that is not prepared, in memory for random reads: in huge pages if it is large and they exist.
+
+    A search reads a few hundred cache lines all over the arrays; with pages of 4 KB looking up where they are costs it
+    a fifth of its time or more.
+    """
+    cdef size_t nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if nbytes < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.empty(shape, dtype)
+    pages = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a kernel without them
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    memory = np.frombuffer(pages, np.uint8)
+    start = -memory.ctypes.data % HUGE_PAGE
+    return memory[start:start + nbytes].view(dtype).reshape(shape)
+
+
 def code_bits(size_t levels, size_t depth):
     """Return how many bits of a code the first `depth` of so many levels take."""
     if not 1 <= levels <= C_MOST_LEVELS:
@@ -112,15 +137,17 @@ cdef class Run:
 
     Attributes
     ----------
+    members : ndarray of int64, shape (n,)
+        The rows, in the order of the first tree.
     codes : ndarray of uint64, shape (trees, n)
         Ascending in each tree.
     rows : ndarray of uint32, shape (trees, n)
+        In the order of the codes.
     crowds : ndarray of float64, shape (levels,)
         How many rows of the run share the first 1, 2, ... levels with a row of it, itself included, in the mean over
         its rows and some of the trees.
     """
-    cdef readonly object codes, rows, crowds
-    cdef object fences
+    cdef object held_codes, held_rows, held_fences, held_crowds
     cdef tree_shape shape
     cdef c_run held
     cdef size_t limit  # all rows are below it
@@ -134,7 +161,25 @@ cdef class Run:
     @property
     def nbytes(self):
         """Bytes of all arrays."""
-        return self.codes.nbytes + self.rows.nbytes + self.fences.nbytes
+        return self.held_codes.nbytes + self.held_rows.nbytes + self.held_fences.nbytes
+
+    # Copies: what searches follow is nobody else's to write.
+
+    @property
+    def members(self):
+        return self.held_rows[0].astype(np.int64)
+
+    @property
+    def codes(self):
+        return self.held_codes.copy()
+
+    @property
+    def rows(self):
+        return self.held_rows.copy()
+
+    @property
+    def crowds(self):
+        return self.held_crowds.copy()
 
     @staticmethod
     def build(const uint64_t[:, ::1] signatures not None, const int64_t[::1] rows not None, size_t trees):
@@ -147,8 +192,8 @@ cdef class Run:
             if signatures[rows[i], 0] == EMPTY_SLOT:
                 raise ValueError(f"row {rows[i]} is that of an empty set")
         cdef Run run = _new_run(shape, n, count)
-        cdef uint64_t[:, ::1] codes = run.codes
-        cdef uint32_t[:, ::1] own = run.rows
+        cdef uint64_t[:, ::1] codes = run.held_codes
+        cdef uint32_t[:, ::1] own = run.held_rows
         cdef uint64_t[::1] scratch_codes = np.empty(n, np.uint64)
         cdef uint32_t[::1] scratch_rows = np.empty(n, np.uint32)
         if n:
@@ -180,8 +225,8 @@ cdef class Run:
         for i in range(few):
             n += still[b.held.rows[i]] != 0
         cdef Run run = _new_run(a.shape, n, max(a.limit, b.limit))
-        cdef uint64_t[:, ::1] codes = run.codes
-        cdef uint32_t[:, ::1] rows = run.rows
+        cdef uint64_t[:, ::1] codes = run.held_codes
+        cdef uint32_t[:, ::1] rows = run.held_rows
         if n:
             with nogil:
                 for t in range(run.shape.trees):
@@ -197,18 +242,19 @@ cdef Run _new_run(tree_shape shape, size_t n, size_t limit):
     run.shape, run.limit = shape, limit
     run.held.n = n
     lay_out_fences(&run.held)
-    run.codes, run.rows = np.empty((shape.trees, n), np.uint64), np.empty((shape.trees, n), np.uint32)
-    run.fences = np.empty((shape.trees, run.held.fence_words), np.uint64)
-    run.crowds = np.zeros(shape.levels)
+    run.held_codes = large_empty((shape.trees, n), np.uint64)
+    run.held_rows = large_empty((shape.trees, n), np.uint32)
+    run.held_fences = large_empty((shape.trees, run.held.fence_words), np.uint64)
+    run.held_crowds = np.zeros(shape.levels)
     return run
 
 
 cdef Run _sealed(Run run):
-    """Set the fences, count the crowds, note where things are, and close the arrays to writers."""
+    """Set the fences, count the crowds, and note where things are."""
     cdef size_t t, level, n = run.held.n, every = (run.shape.trees + SAMPLE - 1) // SAMPLE, sampled = 0
-    cdef uint64_t[:, ::1] codes = run.codes, fences = run.fences
-    cdef uint32_t[:, ::1] rows = run.rows
-    cdef double[::1] crowds = run.crowds
+    cdef uint64_t[:, ::1] codes = run.held_codes, fences = run.held_fences
+    cdef uint32_t[:, ::1] rows = run.held_rows
+    cdef double[::1] crowds = run.held_crowds
     if n:
         run.held.codes, run.held.rows = &codes[0, 0], &rows[0, 0]
         if run.held.fence_words:
@@ -221,10 +267,7 @@ cdef Run _sealed(Run run):
                     sampled += 1
                     for level in range(run.shape.levels):
                         crowds[level] += mean_group(&codes[t, 0], n, c_code_bits(run.shape.levels, level + 1))
-        run.crowds /= sampled
-    for name in ("codes", "rows", "crowds"):
-        getattr(run, name).flags.writeable = False
-    run.codes, run.rows = run.codes.view(), run.rows.view()  # nobody can make a view of a closed array writable
+        run.held_crowds /= sampled
     return run
 
 

@@ -15,15 +15,20 @@ MOST_LEVELS: Final[int]
 MOST_ROWS: Final[int]
 FIRST_PIECE: Final[int]
 SAMPLE: Final[int]
+LARGE: Final[int]
+HUGE_PAGE: Final[int]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
+def large_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]: ...
 def code_bits(levels: int, depth: int) -> int: ...
 def slot_marks(signatures: _UInt64) -> _UInt64: ...
 def equal_marks(a: _UInt64, b: _UInt64, k: int) -> tuple[int, int]: ...
 
 @disjoint_base
 class Run:
+    @property
+    def members(self) -> _Int64: ...
     @property
     def codes(self) -> _UInt64: ...
     @property

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.tables import Gate
-from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, slot_marks
+from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.lsh.steps import UInt32Array, choose_steps
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.store.base import Column, OnDuplicate
@@ -68,11 +68,13 @@ class Rows:
         """Return so many rows of which the first are copies of these."""
 
         def copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            made = np.zeros((length, *array.shape[1:]), array.dtype)
+            made = large_empty((length, *array.shape[1:]), array.dtype)
             np.take(array, rows, axis=0, out=made[: len(rows)])
             return made
 
-        return Rows(copy(self.signatures), copy(self.marks), copy(self.live), copy(self.sizes))
+        live = np.zeros(length, np.uint8)
+        live[: len(rows)] = self.live[rows]
+        return Rows(copy(self.signatures), copy(self.marks), live, copy(self.sizes))
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,7 @@ class Entries:
         if counts.max() * wanted <= 2 * total or self._joined * wanted < total:
             return None
         self._joined = 0
-        rows = np.concatenate([*(run.rows[0] for run in self._order.runs), rows]).astype(np.int64)
+        rows = np.concatenate([*(run.members for run in self._order.runs), rows])
         stay = live[rows] == 1
         edges = _edges(self._rows.sizes[rows[stay]], self._partitions)
         if np.array_equal(edges, self._order.edges):
@@ -345,7 +347,7 @@ class Entries:
 
 def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:
     """Return two runs as one, and add the rows left out to those freed."""
-    rows = np.concatenate([a.rows[0], b.rows[0]])
+    rows = np.concatenate([a.members, b.members])
     freed += rows[live[rows] == 0].tolist()
     return Run.merge(a, b, live)
 

@@ -70,10 +70,10 @@ def missed(num_perm: int, trees: int, counts: Sequence[int]) -> Float64Array:
     ndarray of float64, shape (num_perm + 1,)
     """
     if num_perm > COUNTED:
-        gain = gains(num_perm, len(counts))
-        gained = sum(count * gain[depth] for depth, count in enumerate(counts, 1) if count)
-        everywhere: Float64Array = np.exp(-gained * np.ones(num_perm + 1))
-        return everywhere
+        gain, total = gains(num_perm, len(counts)), np.zeros(num_perm + 1)
+        for depth, count in enumerate(counts, 1):
+            total += count * gain[depth] if count else 0
+        return np.exp(-total)
     slots = num_perm // trees
     searched = [_ways(slots, depth, count) for depth, count in enumerate(counts, 1) if count]
     rest = _ways(1, 0, num_perm - slots * sum(counts))
