@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import BANDS, PERMUTATIONS, ROWS, SEED, THRESHOLD
+from contest import BANDS, PERMUTATIONS, ROWS, SEED, THRESHOLD
 
 PIECE = 10_000  # sketches of rensa restored at a time
 TOKENS = 16  # tokens a sketch of rensa's matrix
@@ -146,10 +146,15 @@ class Datasketch(Contestant):
         self.index = MinHashLSH(num_perm=PERMUTATIONS, params=(BANDS, ROWS))
 
     def sketches(self, signatures: np.ndarray) -> list[Any]:
-        from datasketch import LeanMinHash
+        return lean_minhashes(signatures)
 
-        halves = ((row >> np.uint64(32)).astype(np.uint32) for row in signatures)
-        return [LeanMinHash(seed=SEED, hashvalues=half, scheme="affine32") for half in halves]
+
+def lean_minhashes(signatures: np.ndarray) -> list[Any]:
+    """Return sketches of datasketch, whose slots are the upper halves of the signatures'."""
+    from datasketch import LeanMinHash
+
+    halves = ((row >> np.uint64(32)).astype(np.uint32) for row in signatures)
+    return [LeanMinHash(seed=SEED, hashvalues=half, scheme="affine32") for half in halves]
 
 
 CONTESTANTS: dict[str, Callable[[], Contestant]] = {"lshfast": Lshfast, "rensa": Rensa, "datasketch": Datasketch}

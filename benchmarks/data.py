@@ -1,6 +1,6 @@
 """Corpora for the benchmarks, all as JSONL with "id" and "text": folders of texts, licences, and made-up
 documents whose near-duplicates are known exactly. All of it streams, so a corpus may be larger than memory.
-For the index, signatures with near-duplicates and their true candidates, as arrays.
+For indexes, signatures with near-duplicates and their true candidates, and signatures in groups, as arrays.
 
     python benchmarks/data.py folder DIR OUT.jsonl [--suffix .py ...]
     python benchmarks/data.py licensedb TARBALL OUT.jsonl
@@ -249,6 +249,59 @@ def planted_signatures(n: int, num_perm: int, seed: int = 1) -> np.ndarray:
     agree = rng.random((len(copies), num_perm)) < rng.uniform(0.5, 1, (len(copies), 1))
     signatures[copies] = np.where(agree, signatures[originals], signatures[copies])
     return signatures
+
+
+def grouped_signatures(
+    shares: np.ndarray, num_perm: int, background: float = 0.01, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make groups of signatures that agree with their group's centre in given shares of their slots.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (groups, size)
+        The probability with which a signature has the centre's value in a slot.
+    num_perm : int
+    background : float
+        The probability with which two signatures of different groups agree in a slot, in [0, 1].
+    seed : int
+
+    Returns
+    -------
+    signatures : ndarray of uint64, shape (groups * size, num_perm)
+        In random order. Slots are 2**60 or more, and never those of an empty set.
+    places : ndarray of int64, shape (groups, size)
+        Where each of them is.
+    centres : ndarray of uint64, shape (groups, num_perm)
+    """
+    rng = np.random.default_rng(seed)
+
+    def draw(count: int, values: np.ndarray | None = None) -> np.ndarray:
+        if values is None:
+            return rng.integers(2**60, 2**64 - 1, (count, num_perm), dtype=np.uint64)
+        return np.take_along_axis(values, rng.integers(0, len(values), (count, num_perm)), 0)
+
+    values = draw(round(1 / background)) if background else None
+    centres, signatures = draw(len(shares), values), draw(shares.size, values)
+    places = rng.permutation(shares.size).reshape(shares.shape)
+    for own, chosen, centre in zip(places, shares, centres, strict=True):
+        signatures[own] = np.where(rng.random((len(own), num_perm)) < chosen[:, None], centre, signatures[own])
+    return signatures, places, centres
+
+
+def nth_agreements(signatures: np.ndarray, queries: np.ndarray, nth: int) -> np.ndarray:
+    """Return for each query how many slots it shares with the nth most similar signature, by looking up every slot."""
+    columns, wanted = np.ascontiguousarray(signatures.T), queries.T
+    orders = np.argsort(columns, axis=1).astype(np.int32)
+    bounds = []
+    for slots, order, own in zip(columns, orders, wanted, strict=True):
+        ordered = slots[order]
+        bounds.append((np.searchsorted(ordered, own), np.searchsorted(ordered, own, side="right")))
+    found = []
+    for query in range(len(queries)):
+        same = [order[low[query] : high[query]] for order, (low, high) in zip(orders, bounds, strict=True)]
+        agreements = np.bincount(np.concatenate(same), minlength=len(signatures))
+        found.append(np.partition(agreements, -nth)[-nth])
+    return np.array(found)
 
 
 def band_matches(signatures: np.ndarray, queries: np.ndarray, bands: int, rows: int) -> np.ndarray:

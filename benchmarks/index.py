@@ -16,30 +16,41 @@ are measured on Linux only.
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import json
-import math
 import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from contest import (
+    BANDS,
+    PERMUTATIONS,
+    ROWS,
+    SEED,
+    THRESHOLD,
+    Figures,
+    compared,
+    in_own_process,
+    installed,
+    keep_to_one_cpu,
+    label,
+    memory,
+    names,
+    print_table,
+    take_turns,
+    timed,
+)
 from contestants import CONTESTANTS, Contestant, Lshfast, Rensa
 from data import band_matches, planted_signatures
-from peers import BANDS, ONE_THREAD, PERMUTATIONS, ROWS, SEED, THRESHOLD, installed, label, print_table
 
 SAMPLE = 1_000  # queries whose answers are checked
 BATCH = 10_000  # items a batch, where there are many
 BESIDE = "memory beside the signatures, bytes an item"
-Figures = dict[str, float]
 
 
 class Task(NamedTuple):
@@ -70,25 +81,6 @@ class Task(NamedTuple):
             raise RuntimeError(f"{len(found)} candidates of {len(queries)} queries are not the {len(codes)} there are")
         missing, wrong = (len(np.setdiff1d(*pair)) for pair in ((codes, found), (found, codes)))
         return {"recall of the candidates": 1 - missing / len(codes), "wrong candidates a query": wrong / len(queries)}
-
-
-def timed(call: Callable[..., object], *args: Any) -> float:
-    """Return the seconds a call takes, without those it takes to free what it returns."""
-    before = time.perf_counter()
-    result = call(*args)
-    taken = time.perf_counter() - before
-    del result
-    return taken
-
-
-def memory(what: str = "RssAnon") -> float:
-    """Return the bytes of memory in use that are no file's, or, of VmHWM, the most there ever was in use."""
-    gc.collect()
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return math.nan
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
 
 
 def batch(one: Contestant, task: Task) -> Figures:
@@ -225,21 +217,15 @@ PARTS = {part.__name__: part for part in (batch, matrix, single, strings, remove
 
 def run(name: str, part: str, task: Task) -> None:
     """Be one contestant in one part, and print its figures as JSON."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    keep_to_one_cpu()
     importlib.import_module(name)
     print(json.dumps((PARTS | {"save": save})[part](CONTESTANTS[name](), task)))
 
 
 def start(name: str, part: str, task: Task) -> Figures:
     """Run one contestant in a process of its own."""
-    command = [sys.executable, __file__, part, f"--run={name}", f"--folder={task.folder}"]
-    command += [f"--n={task.n}", f"--churn={task.churn}"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_THREAD)
-    if done.returncode:
-        sys.exit(f"{name} failed in {part}:\n{done.stderr}")
-    print(part, label(name, 1), done.stdout.strip(), file=sys.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+    arguments = [part, f"--run={name}", f"--folder={task.folder}", f"--n={task.n}", f"--churn={task.churn}"]
+    return in_own_process(__file__, arguments, f"{part}, {label(name)}")
 
 
 def save_and_reopen(name: str, task: Task, first: bool) -> Figures:
@@ -285,38 +271,12 @@ def chill(path: Path) -> bool:
             return True
 
 
-def take_turns(part: str, tasks: dict[str, Task], repeat: int) -> dict[str, list[Figures]]:
-    """Run a part and return what each contestant measured in each turn."""
-    took: dict[str, list[Figures]] = {name: [] for name in tasks}
-    for turn in range(repeat):
-        for name, task in tasks.items():
-            took[name].append(save_and_reopen(name, task, turn == 0) if part == "reopen" else start(name, part, task))
-    return {name: figures for name, figures in took.items() if any(figures)}
-
-
-def table(took: dict[str, list[Figures]]) -> Iterator[list[str]]:
-    """Yield a row for each figure: medians, and after a peer's the median ratio to lshfast's in the same turn."""
-    for what in dict.fromkeys(what for turns in took.values() for figures in turns for what in figures):
-        row = [what]
-        for name, turns in took.items():
-            values = [figures[what] for figures in turns if what in figures]
-            ours = [figures[what] for figures in took.get("lshfast", []) if what in figures]
-            row.append(show(median(values)) if values else "-")
-            if name != "lshfast" and "," in what and values and all(ours) and len(values) == len(ours):
-                row[-1] += f" ({median(a / b for a, b in zip(values, ours, strict=True)):.3g})"
-        yield row
-
-
-def show(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="index.py", description="Run lshfast's index beside its peers.")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--n", type=int, default=1_000_000, help="signatures")
     parser.add_argument("--repeat", type=int, default=3, help="turns, whose medians count; churn has one")
-    parser.add_argument("--peers", type=lambda text: [*filter(None, text.split(","))], default=[*CONTESTANTS][1:])
+    parser.add_argument("--peers", type=names, default=[*CONTESTANTS][1:])
     parser.add_argument("--small", type=int, default=100_000, help="signatures for datasketch")
     parser.add_argument("--churn", type=int, default=5_000_000, help="items in and out; the full run has 50,000,000")
     parser.add_argument("--folder", type=Path, help="where the data goes, instead of a temporary folder's usual place")
@@ -343,18 +303,24 @@ def main(argv: Sequence[str] | None = None) -> None:
         if "datasketch" in tasks:
             tasks["datasketch"] = Task(folder, small, a.churn * small // a.n)
         for part in a.parts or PARTS:
-            entrants = tasks
+            entrants = [*tasks]
             if part == "lmdb":
                 try:
                     importlib.import_module("lshfast.store.lmdb_store")
                 except ImportError as error:
                     print(f"{PARTS[part].__doc__}: left out, {error}\n", flush=True)
                     continue
-                entrants = {"lshfast": tasks["lshfast"]}
-            took = take_turns(part, entrants, 1 if part == "churn" else a.repeat)
-            heads = [label(name, 1) + f", {small:,} items" * (name == "datasketch") for name in took]
+                entrants = ["lshfast"]
+
+            def turn_of(name: str, turn: int, part: str = part) -> Figures:
+                task = tasks[name]
+                return save_and_reopen(name, task, turn == 0) if part == "reopen" else start(name, part, task)
+
+            took = take_turns(entrants, 1 if part == "churn" else a.repeat, turn_of)
+            took = {name: figures for name, figures in took.items() if any(figures)}
+            heads = [label(name) + f", {small:,} items" * (name == "datasketch") for name in took]
             print(f"{PARTS[part].__doc__}: {a.n:,} items\n")
-            print_table(["", *heads], [*table(took)], a.markdown)
+            print_table(["", *heads], [*compared(took, "lshfast")], a.markdown)
             print(flush=True)
 
 

@@ -3,7 +3,7 @@ r"""lshfast beside its peers: the same data, the same run, speed never without r
     python benchmarks/peers.py dedup CORPUS.jsonl [--repeat 3] [--peers rensa,gaoya,datasketch]
                                                   [--threads 1 2] [--markdown]
     python benchmarks/peers.py signatures [--repeat 9] [--markdown]
-    python benchmarks/peers.py index [parts and options of benchmarks/index.py]
+    python benchmarks/peers.py index|forest [parts and options of benchmarks/index.py, of benchmarks/forest.py]
 
 ``dedup`` goes from JSONL to the list of pairs with a Jaccard similarity of at least .8 over word
 5-grams. Each run is a process of its own, so that its peak memory is its own, and the contestants take
@@ -19,13 +19,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.metadata
-import importlib.util
 import json
 import os
 import re
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,11 +32,26 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from contest import (
+    BANDS,
+    ONE_THREAD,
+    PERMUTATIONS,
+    ROWS,
+    SEED,
+    THRESHOLD,
+    Figures,
+    in_own_process,
+    installed,
+    keep_to_one_cpu,
+    label,
+    names,
+    print_table,
+    take_turns,
+)
 from data import iter_jsonl, read_jsonl
 from exact import exact_pairs, word_shingles
 
-THRESHOLD, SIZE, SEED, BANDS, ROWS, PERMUTATIONS = 0.8, 5, 1, 16, 8, 128
-ONE_THREAD = {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+SIZE = 5
 COLUMNS = ["contestant", "seconds", "CPU s", "to lshfast", "MB/s", "memory / input", "pairs"]
 COLUMNS += ["recall", "not copies", "precision"]
 Pairs = list[tuple[int, int]]
@@ -132,16 +144,6 @@ def run(name: str, threads: int, corpus: str, save: str) -> None:
         np.save(save, np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
-def start(name: str, threads: int, corpus: Path, save: str) -> dict[str, float]:
-    """Run one contestant in a process of its own."""
-    command = [sys.executable, __file__, "run", name, str(corpus), f"--threads={threads}", f"--save={save}"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_THREAD)
-    if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stderr}")
-    print(label(name, threads), done.stdout.strip(), file=sys.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def true_pairs(corpus: Path, judge: str) -> tuple[int, np.ndarray]:
     """Return the number of texts and the exact pairs, which are kept beside the corpus."""
     cache = corpus.with_name(f"{corpus.name}.{judge}-{SIZE}-{THRESHOLD}.npz")
@@ -162,12 +164,16 @@ def true_pairs(corpus: Path, judge: str) -> tuple[int, np.ndarray]:
 
 
 def dedup(corpus: Path, repeat: int, entrants: list[tuple[str, int]], judge: str, markdown: bool) -> None:
-    took: dict[tuple[str, int], list[dict[str, float]]] = {one: [] for one in entrants if installed(one[0])}
     with tempfile.TemporaryDirectory() as folder:
-        saved = {entrant: f"{folder}/{entrant[0]}-{entrant[1]}.npy" for entrant in took}
-        for turn in range(repeat):
-            for entrant in took:
-                took[entrant].append(start(*entrant, corpus, "" if turn else saved[entrant]))
+        saved = {(name, threads): f"{folder}/{name}-{threads}.npy" for name, threads in entrants if installed(name)}
+
+        def turn_of(entrant: tuple[str, int], turn: int) -> Figures:
+            name, threads = entrant
+            save = "" if turn else saved[entrant]
+            arguments = ["run", name, str(corpus), f"--threads={threads}", f"--save={save}"]
+            return in_own_process(__file__, arguments, label(name, threads))
+
+        took = take_turns(saved, repeat, turn_of)
         found = {entrant: np.load(path) for entrant, path in saved.items()}
     # The exact join comes last: a process inherits the peak memory of the one that started it.
     texts, truth = true_pairs(corpus, judge)
@@ -194,9 +200,8 @@ def dedup(corpus: Path, repeat: int, entrants: list[tuple[str, int]], judge: str
 def signatures(repeat: int, markdown: bool) -> None:
     """Compare signing alone, of tokens that are hashed already, in million tokens a second on one CPU."""
     os.environ.update(ONE_THREAD)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    rows = {name: [label(name, 1)] for name in ("lshfast", "rensa", "datasketch")}
+    keep_to_one_cpu()
+    rows = {name: [label(name)] for name in ("lshfast", "rensa", "datasketch")}
     for length, documents in ((200, 20_000), (2_000, 5_000)):
         tokens = np.random.default_rng(SEED).integers(0, 2**64, length * documents, dtype=np.uint64)
         speeds = alternate(signers(np.arange(documents + 1) * length, tokens), repeat)
@@ -240,49 +245,29 @@ def alternate(calls: Calls, repeat: int) -> dict[str, list[float]]:
     return {name: measured[1:] for name, measured in speeds.items()}
 
 
-def installed(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
-
-
-def label(name: str, threads: int) -> str:
-    """Name a contestant with its version and its threads."""
-    version = next((f" {found.version}" for found in importlib.metadata.distributions(name=name)), "")
-    return name + version + (f", {threads} threads" if threads > 1 else "")
-
-
 def share(pairs: np.ndarray, others: np.ndarray) -> str:
     """Say how many of the pairs are among the others."""
     return f"{np.isin(pairs, others).mean():.4f}" if len(pairs) else "-"
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool) -> None:
-    """Print a table: names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    ends = [""] + [":" * markdown] * (len(widths) - 1)
-    rule = [end.rjust(width, "-") for end, width in zip(ends, widths, strict=True)]
-    for line in (header, rule, *rows):
-        cells = [line[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        print(f"| {' | '.join(cells)} |" if markdown else "  ".join(cells))
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else [*argv]
-    if arguments[:1] == ["index"]:
-        importlib.import_module("index").main(arguments[1:])
+    if arguments[:1] in (["index"], ["forest"]):
+        importlib.import_module(arguments[0]).main(arguments[1:])
         return
     parser = argparse.ArgumentParser(description="Run lshfast beside its peers.")
     commands = parser.add_subparsers(dest="command", required=True)
     whole = commands.add_parser("dedup", help="from a JSONL corpus to its near-duplicate pairs")
     whole.add_argument("corpus", type=Path)
     whole.add_argument("--repeat", type=int, default=3, help="runs of each; the median counts")
-    whole.add_argument("--peers", type=lambda text: [*filter(None, text.split(","))], default=[*PEERS])
+    whole.add_argument("--peers", type=names, default=[*PEERS])
     whole.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of lshfast")
     judges = ["words", "lshfast"][: 1 + installed("lshfast")]
     whole.add_argument("--judge", choices=judges, default=judges[-1], help=r"shingles: lshfast's, or \w+")
     signing = commands.add_parser("signatures", help="signing alone, of prehashed tokens")
     signing.add_argument("--repeat", type=int, default=9)
     commands.add_parser("index", help="the index, as benchmarks/index.py does", add_help=False)
+    commands.add_parser("forest", help="the forest, as benchmarks/forest.py does", add_help=False)
     for command in (whole, signing):
         command.add_argument("--markdown", action="store_true")
     one = commands.add_parser("run", help="one contestant in this process (what dedup starts)")

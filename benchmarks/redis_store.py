@@ -19,8 +19,9 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from contest import BANDS, PERMUTATIONS, ROWS, SEED, THRESHOLD, Figures, label, print_table
+from contestants import lean_minhashes
 from data import band_matches, planted_signatures
-from peers import BANDS, PERMUTATIONS, ROWS, SEED, THRESHOLD, label, print_table
 
 sys.path.append(str(Path(__file__).parents[1]))
 from tests.redis_server import RedisServer
@@ -28,7 +29,6 @@ from tests.redis_server import RedisServer
 ONES = 1_000  # entries that are inserted and queried one at a time
 BATCH = 10_000
 
-Figures = dict[str, float]
 Answers = list[tuple[int, int]]  # query, key
 
 
@@ -75,10 +75,9 @@ def with_lshfast(server: RedisServer, signatures: np.ndarray, queries: np.ndarra
 def with_datasketch(
     server: RedisServer, signatures: np.ndarray, queries: np.ndarray, check: bool
 ) -> tuple[Figures, Answers]:
-    from datasketch import LeanMinHash, MinHashLSH
+    from datasketch import MinHashLSH
 
-    halves = (signatures >> np.uint64(32)).astype(np.uint32)
-    sketches = [LeanMinHash(seed=SEED, hashvalues=half, scheme="affine32") for half in halves]
+    sketches = lean_minhashes(signatures)
     storage = {"type": "redis", "basename": b"bench", "redis": {"host": "127.0.0.1", "port": server.port}}
     index = MinHashLSH(num_perm=PERMUTATIONS, params=(BANDS, ROWS), storage_config=storage)
     n, found = len(sketches), []
@@ -115,9 +114,9 @@ def server_figures(server: RedisServer, n: int) -> Figures:
 
 
 CONTESTANTS: dict[str, Callable[..., tuple[Figures, Answers]]] = {
-    label("lshfast", 1): with_lshfast,
-    f"{label('datasketch', 1)}, checked": lambda *common: with_datasketch(*common, check=True),
-    f"{label('datasketch', 1)}, unchecked": lambda *common: with_datasketch(*common, check=False),
+    label("lshfast"): with_lshfast,
+    f"{label('datasketch')}, checked": lambda *common: with_datasketch(*common, check=True),
+    f"{label('datasketch')}, unchecked": lambda *common: with_datasketch(*common, check=False),
 }
 
 
