@@ -9,9 +9,9 @@ from setuptools import Extension, setup
 SOURCES = {
     "text": ["text.c", "text_avx2.c", "text_avx512.c", "cpu.c"],
     "sketch": ["sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
-    "bands": ["bands.c"],
+    "bands": ["bands.c", "bands_avx512.c", "cpu.c"],
     "sets": ["sets.c"],
-    "tables": ["tables.c", "band_tables.c", "bands.c", "sets.c"],
+    "tables": ["tables.c", "tables_avx512.c", "band_tables.c", "bands.c", "bands_avx512.c", "sets.c", "cpu.c"],
     "trees": ["trees.c"],
 }
 

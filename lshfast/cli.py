@@ -108,8 +108,8 @@ def dedup(
         )  # fmt: skip
         others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads)
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
-        outputs = Outputs() if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
-        indexes = Indexes(against, None if dry_run else save_index, on_duplicate)
+        outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
+        indexes = Indexes(against, save_index, on_duplicate, dry_run)
         with Watch(quiet) as watch:
             result = dedup_files(
                 Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, indexes=indexes,

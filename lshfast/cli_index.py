@@ -205,6 +205,7 @@ def verify(index: IndexFile) -> None:
 def compact(index: IndexFile, quiet: Quiet = False) -> None:
     """Write an index anew without what was removed or replaced."""
     with one_line_errors():
-        before, after = compact_index(index)
+        with Watch(quiet) as watch:
+            before, after = compact_index(index, watch)
         if not quiet:
             print(f"{index}: {before:,} bytes before, {after:,} after", file=sys.stderr)

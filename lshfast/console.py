@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from lshfast.lsh.index import LSHIndex
     from lshfast.readers import Reject
 
-UNITS = {"read": "bytes", "verify": "pairs", "write": "bytes"}
-TITLES = {"read": "read and sketch", "verify": "verify", "write": "write"}
+UNITS = {"read": "bytes", "verify": "pairs", "write": "bytes", "save": "bytes"}
+TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save": "write the index"}
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 

@@ -4,58 +4,15 @@
 
 #include <string.h>
 
-#include "bands.h"
 #include "sets.h"
 
-#define AHEAD 24 /* entries are asked for so many steps early: about as many lines as a core can wait for at once */
-
-void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags,
-               size_t row_step, size_t band_step) {
-    size_t bands = index->bands;
-    band_keys(signatures, n, index->k, bands, index->rows, keys);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < bands; j++) tags[i * row_step + j * band_step] = (uint32_t)(keys[i * bands + j] >> 32);
-    }
-}
-
-/* ---- batches ---- */
-
-static inline void prefetch_home(const struct table *table, uint32_t tag) {
-    prefetch(table->entries + table_home(table, tag));
+void band_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags, size_t step) {
+    index->keys(signature, index->starts, index->bands, index->rows, keys);
+    for (size_t band = 0; band < index->bands; band++) tags[band * step] = (uint32_t)(keys[band] >> 32);
 }
 
 void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n) {
     for (size_t i = 0; i < n; i++) prefetch_home(table, tags[i]);
-}
-
-size_t tag_order(const uint32_t *tags, const uint8_t *skip, size_t n, uint64_t *records, uint64_t *scratch) {
-    size_t made = 0;
-    for (size_t i = 0; i < n; i++) {
-        records[made] = (uint64_t)tags[i] << 32 | i;
-        made += !skip[i];
-    }
-    sort_records(records, made, scratch);
-    return made;
-}
-
-enum outcome put_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows,
-                         size_t *next) {
-    for (size_t i = *next; i < n; i++) {
-        if (i + AHEAD < n) prefetch_home(table, (uint32_t)(records[i + AHEAD] >> 32));
-        enum outcome outcome =
-            table_put(table, pool, (uint32_t)(records[i] >> 32), (uint32_t)rows[(uint32_t)records[i]]);
-        *next = i;
-        if (outcome != DONE) return outcome;
-    }
-    *next = n;
-    return DONE;
-}
-
-void take_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows) {
-    for (size_t i = 0; i < n; i++) {
-        if (i + AHEAD < n) prefetch_home(table, (uint32_t)(records[i + AHEAD] >> 32));
-        table_take(table, pool, (uint32_t)(records[i] >> 32), (uint32_t)rows[(uint32_t)records[i]]);
-    }
 }
 
 /* ---- queries ---- */
@@ -162,8 +119,9 @@ enum answer answer_queries(const struct band_tables *index, const uint64_t *sign
     size_t bands = index->bands;
     while (*next < n) {
         size_t first = *next, group = n - first < QUERIES ? n - first : QUERIES;
-        band_tags(index, signatures + first * index->k, group, answers->keys, answers->tags, bands,
-                  1);
+        for (size_t i = 0; i < group; i++) {
+            band_tags(index, signatures + (first + i) * index->k, answers->keys, answers->tags + i * bands, 1);
+        }
         find_entries(index, answers->tags, group, answers->entries);
         for (size_t i = 0; i < group; i++, ++*next) {
             enum answer answer = answer_one(index, signatures + (first + i) * index->k, answers->entries + i * bands,

@@ -8,10 +8,13 @@
 #ifndef LSHFAST_BAND_TABLES_H
 #define LSHFAST_BAND_TABLES_H
 
+#include "bands.h"
 #include "tables.h"
 
 struct band_tables {
     size_t k, bands, rows;     /* slots of a signature; the banding */
+    const uint64_t *starts;    /* of band_starts */
+    band_key_kernel *keys;     /* of a CPU level */
     size_t limit;              /* rows below it may be in use */
     uint64_t **blocks;         /* signatures, 1 << shift rows a block, so that growing moves none of them */
     unsigned shift;
@@ -24,29 +27,17 @@ static inline uint64_t *signature_of(const struct band_tables *index, size_t row
     return index->blocks[row >> index->shift] + (row & (((size_t)1 << index->shift) - 1)) * index->k;
 }
 
-/* The tags of n signatures: that of row i and band j goes to tags[i * row_step + j * band_step]. keys holds n * bands. An
- * empty signature's are not to be used. */
-void band_tags(const struct band_tables *index, const uint64_t *signatures, size_t n, uint64_t *keys, uint32_t *tags,
-               size_t row_step, size_t band_step);
+/* Ask for a signature that will be banded. */
+static inline void prefetch_signature(const struct band_tables *index, const uint64_t *signature) {
+    for (size_t slot = 0; slot < index->bands * index->rows; slot += 8) prefetch(signature + slot);
+}
 
-/* ---- batches ----
- * The rows of a batch go into a table, or out of it, in the order of their tags: so the walk over the table is one from
- * front to back, which memory is quick at, and sorting costs less than it saves. */
+/* The tags of a signature: that of band j goes to tags[j * step]. keys holds one for each band. An empty signature's are
+ * not to be used. */
+void band_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags, size_t step);
 
 /* Ask for the entries of a band that n tags lead to. */
 void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n);
-
-/* Write (tag, number in the batch) of the n rows of a batch in the order of the tags, those that skip says left out, and
- * return their number. records and scratch hold n each. */
-size_t tag_order(const uint32_t *tags, const uint8_t *skip, size_t n, uint64_t *records, uint64_t *scratch);
-
-/* Put the rows of records [*next, n) into a table; record r is of row rows[(uint32_t)r]. Where the table or the pool is
- * full, *next says at which record. */
-enum outcome put_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows,
-                         size_t *next);
-
-/* Take the rows of records [0, n) out of a table. */
-void take_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, const int64_t *rows);
 
 /* ---- queries ---- */
 
@@ -56,8 +47,8 @@ enum answer { ANSWERED, NO_ROOM, UNSOUND };
 
 /* What a call of answer_queries works with and gives; all memory is the caller's. */
 struct answers {
-    uint64_t *keys;      /* bands times QUERIES, or the number of queries if that is less */
-    uint32_t *tags;      /* as many */
+    uint64_t *keys;      /* one for each band */
+    uint32_t *tags;      /* bands times QUERIES, or the number of queries if that is less */
     uint64_t *entries;   /* as many */
     uint64_t *records;   /* two times room: the meetings of one query */
     size_t room;         /* of records, each half, and of what is free in rows for one query */

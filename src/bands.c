@@ -7,9 +7,7 @@
 #define TOGETHER 4 /* a key is a chain of products that wait for each other, so several are under way at once */
 #define SPAN 16
 
-/* The keys of bands [first, first + count), count <= SPAN, of one signature that is not empty. */
-static inline void keys_of_span(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows,
-                                uint64_t *out) {
+void keys_of_bands(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows, uint64_t *out) {
     size_t band = 0;
     for (; band + TOGETHER <= count; band += TOGETHER) {
         const uint64_t *slot = slots + band * rows;
@@ -29,16 +27,34 @@ static inline void keys_of_span(const uint64_t *slots, const uint64_t *starts, s
     for (band = 0; band < count; band++) out[band] -= out[band] == EMPTY_SLOT;
 }
 
-void band_keys(const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows, uint64_t *out) {
+#if LSHFAST_X86
+band_key_kernel keys_of_bands_avx512;
+#endif
+
+band_key_kernel *band_key_kernel_of(enum cpu_level level) {
+#if LSHFAST_X86
+    if (level == CPU_AVX512) return keys_of_bands_avx512;
+#else
+    (void)level;
+#endif
+    return keys_of_bands;
+}
+
+void band_starts(size_t first, size_t count, uint64_t *starts) {
+    for (size_t i = 0; i < count; i++) starts[i] = draw(0, DOMAIN_BAND, first + i);
+}
+
+void band_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows,
+               uint64_t *out) {
     uint64_t starts[SPAN];
     for (size_t first = 0; first < bands; first += SPAN) {
         size_t count = bands - first < SPAN ? bands - first : SPAN;
-        for (size_t i = 0; i < count; i++) starts[i] = draw(0, DOMAIN_BAND, first + i);
+        band_starts(first, count, starts);
         for (size_t i = 0; i < n; i++) {
             const uint64_t *signature = signatures + i * k;
             uint64_t *keys = out + i * bands + first;
             if (signature[0] == EMPTY_SLOT) memset(keys, 0xFF, count * sizeof *keys);
-            else keys_of_span(signature + first * rows, starts, count, rows, keys);
+            else kernel(signature + first * rows, starts, count, rows, keys);
         }
     }
 }

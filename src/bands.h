@@ -5,10 +5,21 @@
 #ifndef LSHFAST_BANDS_H
 #define LSHFAST_BANDS_H
 
+#include "cpu.h"
 #include "field.h"
 
+/* The keys of `count` bands of one signature that is not empty, from what they start with and from the slots of the first
+ * of them on; a CPU level does it in its own way. */
+typedef void band_key_kernel(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows, uint64_t *out);
+band_key_kernel keys_of_bands;
+band_key_kernel *band_key_kernel_of(enum cpu_level level);
+
+/* What the keys of bands [first, first + count) start with. */
+void band_starts(size_t first, size_t count, uint64_t *starts);
+
 /* out: n * bands keys; signatures are (n, k) with bands * rows <= k. */
-void band_keys(const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows, uint64_t *out);
+void band_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows,
+               uint64_t *out);
 
 /* A record is one number: half of the mixed key above the row's place among the members, so at most 2^32 members. Rows
  * of one key come together by sorting; that two keys share a half is told by looking at the keys again. */

@@ -7,11 +7,18 @@ import numpy as np
 cdef extern from "rows.h":
     bint rise_below(const int64_t*, size_t, size_t) nogil
 
+cdef extern from "cpu.h":
+    cdef enum cpu_level:
+        pass
+    cpu_level cpu_detect() nogil
+
 cdef extern from "bands.h":
     const uint64_t MOST_MEMBERS
+    ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
+    band_key_kernel* band_key_kernel_of(cpu_level level) nogil
     struct bucket_walk:
         size_t last, i, j
-    void c_band_keys "band_keys"(const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
+    void c_band_keys "band_keys"(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
     size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
     void sort_records(uint64_t*, size_t, uint64_t*) nogil
     size_t bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
@@ -20,6 +27,14 @@ cdef extern from "bands.h":
 # Pairs are written in pieces of this size first, each further piece twice as long.
 FIRST_PIECE = 1 << 12
 LONGEST_PIECE = 1 << 22
+
+cdef band_key_kernel* kernel = band_key_kernel_of(cpu_detect())
+
+
+def use_level(int level):
+    """Use the kernel of a CPU level, which must be one this machine has."""
+    global kernel
+    kernel = band_key_kernel_of(<cpu_level>level)
 
 
 def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t rows, uint64_t[:, ::1] out not None):
@@ -31,7 +46,7 @@ def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t r
         raise ValueError(f"out must be ({n}, {bands}), not ({out.shape[0]}, {out.shape[1]})")
     if n:
         with nogil:
-            c_band_keys(&signatures[0, 0], n, k, bands, rows, &out[0, 0])
+            c_band_keys(kernel, &signatures[0, 0], n, k, bands, rows, &out[0, 0])
 
 
 def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None, limit):
@@ -74,4 +89,4 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
 
 cdef void keys_of_bands(const uint64_t* signatures, size_t n, size_t k, size_t bands, size_t rows,
                         uint64_t* out) noexcept nogil:
-    c_band_keys(signatures, n, k, bands, rows, out)
+    c_band_keys(kernel, signatures, n, k, bands, rows, out)

@@ -133,22 +133,32 @@ enum outcome table_put(struct table *table, struct pool *pool, uint32_t tag, uin
     size_t at = table_home(table, tag);
     while (entry_tag(entries[at]) < tag) at++;
     if (entry_tag(entries[at]) == tag && entries[at] != NO_ENTRY) return bucket_put(entries + at, pool, row);
-    if (table->count >= table->capacity - table->capacity / 8) return TABLE_IS_FULL;
-    size_t end = at;
-    while (entries[end] != NO_ENTRY) end++;
-    if (end == table->length) return TABLE_IS_FULL;
-    memmove(entries + at + 1, entries + at, (end - at) * sizeof *entries);
-    entries[at] = entry_of(tag, row);
+    if (table->count >= most_entries(table)) return TABLE_IS_FULL;
+    size_t first = at;
+    uint64_t pushed = entry_of(tag, row);
+    for (;; at++) {
+        uint64_t here = entries[at];
+        entries[at] = pushed;
+        pushed = here;
+        if (here == NO_ENTRY) break;
+    }
+    if (at == table->length) { /* beyond the end: all goes back */
+        memmove(entries + first, entries + first + 1, (at - first) * sizeof *entries);
+        entries[at] = NO_ENTRY;
+        return TABLE_IS_FULL;
+    }
     table->count++;
     return DONE;
 }
 
 static void close_gap(struct table *table, size_t at) {
     uint64_t *entries = table->entries;
-    size_t end = at + 1;
-    while (entries[end] != NO_ENTRY && table_home(table, entry_tag(entries[end])) < end) end++;
-    memmove(entries + at, entries + at + 1, (end - at - 1) * sizeof *entries);
-    entries[end - 1] = NO_ENTRY;
+    for (;; at++) {
+        uint64_t next = entries[at + 1];
+        if (next == NO_ENTRY || table_home(table, entry_tag(next)) == at + 1) break;
+        entries[at] = next;
+    }
+    entries[at] = NO_ENTRY;
     table->count--;
 }
 
@@ -175,6 +185,21 @@ int table_take(struct table *table, struct pool *pool, uint32_t tag, uint32_t ro
     return 1;
 }
 
+int table_rename(struct table *table, struct pool *pool, uint32_t tag, uint32_t from, uint32_t to) {
+    size_t at = table_find(table, tag);
+    if (at == NO_PLACE) return 0;
+    uint32_t leads = (uint32_t)table->entries[at];
+    if (leads & SHARED) {
+        uint32_t *block = block_at(pool, leads & ~SHARED);
+        if (!block_take(block, from)) return 0;
+        block_put(block, to);
+        return 1;
+    }
+    if (leads != from) return 0;
+    table->entries[at] = entry_of(tag, to);
+    return 1;
+}
+
 int table_move(const struct table *from, struct table *to) {
     size_t next = 0;
     for (size_t i = 0; i < from->length; i++) {
@@ -190,6 +215,77 @@ int table_move(const struct table *from, struct table *to) {
     to->count = from->count;
     return 1;
 }
+
+/* ---- batches ---- */
+
+#define UPPER_BITS 11
+#define PLACES (1 << UPPER_BITS) /* fewer rows than that are left in their order */
+
+static inline size_t place_of(uint32_t tag) { return tag >> (32 - UPPER_BITS); }
+
+static inline uint64_t record_of(uint32_t tag, int64_t row) { return (uint64_t)tag << 32 | (uint32_t)row; }
+
+static size_t many_in_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n,
+                            uint64_t *records) {
+    uint32_t starts[PLACES] = {0}, made = 0;
+    for (size_t i = 0; i < n; i++) starts[place_of(tags[i])] += !skip[i];
+    for (size_t place = 0; place < PLACES; place++) {
+        uint32_t count = starts[place];
+        starts[place] = made;
+        made += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!skip[i]) records[starts[place_of(tags[i])]++] = record_of(tags[i], rows[i]);
+    }
+    return made;
+}
+
+size_t tag_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n, uint64_t *records) {
+    size_t made = 0;
+    if (n >= PLACES) return many_in_order(tags, rows, skip, n, records);
+    for (size_t i = 0; i < n; i++) {
+        records[made] = record_of(tags[i], rows[i]);
+        made += !skip[i];
+    }
+    return made;
+}
+
+static enum outcome put_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, size_t *next) {
+    for (size_t i = *next; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        enum outcome outcome = table_put(table, pool, record_tag(records[i]), (uint32_t)records[i]);
+        *next = i;
+        if (outcome != DONE) return outcome;
+    }
+    *next = n;
+    return DONE;
+}
+
+static void take_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        table_take(table, pool, record_tag(records[i]), (uint32_t)records[i]);
+    }
+}
+
+static const struct table_kernels scalar = {put_records, take_records};
+
+#if LSHFAST_X86
+enum outcome put_records_avx512(struct table *, struct pool *, const uint64_t *, size_t, size_t *);
+void take_records_avx512(struct table *, struct pool *, const uint64_t *, size_t);
+static const struct table_kernels avx512 = {put_records_avx512, take_records_avx512};
+#endif
+
+const struct table_kernels *table_kernels_of(enum cpu_level level) {
+#if LSHFAST_X86
+    if (level == CPU_AVX512) return &avx512;
+#else
+    (void)level;
+#endif
+    return &scalar;
+}
+
+/* ---- soundness ---- */
 
 int table_is_sound(const struct table *table, const struct pool *pool, size_t limit) {
     size_t count = 0;

@@ -17,6 +17,7 @@
 #ifndef LSHFAST_TABLES_H
 #define LSHFAST_TABLES_H
 
+#include "cpu.h"
 #include "field.h"
 
 #define NO_ENTRY UINT64_MAX
@@ -56,6 +57,9 @@ static inline size_t table_home(const struct table *table, uint32_t tag) {
     return (size_t)(tag * table->capacity >> 32);
 }
 
+/* Seven eighths may be in use. */
+static inline uint64_t most_entries(const struct table *table) { return table->capacity - table->capacity / 8; }
+
 /* An empty table over the memory of length + 1 entries; capacity <= length. */
 void table_clear(struct table *table);
 
@@ -72,6 +76,37 @@ enum outcome table_put(struct table *table, struct pool *pool, uint32_t tag, uin
 
 /* Take a row out of the bucket of the tag; 0 if it was not there. */
 int table_take(struct table *table, struct pool *pool, uint32_t tag, uint32_t row);
+
+/* Have a row stand for another in the bucket of the tag; 0 if that was not there. */
+int table_rename(struct table *table, struct pool *pool, uint32_t tag, uint32_t from, uint32_t to);
+
+/* ---- batches ----
+ * The rows of a batch go into a table, or out of it, in the order of the upper bits of their tags: so the walk over the
+ * table is one from front to back, which memory is quick at, and sorting costs less than it saves. A record is a tag
+ * above a row. */
+
+#define AHEAD 24 /* entries are asked for so many steps early: about as many lines as a core can wait for at once */
+
+static inline uint32_t record_tag(uint64_t record) { return (uint32_t)(record >> 32); }
+
+static inline void prefetch_home(const struct table *table, uint32_t tag) {
+    const uint64_t *home = table->entries + table_home(table, tag);
+    prefetch(home);
+    prefetch(home + 7); /* what stands there is often a little further */
+}
+
+/* Write the records of the n rows of a batch, in the order of the upper bits of the tags if they are many and those that
+ * skip says left out, and return their number. records holds n. */
+size_t tag_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n, uint64_t *records);
+
+/* What a CPU level does in its own way. */
+struct table_kernels {
+    /* Put the rows of records [*next, n) into a table. Where it or the pool is full, *next says at which record. */
+    enum outcome (*put)(struct table *table, struct pool *pool, const uint64_t *records, size_t n, size_t *next);
+    /* Take the rows of records [0, n) out of a table. */
+    void (*take)(struct table *table, struct pool *pool, const uint64_t *records, size_t n);
+};
+const struct table_kernels *table_kernels_of(enum cpu_level level);
 
 /* Move all entries to another table, whose memory need not be prepared; 0 if they do not fit into its length. */
 int table_move(const struct table *from, struct table *to);

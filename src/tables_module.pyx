@@ -16,6 +16,16 @@ import numpy as np
 cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
 
+cdef extern from "cpu.h":
+    cdef enum cpu_level:
+        pass
+    cpu_level cpu_detect() nogil
+
+cdef extern from "bands.h":
+    ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
+    band_key_kernel* band_key_kernel_of(cpu_level level) nogil
+    void band_starts(size_t, size_t, uint64_t*) nogil
+
 cdef extern from "tables.h":
     const uint32_t NO_ROW
     const size_t NO_PLACE
@@ -36,6 +46,12 @@ cdef extern from "tables.h":
     outcome table_put(table*, c_pool*, uint32_t, uint32_t) nogil
     bint table_take(table*, c_pool*, uint32_t, uint32_t) nogil
     bint table_move(const table*, table*) nogil
+    bint table_rename(table*, c_pool*, uint32_t, uint32_t, uint32_t) nogil
+    size_t tag_order(const uint32_t*, const int64_t*, const uint8_t*, size_t, uint64_t*) nogil
+    struct table_kernels:
+        outcome (*put)(table*, c_pool*, const uint64_t*, size_t, size_t*) nogil
+        void (*take)(table*, c_pool*, const uint64_t*, size_t) nogil
+    const table_kernels* table_kernels_of(cpu_level level) nogil
     void pool_clear(c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil
     bint table_is_sound(const table*, const c_pool*, size_t) nogil
@@ -49,6 +65,8 @@ cdef extern from "band_tables.h":
     const size_t QUERIES
     struct band_tables:
         size_t k, bands, rows, limit
+        const uint64_t* starts
+        band_key_kernel* keys
         uint64_t** blocks
         unsigned shift
         table* tables
@@ -75,11 +93,9 @@ cdef extern from "band_tables.h":
         size_t size, limit
         const uint8_t* gone
     uint64_t* signature_of(const band_tables*, size_t) nogil
-    void band_tags(const band_tables*, const uint64_t*, size_t, uint64_t*, uint32_t*, size_t, size_t) nogil
+    void prefetch_signature(const band_tables*, const uint64_t*) nogil
+    void band_tags(const band_tables*, const uint64_t*, uint64_t*, uint32_t*, size_t) nogil
     void prefetch_tags(const table*, const uint32_t*, size_t) nogil
-    size_t tag_order(const uint32_t*, const uint8_t*, size_t, uint64_t*, uint64_t*) nogil
-    outcome put_records(table*, c_pool*, const uint64_t*, size_t, const int64_t*, size_t*) nogil
-    void take_records(table*, c_pool*, const uint64_t*, size_t, const int64_t*) nogil
     answer answer_queries(const band_tables*, const uint64_t*, size_t, size_t*, c_answers*) nogil
     uint32_t tag_of_integer(int64_t) nogil
     uint32_t tag_of_bytes(const uint8_t*, size_t) nogil
@@ -94,11 +110,23 @@ cdef enum:
     NAMELESS, INTEGERS, STRINGS  # the kinds of names: None, "int" and "str" outside
     SLACK = 64
     GROUP = 16
-    BATCH = 1 << 15
+    SOON = 4  # signatures are asked for so many rows early
+    BATCH = 1 << 16
     NAMES = 4096  # are admitted in one go
     WASTE = 1 << 20  # bytes of removed names that may always lie about
     LONGEST_NAME = 1 << 30
     MOST_SLOTS = 1 << 16
+
+
+cdef const table_kernels* kernels = table_kernels_of(cpu_detect())
+cdef band_key_kernel* key_kernel = band_key_kernel_of(cpu_detect())
+
+
+def use_level(int level):
+    """Use the kernels of a CPU level, which must be one this machine has."""
+    global kernels, key_kernel
+    kernels = table_kernels_of(<cpu_level>level)
+    key_kernel = band_key_kernel_of(<cpu_level>level)
 
 
 # ---- a lock ----
@@ -247,20 +275,20 @@ cdef class _Batch:
         cdef size_t most = max(<size_t>1, min(n, <size_t>BATCH))
         self.most = most
         self.keys = <uint64_t*>malloc(
-            2 * (bands + most) * sizeof(uint64_t) + bands * most * sizeof(uint32_t) + most * sizeof(uint8_t))
+            (2 * bands + most) * sizeof(uint64_t) + bands * most * sizeof(uint32_t) + most * sizeof(uint8_t))
         if not self.keys:
             raise MemoryError
         self.before = self.keys + bands
         self.records = self.before + bands
-        self.tags = <uint32_t*>(self.records + 2 * most)
+        self.tags = <uint32_t*>(self.records + most)
         self.skip = <uint8_t*>(self.tags + bands * most)
 
     def __dealloc__(self):
         free(self.keys)
 
-    cdef void order(self, size_t band) noexcept nogil:
+    cdef void order(self, size_t band, const int64_t* rows) noexcept nogil:
         """Bring the rows of the batch into the order of their tags of one band."""
-        self.count = tag_order(self.tags + band * self.most, self.skip, self.n, self.records, self.records + self.most)
+        self.count = tag_order(self.tags + band * self.most, rows, self.skip, self.n, self.records)
 
 
 @cython.auto_pickle(False)
@@ -272,12 +300,12 @@ cdef class _Answers:
         cdef size_t slots = min(queries, <size_t>QUERIES) * bands
         self.c.count, self.c.least = least is not None, 0 if least is None else least
         self.c.room, self.c.capacity = 4 * bands + 64, 2 * queries + 64
-        self.c.keys = <uint64_t*>malloc(slots * (2 * sizeof(uint64_t) + sizeof(uint32_t)))
+        self.c.keys = <uint64_t*>malloc((bands + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
         self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
         self.c.rows = <uint32_t*>malloc(2 * self.c.capacity * sizeof(uint32_t))
         if not self.c.keys or not self.c.records or not self.c.rows:
             raise MemoryError
-        self.c.entries = self.c.keys + slots
+        self.c.entries = self.c.keys + bands
         self.c.tags = <uint32_t*>(self.c.entries + slots)
         self.c.agreements = self.c.rows + self.c.capacity
 
@@ -321,6 +349,7 @@ cdef class BandTables:
         What the names of rows are: integers of 64 bits, or strings; rows have none by default.
     """
     cdef band_tables c
+    cdef uint64_t* key_starts
     cdef c_pool pool
     cdef c_names names
     cdef size_t free_count, capacity  # rows: free ones, and those that there is memory for
@@ -328,6 +357,8 @@ cdef class BandTables:
     cdef int kind
     cdef readonly bint fixed  # over memory that is not ours: never written
     cdef list blocks, entries
+    cdef dict kept  # blocks of signatures in arrays that are not ours
+    cdef _Batch one
     cdef dict given  # sections that are not ours
     cdef object words, alive_array, free_array, integers_array, bytes_array, starts_array, lengths_array, gone_array
     cdef uint8_t[::1] alive
@@ -347,13 +378,17 @@ cdef class BandTables:
         self.c.k, self.c.bands, self.c.rows = num_perm, bands, rows
         self.kind = INTEGERS if kind == "int" else STRINGS if kind == "str" else NAMELESS
         self.c.tables = <table*>calloc(bands + 1, sizeof(table))  # the last one is that of the names
-        if not self.c.tables:
+        self.key_starts = <uint64_t*>malloc(bands * sizeof(uint64_t))
+        if not self.c.tables or not self.key_starts:
             raise MemoryError
+        band_starts(0, bands, self.key_starts)
+        self.c.starts, self.c.keys = self.key_starts, key_kernel
         self.c.pool = &self.pool
         self.c.shift = 12
         while self.c.shift and (num_perm * 8) << self.c.shift > <size_t>BLOCK_BYTES:
             self.c.shift -= 1
-        self.blocks, self.entries = [], [None] * (bands + 1)
+        self.blocks, self.kept, self.entries = [], {}, [None] * (bands + 1)
+        self.one = _Batch(bands, 1)
         pool_clear(&self.pool)
         self._set_pool(np.empty(16 * UNIT_WORDS, np.uint32))
         for i in range(bands + (self.kind != NAMELESS)):
@@ -367,6 +402,7 @@ cdef class BandTables:
 
     def __dealloc__(self):
         free(self.c.tables)
+        free(self.key_starts)
         free(self.c.blocks)
 
     # ---- memory: arrays that numpy owns, and the pointers into them ----
@@ -472,12 +508,75 @@ cdef class BandTables:
         if self.kind == STRINGS and len(self.starts_array) < <Py_ssize_t>(blocks * block):
             self._set_strings(_grown(self.starts_array, self.c.limit, blocks * block),
                               _grown(self.lengths_array, self.c.limit, blocks * block))
-        array = np.empty(((blocks - had) * block, self.c.k), np.uint64)  # several blocks side by side
-        view = array
+        self.blocks.extend([None] * (blocks - had))
         for i in range(had, blocks):
-            self.c.blocks[i] = &view[(i - had) * block, 0]
-        self.blocks.append(array)
+            self.c.blocks[i] = NULL
         self.capacity = blocks * block
+
+    cdef _find_places(self, const int64_t* rows, size_t n, signatures, bint copy):
+        """Have memory for the signatures of rows; those that need not be copied lie where they are, block by block."""
+        cdef size_t i = 0, at, some, block = <size_t>1 << self.c.shift
+        while i < n:
+            at = rows[i] >> self.c.shift
+            some = min(block - rows[i] % block, self.c.limit - rows[i])
+            if not copy and n - i >= some and are_consecutive(&rows[i], some):
+                if self._keep(at, rows[i] % block, signatures[i:i + some]):
+                    i += some
+                    continue
+            if self.c.blocks[at] == NULL:
+                self._new_blocks(at, 1 if not copy else (n - i + block - 1) >> self.c.shift)
+            elif self.kept and at in self.kept:
+                self._own(at)
+            with nogil:
+                while i < n and <size_t>rows[i] >> self.c.shift == at:
+                    i += 1
+
+    cdef bint _keep(self, size_t at, size_t start, signatures) except -1:
+        """Let a block lie in an array that is not ours, from a row of it on, if those before lie in front of that."""
+        cdef const uint64_t[:, ::1] view
+        cdef list pieces = [signatures]
+        if start:
+            if at not in self.kept or len(self.kept[at]) != start:
+                return False
+            pieces = _joined([self.kept[at], signatures])
+            if len(pieces) > 1:
+                return False
+        view = pieces[0]
+        self.kept[at], self.blocks[at] = pieces[0], None
+        self.c.blocks[at] = <uint64_t*>&view[0, 0]
+        return True
+
+    cdef _new_blocks(self, size_t at, size_t most):
+        """Make a block, and up to `most` in all that are missing, side by side."""
+        cdef size_t i, block = <size_t>1 << self.c.shift, count = 1, blocks = self.capacity >> self.c.shift
+        cdef uint64_t[:, ::1] view
+        while count < most and at + count < blocks and self.c.blocks[at + count] == NULL:
+            count += 1
+        array = np.empty((count * block, self.c.k), np.uint64)
+        view = array
+        for i in range(count):
+            self.blocks[at + i] = array[i * block:(i + 1) * block]
+            self.c.blocks[at + i] = &view[i * block, 0]
+
+    cdef _own(self, size_t at):
+        """Copy a block that is not ours, so that it can be written to."""
+        cdef size_t block = <size_t>1 << self.c.shift
+        cdef uint64_t[:, ::1] view
+        array = np.empty((block, self.c.k), np.uint64)
+        kept = self.kept[at]
+        array[:len(kept)] = kept
+        view = array
+        self.blocks[at] = array
+        self.c.blocks[at] = &view[0, 0]
+        del self.kept[at]
+
+    cdef _check_written(self, const int64_t[::1] rows):
+        """Raise ValueError where a row's signature has no memory."""
+        cdef size_t i, at, block = <size_t>1 << self.c.shift
+        for i in range(<size_t>len(rows)):
+            at = rows[i] >> self.c.shift
+            if self.c.blocks[at] == NULL or (self.kept and rows[i] % block >= len(self.kept.get(at, self.blocks[at]))):
+                raise ValueError(f"row {rows[i]} has no signature")
 
     # ---- rows and their names ----
 
@@ -507,14 +606,16 @@ cdef class BandTables:
     def allot(self, size_t n):
         """Take n rows without names; return their numbers, int64 (n,)."""
         self._check_writable()
-        if self.kind != NAMELESS:
-            raise ValueError("rows of this index have names: they are given by admit")
         rows_array = np.empty(n, np.int64)
         cdef int64_t[::1] rows = rows_array
         cdef size_t i
         self._reserve(n)
         for i in range(n):
             rows[i] = self._allot()
+            if self.kind == INTEGERS:
+                self.integers[rows[i]] = 0
+            elif self.kind == STRINGS:
+                self.starts[rows[i]], self.lengths[rows[i]] = 0, 0
         return rows_array
 
     def admit(self, names):
@@ -538,8 +639,6 @@ cdef class BandTables:
         cdef int64_t[::1] rows = rows_array
         cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
         try:
-            if self.c.limit == 0:
-                self._reserve(n)  # the signatures of the first batch lie side by side
             while done < n:
                 count = min(n - done, <size_t>NAMES)
                 self._reserve(count)
@@ -622,8 +721,14 @@ cdef class BandTables:
 
     def release(self, const int64_t[::1] rows not None):
         """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
-        cdef size_t i, j
         self._check_writable()
+        self._claim(rows)
+        if len(rows):
+            self._release(&rows[0], len(rows))
+
+    cdef _claim(self, const int64_t[::1] rows):
+        """Mark rows as no longer in use, or raise ValueError where one is not or comes twice."""
+        cdef size_t i, j
         self._check_in_use(rows)
         for i in range(<size_t>len(rows)):
             if not self.alive[rows[i]]:
@@ -631,8 +736,29 @@ cdef class BandTables:
                     self.alive[rows[j]] = 1
                 raise ValueError(f"row {rows[i]} comes twice")
             self.alive[rows[i]] = 0
-        if len(rows):
-            self._release(&rows[0], len(rows))
+
+    def hand_over(self, const int64_t[::1] old not None, const int64_t[::1] new not None):
+        """Give the names of rows to as many others, which have none, and free them with their signatures.
+
+        Nothing is allocated, so it cannot fail half-way. No row may come twice.
+        """
+        cdef size_t i, n = len(old)
+        self._check_writable()
+        self._check_in_use(new)
+        if <size_t>len(new) != n:
+            raise ValueError(f"there must be as many new rows as old ones, not {len(new)} for {n}")
+        self._claim(old)
+        if n == 0:
+            return
+        self._take(&old[0], n, self.c.bands, self._batch(n))
+        for i in range(n):
+            if self.kind != NAMELESS:
+                table_rename(&self.c.tables[self.c.bands], &self.pool, self._tag_of_row(old[i]), old[i], new[i])
+            if self.kind == INTEGERS:
+                self.integers[new[i]] = self.integers[old[i]]
+            elif self.kind == STRINGS:
+                self.starts[new[i]], self.lengths[new[i]] = self.starts[old[i]], self.lengths[old[i]]
+        self._give_back(&old[0], n)
 
     cdef _release(self, const int64_t* rows, size_t n):
         cdef size_t i
@@ -753,21 +879,30 @@ cdef class BandTables:
         if <size_t>signatures.shape[0] != n or <size_t>signatures.shape[1] != self.c.k:
             raise ValueError(f"signatures must be ({n}, {self.c.k}), not ({signatures.shape[0]}, {signatures.shape[1]})")
 
-    def write(self, const int64_t[::1] rows not None, const uint64_t[:, ::1] signatures not None):
-        """Put signatures, (n, num_perm), into rows that are in use and have none in the tables. No row may come twice.
+    def write(self, const int64_t[::1] rows not None, signatures not None, bint copy=True):
+        """Put signatures into rows that are in use and have none in the tables. No row may come twice.
 
         Where memory runs out, the tables are as before.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n,)
+        signatures : ndarray of uint64, shape (n, num_perm)
+        copy : bool
+            False: the array never changes, and may be kept.
         """
+        cdef const uint64_t[:, ::1] given = signatures
         self._check_writable()
         self._check_in_use(rows)
-        self._check_signatures(signatures, len(rows))
+        self._check_signatures(given, len(rows))
         if len(rows):
-            self._write(&rows[0], &signatures[0, 0], len(rows))
+            self._find_places(&rows[0], len(rows), signatures, copy)
+            self._write(&rows[0], &given[0, 0], len(rows))
 
     cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n):
         cdef size_t done = 0, band = 0, next = 0, bands = self.c.bands
         cdef outcome outcome = DONE
-        cdef _Batch batch = _Batch(bands, n)
+        cdef _Batch batch = self._batch(n)
         for band in range(bands):
             batch.before[band] = self.c.tables[band].count
         try:
@@ -787,7 +922,7 @@ cdef class BandTables:
                         self._make_room(outcome, band)
                 done += batch.n
         except BaseException:
-            take_records(&self.c.tables[band], &self.pool, batch.records, next, rows + done)
+            kernels.take(&self.c.tables[band], &self.pool, batch.records, next)
             self._take(rows + done, batch.n, band, batch)
             self._take(rows, done, bands, batch)
             raise
@@ -802,10 +937,10 @@ cdef class BandTables:
         while band[0] < self.c.bands:
             table = &self.c.tables[band[0]]
             if next[0] == 0:
-                batch.order(band[0])
+                batch.order(band[0], rows)
                 if is_crowded(table, batch.count):
                     return TABLE_IS_FULL
-            outcome = put_records(table, &self.pool, batch.records, batch.count, rows, next)
+            outcome = kernels.put(table, &self.pool, batch.records, batch.count, next)
             if outcome != DONE:
                 return outcome
             band[0] += 1
@@ -821,16 +956,21 @@ cdef class BandTables:
         return batch.count + <size_t>((n - done - batch.n) * (so_far / <double>done)) if done else batch.count
 
     cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, _Batch batch) noexcept nogil:
-        """Copy signatures to their rows, and get their tags."""
+        """Copy signatures to their rows unless they lie there, and get their tags."""
         cdef size_t i, k = self.c.k
+        cdef uint64_t* place
         for i in range(batch.n):
-            memcpy(signature_of(&self.c, rows[i]), signatures + i * k, k * sizeof(uint64_t))
+            if i + SOON < batch.n:
+                prefetch_signature(&self.c, signatures + (i + SOON) * k)
+            place = signature_of(&self.c, rows[i])
+            if place != signatures + i * k:
+                memcpy(place, signatures + i * k, k * sizeof(uint64_t))
             self._tag(signatures + i * k, i, batch)
         self._ask(batch)
 
     cdef void _tag(self, const uint64_t* signature, size_t i, _Batch batch) noexcept nogil:
         batch.skip[i] = signature[0] == UINT64_MAX
-        band_tags(&self.c, signature, 1, batch.keys, batch.tags + i, 1, batch.most)
+        band_tags(&self.c, signature, batch.keys, batch.tags + i, batch.most)
 
     cdef void _ask(self, _Batch batch) noexcept nogil:
         """Ask for the first entries of all bands at once; in a batch of one they are all there are."""
@@ -866,6 +1006,7 @@ cdef class BandTables:
             raise ValueError("rows of this index have no names")
         try:
             self._put_name(tag, <uint32_t>row, table_put(&self.c.tables[self.c.bands], &self.pool, tag, <uint32_t>row))
+            self._find_places(&row, 1, None, True)
             self._write(&row, &signature[0], 1)
         except BaseException:
             self._release(&row, 1)
@@ -877,7 +1018,30 @@ cdef class BandTables:
         self._check_writable()
         self._check_in_use(rows)
         if len(rows):
-            self._take(&rows[0], len(rows), self.c.bands, _Batch(self.c.bands, len(rows)))
+            self._take(&rows[0], len(rows), self.c.bands, self._batch(len(rows)))
+
+    def discard(self, const int64_t[::1] rows not None):
+        """Take rows out of the tables and free them and their names; a row may come twice."""
+        cdef size_t i, n = 0
+        self._check_writable()
+        self._check_in_use(rows)
+        once_array = np.empty(len(rows), np.int64)
+        cdef int64_t[::1] once = once_array
+        for i in range(<size_t>len(rows)):
+            if self.alive[rows[i]]:
+                self.alive[rows[i]] = 0
+                once[n] = rows[i]
+                n += 1
+        if n:
+            self._take(&once[0], n, self.c.bands, self._batch(n))
+            self._release(&once[0], n)
+
+    cdef _Batch _batch(self, size_t n):
+        """Return what to work on n rows with: row by row where there is no memory for more at once."""
+        try:
+            return self.one if n == 1 else _Batch(self.c.bands, n)
+        except MemoryError:
+            return self.one
 
     cdef void _take(self, const int64_t* rows, size_t n, size_t bands, _Batch batch) noexcept nogil:
         """Take rows out of the tables of the first bands."""
@@ -885,24 +1049,27 @@ cdef class BandTables:
         while done < n:
             batch.n = min(n - done, batch.most)
             for i in range(batch.n):
-                if done + i + GROUP < n:
-                    prefetch(signature_of(&self.c, rows[done + i + GROUP]))
+                if done + i + SOON < n:
+                    prefetch_signature(&self.c, signature_of(&self.c, rows[done + i + SOON]))
                 self._tag(signature_of(&self.c, rows[done + i]), i, batch)
             self._ask(batch)
             for band in range(bands):
-                batch.order(band)
-                take_records(&self.c.tables[band], &self.pool, batch.records, batch.count, rows + done)
+                batch.order(band, rows + done)
+                kernels.take(&self.c.tables[band], &self.pool, batch.records, batch.count)
             done += batch.n
 
-    def signatures_of(self, const int64_t[::1] rows not None):
-        """Return the signatures of rows, uint64 (n, num_perm)."""
+    def signatures_of(self, const int64_t[::1] rows not None, out=None):
+        """Return the signatures of rows, uint64 (n, num_perm), in `out` if that is given."""
         self._check_rows(rows)
         cdef size_t i, n = len(rows)
-        out_array = np.empty((n, self.c.k), np.uint64)
-        cdef uint64_t[:, ::1] out = out_array
+        out_array = np.empty((n, self.c.k), np.uint64) if out is None else out
+        cdef uint64_t[:, ::1] to = out_array
+        self._check_signatures(to, n)
+        if not self.fixed:
+            self._check_written(rows)
         with nogil:
             for i in range(n):
-                memcpy(&out[i, 0], signature_of(&self.c, rows[i]), self.c.k * sizeof(uint64_t))
+                memcpy(&to[i, 0], signature_of(&self.c, rows[i]), self.c.k * sizeof(uint64_t))
         return out_array
 
     def query(self, const uint64_t[:, ::1] signatures not None, least=None):
@@ -991,8 +1158,11 @@ cdef class BandTables:
                 names += 0 if array is None else array.nbytes
         for array in (self.alive_array, self.free_array, self.gone_array):
             entries += 0 if array is None else array.nbytes
-        signatures = self.c.limit if self.fixed else self.capacity
-        return signatures * self.c.k * sizeof(uint64_t), entries, names
+        signatures = self.c.limit * self.c.k * sizeof(uint64_t)
+        if not self.fixed:
+            signatures = sum(block.nbytes for block in self.blocks if block is not None)
+            signatures += sum(block.nbytes for block in self.kept.values())
+        return signatures, entries, names
 
     def bucket_sizes(self):
         """Return how many buckets of all bands hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of squares."""
@@ -1044,12 +1214,18 @@ cdef class BandTables:
         return found
 
     def _signature_pieces(self):
-        """Return the signatures of the rows below the limit, in as few arrays as they lie in."""
-        pieces, left = [], self.c.limit
-        for array in self.blocks:
-            pieces.append(array[:left])
-            left -= len(pieces[-1])
-        return pieces
+        """Return the signatures of the rows below the limit, in few arrays; those never written are zeros."""
+        cdef size_t at, rows, block = <size_t>1 << self.c.shift
+        pieces = []
+        for at in range((self.c.limit + block - 1) >> self.c.shift):
+            rows = min(block, self.c.limit - at * block)
+            array = self.kept.get(at, self.blocks[at])
+            if array is not None:
+                pieces.append(array[:rows])
+                rows -= len(pieces[-1])
+            if rows:
+                pieces.append(np.zeros((rows, self.c.k), np.uint64))
+        return _joined(pieces)
 
     @staticmethod
     def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None):
@@ -1140,6 +1316,32 @@ cdef class BandTables:
             if not sound:
                 return i
         return None
+
+
+cdef inline bint are_consecutive(const int64_t* rows, size_t n) noexcept nogil:
+    cdef size_t i
+    for i in range(n):
+        if rows[i] != rows[0] + <int64_t>i:
+            return False
+    return True
+
+
+cdef _joined(list pieces):
+    """Return arrays of signatures with those that lie side by side in one array as one."""
+    joined = pieces[:1]
+    for piece in pieces[1:]:
+        last, base = joined[-1], piece.base
+        start = last.ctypes.data
+        if (
+            base is last.base and isinstance(base, np.ndarray) and base.flags.c_contiguous and base.ndim == 2
+            and base.dtype == piece.dtype and base.shape[1] == piece.shape[1]
+            and start + last.nbytes == piece.ctypes.data
+        ):
+            first = (start - base.ctypes.data) // base.strides[0]
+            joined[-1] = base[first:first + len(last) + len(piece)]
+        else:
+            joined.append(piece)
+    return joined
 
 
 cdef _int64_of(const uint32_t* numbers, size_t n):

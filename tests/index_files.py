@@ -31,11 +31,11 @@ def content(index):
     return {key: tuple(row) for key, row in items}
 
 
-def saved(path, n=20, key_of=int, **options):
+def saved(path, n=20, key_of=int, overwrite=False, **options):
     """Save an index of n entries, and return what it holds."""
     index = small(**options)
     index.insert([key_of(i) for i in range(n)], shared(n))
-    index.save(path)
+    index.save(path, overwrite=overwrite)
     return content(index)
 
 

@@ -13,6 +13,9 @@ import pytest
 
 from lshfast import LSHIndex, MinHasher, shingle
 from lshfast.console import MatchPrinter
+from lshfast.dedup.index_files import add_to_index, build_index, compact_index
+from lshfast.dedup.inputs import Inputs
+from lshfast.dedup.plan import make_plan
 from tests import corpora
 from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl
 
@@ -381,6 +384,42 @@ def test_verify_and_compact(index, tmp_path):
     assert keys_of(index) == [f"1/{row}" for row in range(20, 28)]
 
 
+def test_what_takes_long_tells_of_its_progress(index, second, tmp_path):
+    told = []
+
+    def note(stage, done, total):
+        assert total is None or done <= total
+        told.append((stage, done))
+
+    plan, inputs = make_plan(), Inputs([str(second)], id_column="id")
+    for act in (
+        lambda: build_index(inputs, str(tmp_path / "x.lsh"), plan, progress=note),
+        lambda: add_to_index(str(index), inputs, progress=note),
+        lambda: compact_index(str(index), progress=note),
+    ):
+        told.clear()
+        act()
+        assert [done for stage, done in told if stage == "save"][-1] >= 10 * 128 * 8
+
+
+def test_a_file_that_is_no_index_is_replaced_if_that_is_asked_for(first, tmp_path):
+    (tmp_path / "x.lsh").write_text("notes")
+    command = "index", "build", first, "-o", tmp_path / "x.lsh"
+    assert "exists already" in failing(2, *command)
+    assert (tmp_path / "x.lsh").read_text() == "notes"
+    assert run(*command, "--overwrite").exit_code == 0
+    assert len(keys_of(tmp_path / "x.lsh")) == 28
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes have names there")
+def test_a_device_or_pipe_is_no_place_for_an_index(first, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe" in failing(1, "index", "build", first, "-o", tmp_path / "pipe", "--overwrite")
+    assert "no column 'none'" not in failing(1, "index", "build", first, "-o", os.devnull, "--overwrite",
+                                             "--column", "none")  # fmt: skip
+    assert not os.path.isfile(os.devnull)
+
+
 def test_damage_is_named(index, second, tmp_path):
     data = bytearray(index.read_bytes())
     data[len(data) // 2] ^= 1
@@ -480,6 +519,42 @@ def test_save_elsewhere_leaves_the_earlier_index(index, second, tmp_path):
     assert run("index", "query", both, "--text", TEXTS[26]).stdout == "2/4\t1.0\n"
     assert "both.lsh: the output exists already" in failing(2, *command[:-1], tmp_path / "p.jsonl")
     assert run(*command, "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_dry_run_finds_keys_that_clash(index, second, tmp_path, elsewhere):
+    """As the run itself would, before it writes."""
+    new = write_jsonl(tmp_path / "new.jsonl", [{"id": "1/4", "text": TEXTS[30]}])
+    save = tmp_path / "x.lsh" if elsewhere else index
+    against = "--against", index, "--save-index", save, "--dry-run"
+    before = untouched(tmp_path)
+    assert f"new.jsonl:1: key '1/4' is in {index} already" in failing(1, "dedup", new, *against, "--id-column", "id")
+    assert "key 200: the keys of" in failing(1, "dedup", second, *against, "--id-column", "number")
+    result = run("dedup", new, *against, "--id-column", "id", "--on-duplicate", "replace")
+    assert f"{'indexed':<14}{1:>14,}" in result.stderr
+    index.chmod(0o444)
+    assert run("dedup", second, *against, "--id-column", "id").exit_code == 0
+    assert untouched(tmp_path) == before
+    if elsewhere:
+        save.write_text("notes")
+        assert "x.lsh: the output exists already" in failing(2, "dedup", second, *against)
+        assert run("dedup", second, *against, "--overwrite").exit_code == 0
+        assert save.read_text() == "notes"
+
+
+def test_another_file_is_replaced_by_a_saved_index_if_that_is_asked_for(second, tmp_path):
+    (tmp_path / "x.lsh").write_text("notes")
+    command = "dedup", second, "--save-index", tmp_path / "x.lsh", "-o", tmp_path / "o.jsonl"
+    assert "exists already" in failing(2, *command)
+    assert run(*command, "--overwrite").exit_code == 0
+    assert len(keys_of(tmp_path / "x.lsh")) == 9
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes have names there")
+def test_a_pipe_is_no_place_for_an_output(second, tmp_path):
+    os.mkfifo(tmp_path / "o.jsonl")
+    said = failing(1, "dedup", second, "-o", tmp_path / "o.jsonl", "--overwrite")
+    assert "o.jsonl: the output is a device, pipe or socket, not a file" in said
 
 
 def test_dry_run_leaves_all_as_it_is(index, second, tmp_path):

@@ -231,6 +231,61 @@ def test_verify_finds_what_no_checksum_does(grown):
             assert said is None or re.match(re.escape(str(path)) + ": (tables|bytes): ", said)
 
 
+def without(data, table, place, leads):
+    """Return a file of one part, one of whose tables leads elsewhere from an entry of one row; checksums are right."""
+    data, layout = bytearray(data), {name: start for name, start, _ in index_file.read(data).layout}
+    shape = [struct.unpack_from("<QQQ", data, layout["shape"] + 24 * i) for i in range(table + 1)]
+    start = layout["tables"] + 8 * sum(length + 1 for _, length, _ in shape[:-1])
+    entries = [start + 8 * i for i in range(shape[-1][1])]
+    single = [at for at in entries if not struct.unpack_from("<Q", data, at)[0] & 2**31]
+    if leads is None:
+        struct.pack_into("<Q", data, single[place], 2**64 - 1)
+        struct.pack_into("<Q", data, layout["shape"] + 24 * table + 16, shape[-1][2] - 1)
+    else:
+        struct.pack_into("<I", data, single[place], leads)
+    return mended(data)
+
+
+@pytest.mark.parametrize("key_of", [int, str])
+@pytest.mark.parametrize("gone", [False, True])
+def test_verify_counts_the_rows_of_a_table(tmp_path, key_of, gone):
+    """A row that is missing in one band of several, or stands there twice, is found by no other check."""
+    path = tmp_path / "index"
+    index, rows = LSHIndex(**SMALL), shared(300, values=9)
+    rows[7] = EMPTY
+    index.insert([key_of(i) for i in range(300)], rows)
+    index.save(path)
+    if gone:
+        with LSHIndex.open(path, "r+") as index:
+            index.remove([key_of(5), key_of(7)])
+    whole = path.read_bytes()
+    expected = held(path)
+    for table in range(4):
+        for leads, said in [(None, r" has (298|299) rows, not each of (299|300) once"), (8, " rows, not each of ")]:
+            path.write_bytes(without(whole, table, -1, leads))
+            with LSHIndex.open(path, verify=True) as index:
+                assert content(index) == expected
+                what = "the table of keys" if table == 3 else f"band {table}"
+                if table == 3:
+                    what = f"{what}|a key does not lead to its row"
+                with pytest.raises(FormatError, match=f"index: tables: ({what}({said}|))"):
+                    index.verify()
+
+
+@pytest.mark.parametrize("values", [1, 2, 10**6])
+def test_verify_follows_buckets_of_all_sizes(tmp_path, values):
+    """Of a few rows and of many thousands, which it goes over in pieces."""
+    index, rows = LSHIndex(**SMALL), shared(20_000, values=values)
+    rows[:3] = EMPTY
+    index.insert(range(20_000), rows)
+    index.save(tmp_path / "index")
+    with LSHIndex.open(tmp_path / "index", "r+") as index:
+        index.remove(range(1, 20_000, 7))
+        index.insert(range(30_000, 30_100), shared(100))
+        index.commit()
+        index.verify()
+
+
 def test_damage_does_no_harm(tmp_path):
     """Some inputs of the fuzzer, which is to be run for longer by hand; in a process of their own, as one may crash."""
     done = subprocess.run(

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import stat
 import tempfile
 import warnings
 from pathlib import Path
@@ -226,6 +227,39 @@ def test_a_file_that_was_opened_is_saved_elsewhere(tmp_path):
             assert held(tmp_path / "two") == content(index) != expected
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="tells by /proc what is open")
+@pytest.mark.parametrize("act", ["save", "compact"])
+def test_a_file_is_let_go_of_before_it_is_replaced_where_that_is_needed(tmp_path, monkeypatch, act):
+    """As on Windows; when it cannot be replaced, nothing is lost."""
+    path, replace = tmp_path / "index", os.replace
+    expected = saved(path, 30)
+    monkeypatch.setattr(file_store, "OPEN_FILES_STAY", True)
+    for fails in (True, False):
+
+        def careful(hidden, real, fails=fails):
+            assert str(path) not in Path("/proc/self/maps").read_text()
+            assert str(path) not in [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
+            if fails:
+                raise PermissionError(13, "it is open elsewhere")
+            replace(hidden, real)
+
+        monkeypatch.setattr(os, "replace", careful)
+        index = LSHIndex.open(path, "r+") if act == "compact" else small()
+        index.insert([100 + fails], shared(1))
+        if act == "compact":
+            index.remove(3 + fails)
+        if fails:
+            with pytest.raises(PermissionError, match=re.escape(str(path))):
+                getattr(index, act)(*[path] * (act == "save"))
+        else:
+            getattr(index, act)(*[path] * (act == "save"))
+        seen = content(index)
+        index.close()
+        assert list(tmp_path.iterdir()) == [path]
+        assert held(path) == (expected if fails and act == "save" else seen)
+    assert set(seen) == ({*range(30), 100, 101} - {3, 4} if act == "compact" else {100})
+
+
 @posix
 def test_a_reader_may_save_over_what_it_reads(tmp_path):
     expected = saved(tmp_path / "index")
@@ -268,7 +302,7 @@ def test_kinds_do_not_mix_before_a_commit_either(tmp_path):
     small().save(tmp_path / "index")
     with LSHIndex.open(tmp_path / "index", "r+") as index:
         index.insert(1, shared(1)[0])
-        with pytest.raises(TypeError, match="are all ints of 64 bits, or all str"):
+        with pytest.raises(TypeError, match="the keys of this index are ints of 64 bits"):
             index.insert("a", shared(1)[0])
         index.remove(1)
         index.insert("a", shared(1)[0])  # of an empty index, keys may be of either kind
@@ -389,6 +423,88 @@ def test_replacement_across_parts(tmp_path):
         assert held(path) == expected
 
 
+@pytest.mark.parametrize("values", [2, 3, 10**6])
+@pytest.mark.parametrize("n", [1, 30, 700])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_compaction_never_makes_a_file_larger(tmp_path, values, n, at_once):
+    """Unless entries were added since; what is as it would be written is left alone."""
+    path, rows = tmp_path / "index", shared(n, values=values)
+    index = small()
+    for i in range(n):
+        index.insert(i, rows[i])
+    if at_once:
+        index = small()
+        index.insert(range(n), rows)
+    index.save(path)
+    for gone in [[], [0], [*range(1, n, 2)], []]:
+        before, content_before = path.stat(), path.read_bytes()
+        with LSHIndex.open(path, "r+") as index:
+            index.remove(gone)
+            index.compact()
+            assert index.stats().store["parts"] <= 1
+        after = path.stat()
+        assert after.st_size <= before.st_size
+        if not gone:
+            assert (after.st_ino, path.read_bytes()) == (before.st_ino, content_before)
+    assert set(held(path)) == set(range(2, n, 2))
+
+
+def test_compaction_gives_back_what_an_ended_commit_left(tmp_path):
+    path = tmp_path / "index"
+    expected = saved(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"left behind" * 1000)
+    with LSHIndex.open(path, "r+") as index:
+        index.compact()
+    assert path.read_bytes() == whole
+    assert held(path) == expected
+
+
+def test_compaction_makes_the_figures_exact(tmp_path):
+    """Those of a file that was changed count each part by itself, and what was removed with it."""
+    path, rows = tmp_path / "index", shared(400)
+    index = small()
+    index.insert(range(200), rows[:200])
+    index.save(path)
+    fresh = index.stats()
+    with LSHIndex.open(path, "r+", on_duplicate="replace") as index:
+        assert index.stats().bucket_sizes == fresh.bucket_sizes
+        index.remove(range(50))
+        changed = index.stats()
+        assert (changed.bucket_sizes, changed.largest_bucket) == (fresh.bucket_sizes, fresh.largest_bucket)
+        assert changed.expected_candidates == pytest.approx((fresh.expected_candidates + 3) * 200 / 150 - 3)
+        index.insert(range(100, 400), rows[100:])
+        index.compact()
+        exact = small()
+        exact.insert(range(50, 400), rows[50:])
+        for name in ("entries", "bucket_sizes", "largest_bucket", "expected_candidates"):
+            assert getattr(index.stats(), name) == getattr(exact.stats(), name)
+
+
+def test_progress_is_told_in_bytes(tmp_path):
+    path, rows, told = tmp_path / "index", shared(20_000, values=30), []
+
+    def note(stage, done, total):
+        assert stage == "save"
+        assert (told or [0])[-1] <= done <= total
+        told.append(done)
+        note.left = total - done
+
+    index = small(on_duplicate="replace")
+    index.insert(range(20_000), rows)
+    index.remove([5])
+    for act in ("save", "commit", "compact"):
+        index.save(path, progress=note) if act == "save" else getattr(index, act)(progress=note)
+        assert len(told) > 5
+        assert told[-1] >= 20_000 * 8 * 8
+        assert note.left == 0
+        told.clear()
+        index.close()
+        index = LSHIndex.open(path, "r+", on_duplicate="replace")
+        index.insert(range(20_000), rows)
+    index.store.abandon()
+
+
 def test_compaction_leaves_nothing_of_what_was_removed(tmp_path):
     path = tmp_path / "index"
     index = small()
@@ -483,10 +599,11 @@ def test_a_lock_is_not_taken_on_a_file_that_was_replaced(tmp_path, monkeypatch):
     expected = saved(path)
     lock = file_store._lock
     for attempt in (lambda: LSHIndex.open(path, "r+"), lambda: small().save(path)):
-        writer = LSHIndex.open(path, "r+")
+        writer = LSHIndex.open(path, "r+", on_duplicate="replace")
 
         def late(file, writer=writer):
             monkeypatch.setattr(file_store, "_lock", lock)
+            writer.insert(0, array_of([expected[0]])[0])
             writer.compact()
             writer.close()
             lock(file)
@@ -635,6 +752,82 @@ def test_paths_that_cannot_be_saved_to(tmp_path):
             small().save(tmp_path / name)
     assert (tmp_path / "index").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "index"]
+
+
+def test_only_an_index_is_replaced(tmp_path):
+    """Or an empty file, which holds nothing; another one if that is asked for."""
+    path = tmp_path / "file"
+    for other in (b"key,text\n" * 100, b"x", b"LSHFAST", bytes(8192)):
+        path.write_bytes(other)
+        with pytest.raises(FileExistsError, match="this file is not an index; overwrite replaces it") as caught:
+            small().save(path)
+        assert caught.value.filename == str(path)
+        assert path.read_bytes() == other
+        saved(path, overwrite=True)
+        assert len(held(path)) == 20
+    saved(path, 5)
+    path.write_bytes(b"")
+    expected = saved(path, 3)
+    assert held(path) == expected
+    path.write_bytes(path.read_bytes()[:5000])  # what was an index
+    expected = saved(path, 4)
+    assert held(path) == expected
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@posix
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_no_file_is_never_replaced(tmp_path, overwrite):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "to folder").symlink_to(tmp_path / "folder")
+    (tmp_path / "to pipe").symlink_to(tmp_path / "pipe")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    before = sorted(tmp_path.iterdir())
+    for name, error in [
+        ("folder", IsADirectoryError), ("to folder", IsADirectoryError), ("pipe", OSError), ("to pipe", OSError),
+        ("round", OSError), (os.devnull, OSError),
+    ]:  # fmt: skip
+        with pytest.raises(error) as caught:
+            small().save(tmp_path / name, overwrite=overwrite)
+        assert caught.value.filename == str(tmp_path / name)
+    assert sorted(tmp_path.iterdir()) == before
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_permissions_are_handed_on(tmp_path, mode):
+    path = tmp_path / "index"
+    saved(path)
+    path.chmod(mode)
+    saved(path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    with LSHIndex.open(path, "r+") as index:
+        index.remove(3)
+        index.compact()
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_to(tmp_path):
+    path = tmp_path / "index"
+    expected = saved(path)
+    tmp_path.chmod(0o555)
+    try:
+        for name in ("index", "other"):
+            with pytest.raises(PermissionError) as caught:
+                small().save(tmp_path / name)
+            assert caught.value.filename == str(tmp_path / name)
+        with LSHIndex.open(path, "r+") as index:
+            index.remove(3)
+            with pytest.raises(PermissionError) as caught:
+                index.compact()
+            assert caught.value.filename == str(path)
+    finally:
+        tmp_path.chmod(0o755)
+    assert set(held(path)) == set(expected) - {3}
 
 
 @posix

@@ -18,6 +18,7 @@ from lshfast.store.parts import FAN
 from tests.index_machine import SMALL, IndexMachine, Stage
 
 lmdb = pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+from lshfast.store import lmdb_store  # noqa: E402
 from lshfast.store.lmdb_store import LmdbStore  # noqa: E402
 
 MAP = 1 << 30
@@ -86,6 +87,28 @@ def test_parts_are_folded(tmp_path):
         assert (len(index), index.stats().store["parts"]) == (0, 0)
         index.insert("a", rows[0])  # nothing is held, so the kind of keys is free
         assert index.query(rows[0]) == ["a"]
+
+
+def test_compaction(tmp_path, monkeypatch):
+    """Parts of a bounded size without what was removed; where they are so already, nothing is written."""
+    monkeypatch.setattr(lmdb_store, "MOST_BYTES", 64 * 100)
+    rows, told = signatures(1000), []
+    with opened(tmp_path, on_duplicate="replace") as index:
+        for start in range(0, 1000, 50):
+            index.insert(range(start, start + 50), rows[start : start + 50])
+        index.remove(range(0, 1000, 4))
+        index.insert(range(100), rows[:100])
+        index.compact(progress=lambda *seen: told.append(seen))
+        assert told[-1][1] == told[-1][2] > 0
+        parts = index.stats().store["parts"]
+        assert 8 <= parts <= 16
+        assert sorted(index) == sorted({*range(100), *range(1000)} - set(range(100, 1000, 4)))
+        index.verify()
+        before, size = index.query(rows, k=1), index.stats().store["section bytes"]
+        told.clear()
+        index.compact(progress=lambda *seen: told.append(seen))
+        assert (told, index.stats().store["section bytes"], index.stats().store["parts"]) == ([], size, parts)
+        assert list(index.query(rows, k=1)) == list(before)
 
 
 def test_parameters_are_kept_and_compared(tmp_path):

@@ -30,6 +30,7 @@ from lshfast.readers import (
     write_rows,
     write_table,
 )
+from lshfast.store.file import check_target
 from lshfast.threads import quick_switches
 from lshfast.tokens import Int64Array
 
@@ -94,7 +95,8 @@ def dedup_files(
         The index of earlier rows, and the one to save. It is written after the outputs: what ends early leaves the old
         one, beside all outputs or none.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read" and "write", pairs in "verify".
+        Called with (stage, done, total): bytes of input in "read" and "write", pairs in "verify", bytes of the index in
+        "save".
 
     Returns
     -------
@@ -113,6 +115,7 @@ def dedup_files(
         raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
     corpus = inputs.open(order_column=order_column or None)
     _check_outputs(corpus, inputs, outputs, indexes)
+    saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
         with faults_of(corpus), quick_switches():
             result = run(
@@ -130,15 +133,15 @@ def dedup_files(
         with all_or_none():
             _write(corpus, result, outputs, plan, progress)
             saved = time.perf_counter()
-            if index is not None and indexes.save and not indexes.in_place:
-                index.save(indexes.save)
-        if index is not None and indexes.in_place:
+            if index is not None and saving and not indexes.in_place:
+                index.save(saving, overwrite=outputs.overwrite, progress=progress)
+        if index is not None and saving and indexes.in_place:
             with _after_outputs():
-                index.commit()
+                index.commit(progress=progress)
     stages = dict(result.summary.stages)
     if outputs.rows:
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
-    if indexes.save:
+    if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
     return replace(result, summary=replace(result.summary, stages=stages))
 
@@ -156,6 +159,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
         check_output(path, [*files, *([] if indexes.against is None else [indexes.against])], outputs.overwrite)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
+        check_target(indexes.save, outputs.overwrite)
         paths.append(indexes.save)
     for number, path in enumerate(paths):
         if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:number]):

@@ -25,7 +25,7 @@ from lshfast.lsh.index import LSHIndex
 from lshfast.readers import Corpus, DataError, all_or_none, check_output, check_place, write_rejects
 from lshfast.sketch.minhash import EMPTY
 from lshfast.store.base import Column, OnDuplicate
-from lshfast.store.file import FileStore
+from lshfast.store.file import FileStore, check_target
 from lshfast.store.keys import as_column, take
 from lshfast.store.memory import MemoryStore
 from lshfast.threads import quick_switches
@@ -46,7 +46,7 @@ class ExtendedFile(FileStore):
     def check_writable(self) -> None:
         MemoryStore.check_writable(self)  # of memory, not of the file
 
-    def commit(self) -> None:
+    def commit(self, progress: Progress | None = None) -> None:
         raise ValueError(f"{self.path} is open for reading only")
 
 
@@ -63,11 +63,14 @@ class Indexes:
     on_duplicate : {"error", "skip", "replace"}
         What becomes of a row that stays and whose key the index has: DataError; it is not added; it takes the entry's
         place.
+    dry : bool
+        Do all that can fail before an index is written, but do not write it.
     """
 
     against: str | None = None
     save: str | None = None
     on_duplicate: OnDuplicate = "error"
+    dry: bool = False
 
     @property
     def in_place(self) -> bool:
@@ -82,7 +85,7 @@ class Indexes:
         if self.against is None:
             yield None if self.save is None else new_index(plan, self.on_duplicate)
             return
-        store = FileStore(self.against, "r+") if self.in_place else ExtendedFile(self.against)
+        store = FileStore(self.against, "r+") if self.in_place and not self.dry else ExtendedFile(self.against)
         try:
             index = LSHIndex.on(store, on_duplicate=self.on_duplicate)
             with naming(self.against):
@@ -177,7 +180,8 @@ def build_index(
     overwrite : bool
         Whether an existing file is replaced.
     progress : callable, optional
-        Called with ("read", bytes of input read, bytes in all), and with ("sketch", bytes of text, None).
+        Called with ("read", bytes of input read, bytes in all), ("sketch", bytes of text, None), and ("save", bytes of
+        the index written, bytes in all).
 
     Raises
     ------
@@ -189,13 +193,14 @@ def build_index(
     clock = Clock()
     corpus = inputs.open(unique_ids=on_duplicate == "error")
     check_place(path, (file.path for file in corpus.files), overwrite)
+    check_target(path, overwrite)
     rejects = _rejects(path, corpus, overwrite)
     index = new_index(plan, on_duplicate)
     empty = _fill(index, path, corpus, plan, clock, progress)
     with clock.stage("save"), all_or_none():
         if rejects:
             write_rejects(rejects, corpus.rejected, overwrite)
-        index.save(path)
+        index.save(path, overwrite=overwrite, progress=progress)
     return _summary(index, path, corpus, empty, 0, clock)
 
 
@@ -224,7 +229,7 @@ def add_to_index(
         with clock.stage("save"):
             if rejects:
                 write_rejects(rejects, corpus.rejected, overwrite)
-            index.commit()
+            index.commit(progress=progress)
         return _summary(index, path, corpus, empty, before, clock)
 
 
@@ -375,9 +380,9 @@ def verify_index(path: str) -> tuple[int, int]:
         return len(index), os.path.getsize(path)
 
 
-def compact_index(path: str) -> tuple[int, int]:
+def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
     """Write the file of an index anew without what is removed or lies waste, and return its bytes before and after."""
     before = os.path.getsize(path)
     with opened_index(path, "r+") as index:
-        index.compact()
+        index.compact(progress=progress)
     return before, os.path.getsize(path)

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from lshfast.lsh.bands import Bands, check_threshold, choose_bands
 from lshfast.lsh.matches import Matches, best_first, best_of, in_order
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
-from lshfast.store.base import Column, OnDuplicate, Parameters, Store
+from lshfast.store.base import Column, OnDuplicate, Parameters, Progress, Store
 from lshfast.store.file import FileStore, save_parts
-from lshfast.store.keys import as_column, is_batch, listed, take
+from lshfast.store.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.store.memory import MemoryStore
 from lshfast.threads import thread_count
 from lshfast.tokens import Float64Array, check_number
@@ -37,10 +37,13 @@ class IndexStats:
     bands, rows : int
     bucket_sizes : dict of int to int
         How many buckets of all bands hold so many entries or more, but less than twice as many, by powers of two. Empty
-        where the store cannot tell.
+        where the store cannot tell. In a file that was changed since it was saved or compacted, the buckets of each of
+        its parts by themselves, with what was removed or replaced; `compact` makes this and the next two exact.
     largest_bucket : int
+        The entries of the largest of these buckets.
     expected_candidates : float
-        Other entries that a query like those held meets, one that it meets in several bands counted in each.
+        Other entries that a query like those held meets, one that it meets in several bands counted in each: the sum of
+        the squares of these buckets over `entries`, less `bands`.
     nbytes : int
         Memory or disk space of all.
     store : dict of str to int
@@ -102,8 +105,9 @@ class LSHIndex:
 
     Notes
     -----
-    Keys are any hashable objects but None. Ints of 64 bits and strs are kept without a Python object each; an index of
-    a file takes all ints or all strs. A list, range, array or column is a batch of keys, anything else is one key.
+    Keys are any hashable objects but None and NaN; those that are equal in Python (1, True and 1.0, say) are one key,
+    as in a dict. Ints of 64 bits and strs are kept without a Python object each; an index of a file takes all ints or
+    all strs. A list, range, array or column is a batch of keys, anything else is one key.
 
     Any number of threads may query while one or several insert and remove, without further locks: queries run beside
     each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. Growing
@@ -214,7 +218,7 @@ class LSHIndex:
 
     # ---- writing ----
 
-    def insert(self, keys: Any, signatures: npt.ArrayLike) -> int:
+    def insert(self, keys: Any, signatures: npt.ArrayLike, *, copy: bool = True) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
 
         Parameters
@@ -222,6 +226,10 @@ class LSHIndex:
         keys : hashable, or a batch of them
             A batch goes with signatures of two dimensions.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
+        copy : bool, default True
+            False: keep the array itself where that saves copying it, and make it read-only. Nothing that shares its
+            memory may be written to as long as the index lives; an index in memory then takes half the time and memory
+            to fill.
 
         Returns
         -------
@@ -239,7 +247,9 @@ class LSHIndex:
         column = as_column(keys)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
-        return self.store.insert(column, np.ascontiguousarray(array), self.on_duplicate)
+        if not copy and isinstance(signatures, np.ndarray):
+            signatures.flags.writeable = False
+        return self.store.insert(column, np.ascontiguousarray(array), self.on_duplicate, copy=copy)
 
     def remove(self, keys: Any) -> None:
         """Remove one entry or a batch.
@@ -254,18 +264,28 @@ class LSHIndex:
     def merge(self, other: LSHIndex) -> int:
         """Insert all entries of another index, and return how many are new or replaced.
 
+        An index that is merged into itself has each key already: that is an error, changes nothing with "skip", and
+        with "replace" puts each entry in its own place.
+
         Raises
         ------
-        ValueError
-            If its parameters differ; or if it shares a key with this one and duplicates are errors: then nothing was
-            inserted.
+        TypeError, ValueError
+            If its parameters differ, if this index cannot take all of its keys, or if they share a key and duplicates
+            are errors: then nothing was inserted.
         """
         self.parameters.check_same(other.parameters)
-        if self.on_duplicate == "error":
-            for keys in other.store.all_keys():
-                known = np.flatnonzero(self.store.contains(keys))
-                if len(known):
-                    raise ValueError(f"{listed(take(keys, known[:1]))[0]!r} is in both indexes")
+        kinds, named = set(), getattr(self.store, "kind", "object") in (None, "str")
+        for keys in other.store.all_keys():
+            known = np.flatnonzero(self.store.contains(keys))  # which refuses keys that no entry could have
+            if len(known) and self.on_duplicate == "error":
+                raise ValueError(f"{listed(take(keys, known[:1]))[0]!r} is in both indexes")
+            kinds.add(kind_of(keys))
+            if named:
+                check_utf8(keys)
+        if kinds:
+            self.store.check_kind(kinds.pop() if len(kinds) == 1 else "object")
+        if other.store is self.store:
+            return len(self) if self.on_duplicate == "replace" else 0
         return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
 
     # ---- reading ----
@@ -297,7 +317,7 @@ class LSHIndex:
             in the order of the keys. Keys that do not compare stand in no order.
         """
         array = np.ascontiguousarray(check_signatures(signatures, self.hasher))
-        if array.ndim == 1 and k is None and threshold is None:
+        if array.ndim == 1 and k is None and threshold is None and threads is None:
             return in_order(self.store.query_one(array, None)[0])
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
             raise TypeError(f"k must be an int, not {k!r}")
@@ -306,10 +326,13 @@ class LSHIndex:
         least = None if k is None else 0
         if threshold is not None:
             least = self._least(threshold)
+        threads = thread_count(threads)
         if array.ndim == 1:
+            if least is None:
+                return in_order(self.store.query_one(array, None)[0])
             names, counts = self.store.query_one(array, least)
             return best_of(names, counts or [], self.parameters.num_perm, k)
-        found = self.store.query(array, least=least, threads=thread_count(threads))
+        found = self.store.query(array, least=least, threads=threads)
         offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
         return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.num_perm)
 
@@ -340,11 +363,11 @@ class LSHIndex:
             in which they are held.
         """
         wanted = self.parameters.threshold if threshold is None else threshold
-        least = self._least(0.0 if wanted is None else wanted)
+        least, threads = self._least(0.0 if wanted is None else wanted), thread_count(threads)
         held = cache(lambda: {key: place for place, key in enumerate(self)})
         parts: list[tuple[list[Any], list[Any], list[float]]] = []
         for keys, signatures in self.store.items():
-            found = self.store.query(signatures, least=least, threads=thread_count(threads))
+            found = self.store.query(signatures, least=least, threads=threads)
             assert found.agreements is not None
             query = np.repeat(np.arange(len(keys)), np.diff(found.offsets))
             if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
@@ -403,25 +426,44 @@ class LSHIndex:
 
     # ---- files ----
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file, whole or not at all; one that is there is replaced when the new one is complete.
+    def save(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None
+    ) -> None:
+        """Write the index to a file, whole or not at all.
+
+        An index (or an empty file) of that name is replaced when the new one is complete, and hands on its permissions.
+        A symbolic link is followed. Whoever reads the old one goes on seeing it; on Windows it cannot be replaced then.
+
+        Parameters
+        ----------
+        path : path
+        overwrite : bool, default False
+            Whether a file that is no index is replaced too.
+        progress : callable, optional
+            Called with ("save", bytes done, bytes in all) now and then.
 
         Raises
         ------
         TypeError
             If the keys are neither all ints of 64 bits nor all strs.
+        FileExistsError
+            If there is a file that is no index, and `overwrite` is false.
         OSError
-            If the file cannot be written, or is open for writing elsewhere; the old one is as it was.
+            If `path` is a folder, device or pipe; or the file cannot be written, or is open for writing elsewhere: the
+            old one is as it was.
         """
-        save_parts(path, self.parameters, self.store)
+        save_parts(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
-    def commit(self) -> None:
-        """Write what was inserted and removed since the last time to the file or store that the index lies on."""
-        self.store.commit()
+    def commit(self, *, progress: Progress | None = None) -> None:
+        """Write what was inserted and removed since the last time to the file or store that the index lies on.
 
-    def compact(self) -> None:
-        """Write the file of the index anew, without what was removed and replaced."""
-        self.store.compact()
+        `progress` is as for `save`.
+        """
+        self.store.commit(progress)
+
+    def compact(self, *, progress: Progress | None = None) -> None:
+        """Write the file of the index anew, without what was removed and replaced; `progress` is as for `save`."""
+        self.store.compact(progress)
 
     def verify(self) -> None:
         """Check all of the file or store: checksums, and that tables and entries belong together.

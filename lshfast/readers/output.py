@@ -42,8 +42,8 @@ def check_output(
         If the name is of no known format, or the output is one of the inputs.
     FileExistsError
         If the file exists and `overwrite` is false.
-    FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError
-        If there is no such folder, `path` is a folder itself, or the folder may not be written to.
+    OSError
+        If there is no such folder, `path` is a folder itself, or no file, or the folder may not be written to.
     """
     output_format(path)
     check_place(path, inputs, overwrite)
@@ -61,6 +61,8 @@ def check_place(
         raise ValueError(f"{name}: the output is one of the inputs")
     if os.path.isdir(real):
         raise IsADirectoryError(f"{name}: the output is a folder")
+    if os.path.exists(real) and not os.path.isfile(real):
+        raise OSError(f"{name}: the output is a device, pipe or socket, not a file")
     if os.path.lexists(real) and not overwrite:
         raise FileExistsError(f"{name}: the output exists already; overwrite replaces it")
     if not os.path.exists(folder):

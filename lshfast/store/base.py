@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -14,6 +14,9 @@ from lshfast.store.keys import as_column, listed
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
+
+# What is called with the name of a stage, how much of it is done, and how much there is in all (None: not known).
+Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
 class FormatError(ValueError):
@@ -110,7 +113,9 @@ class Store(ABC):
         """Tell which keys have an entry, bool (n,)."""
 
     @abstractmethod
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         """Store entries, all of the batch or none.
 
         Parameters
@@ -121,6 +126,8 @@ class Store(ABC):
         on_duplicate : {"error", "replace", "skip"}
             What becomes of a key that is stored already or comes twice: an error; the last signature counts; the first
             counts.
+        copy : bool
+            False: the signatures will never change, so that they may be kept where they are.
 
         Returns
         -------
@@ -132,6 +139,9 @@ class Store(ABC):
         ValueError
             For "error", naming the first duplicate; nothing was inserted.
         """
+
+    def check_kind(self, kind: str) -> None:  # noqa: B027 (where keys of all kinds join those stored)
+        """Raise TypeError unless keys of this kind ("int", "str", or "object" for all others) can join those stored."""
 
     @abstractmethod
     def remove(self, keys: Column) -> None:
@@ -189,10 +199,10 @@ class Store(ABC):
         """
         return np.zeros(32, np.int64), 0, 0.0
 
-    def commit(self) -> None:  # noqa: B027 (nothing to do where each call writes through)
+    def commit(self, progress: Progress | None = None) -> None:  # noqa: B027 (where each call writes through)
         """Make what was written last."""
 
-    def compact(self) -> None:  # noqa: B027
+    def compact(self, progress: Progress | None = None) -> None:  # noqa: B027
         """Give back the space of what was removed."""
 
     def verify(self) -> None:  # noqa: B027

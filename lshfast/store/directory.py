@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.kernels.bands import band_keys
 from lshfast.kernels.tables import BandTables, checksum
-from lshfast.sketch.minhash import Scheme
+from lshfast.kernels.text import tokens_of_integers
+from lshfast.sketch.minhash import EMPTY, Scheme
 from lshfast.store.base import FormatError, Parameters
 from lshfast.store.parts import PIECE, Part
+from lshfast.tokens import UInt64Array
 
 VERSION = 1
 
@@ -174,7 +177,7 @@ def open_part(
     return Part(tables, directory.kind, gone=gone, gone_when_written=int(gone.sum()), where=record)
 
 
-def check_part(part: Part) -> None:
+def check_part(part: Part, parameters: Parameters) -> None:
     """Check that a fixed part's tables are those of its rows: what `verify` does beyond checksums.
 
     Raises
@@ -194,9 +197,66 @@ def check_part(part: Part) -> None:
             raise FormatError(f"bytes: {error}") from None
         if (part.find(keys) != rows).any():
             raise FormatError("tables: a key does not lead to its row")
+    _check_rows(part, parameters)
+
+
+def _check_rows(part: Part, p: Parameters) -> None:
+    """Check that sound tables hold each row once, under its tag.
+
+    What stands in them and what should is compared by the sum of its hashes: that takes no memory, and goes over tables
+    and signatures from front to back.
+    """
+    wanted = np.zeros((2, p.bands + 1), np.uint64)
+    for start in range(0, part.tables.limit, PIECE):
+        rows = np.arange(start, min(start + PIECE, part.tables.limit))
+        wanted[:, -1] += _sums(rows.astype(np.uint64))
         signatures = part.tables.signatures_of(rows)
-        offsets, _, _ = part.query(signatures, signatures.shape[1], 1)
-        alone = signatures[:, 0] != np.uint64(2**64 - 1)
-        if (np.diff(offsets)[alone] < 1).any():
-            raise FormatError("tables: a signature does not lead to its row")
+        full = signatures[:, 0] != EMPTY
+        keys = np.empty((int(full.sum()), p.bands), np.uint64)
+        band_keys(signatures[full], p.bands, p.rows, keys)
+        for band in range(p.bands):
+            wanted[:, band] += _sums(keys[:, band] >> _HALF << _HALF | rows[full].astype(np.uint64))
+    sections = {name: arrays[0] for name, arrays in part.tables.sections().items()}
+    end = 0
+    for table, (_, length, _) in enumerate(sections["shape"].tolist()):
+        start, end = end, end + length + 1
+        held = np.zeros(2, np.uint64)
+        for entries in _entries(sections["tables"][start:end], sections["pool"]):
+            held += _sums(entries & _LOW if table == p.bands else entries)
+        if (held != wanted[:, table]).any():
+            what = "the table of keys" if table == p.bands else f"band {table}"
+            raise FormatError(f"tables: {what} has {held[0]} rows, not each of {wanted[0, table]} once under its tag")
+
+
+_HALF, _LOW, _SEVERAL, _NO_ROW = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**31), np.uint32(2**32 - 1)
+
+
+def _sums(records: UInt64Array) -> UInt64Array:
+    """Return how many numbers there are, and the sum of their hashes."""
+    return np.array([len(records), tokens_of_integers(records, 0).sum(dtype=np.uint64)], np.uint64)
+
+
+def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt64Array]:
+    """Give what a sound table leads to, piece by piece, each row as an entry of its own: its tag above it."""
+    for start in range(0, len(table), PIECE):
+        piece = table[start : start + PIECE]
+        piece = piece[piece != EMPTY]
+        several = (piece & _SEVERAL) != 0
+        yield piece[~several]
+        blocks = piece[several]
+        first = 4 * (blocks & np.uint64(2**31 - 1)).astype(np.int64) + 2
+        slots, tags = pool[first - 1].astype(np.int64), blocks & ~_LOW
+        small = slots <= PIECE // 64
+        ends = np.cumsum(slots[small])
+        at = np.arange(slots[small].sum()) + np.repeat(first[small] - (ends - slots[small]), slots[small])
+        yield _rows_of(np.repeat(tags[small], slots[small]), pool[at])
+        for block in np.flatnonzero(~small).tolist():
+            for low in range(0, int(slots[block]), PIECE):
+                high = min(low + PIECE, int(slots[block]))
+                yield _rows_of(tags[block], pool[first[block] + low : first[block] + high])
+
+
+def _rows_of(tags: Any, slots: npt.NDArray[np.uint32]) -> UInt64Array:
+    """Return the rows in some slots of blocks, with their tags above them."""
+    return np.asarray((slots.astype(np.uint64) | tags)[slots != _NO_ROW])
 

@@ -7,12 +7,14 @@ one of the headers is whole and leads to a state that is whole.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+import stat
 import struct
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy.typing as npt
 
 from lshfast.kernels.tables import checksum
 from lshfast.readers.output import atomic_file
-from lshfast.store.base import Column, FormatError, Parameters, Store
+from lshfast.store.base import Column, FormatError, Parameters, Progress, Store
 from lshfast.store.directory import (
     SECTIONS,
     VERSION,
@@ -33,12 +35,18 @@ from lshfast.store.directory import (
 )
 from lshfast.store.keys import concatenate, kind_of
 from lshfast.store.memory import MemoryStore
-from lshfast.store.parts import Part, built, empty_part, fold
+from lshfast.store.parts import PIECE, Part, Tell, built, empty_part, fold
 
 MAGIC = b"LSHFAST\0"
 HEADERS = 0, 4096  # offsets of the two
 FIRST_SECTION = 8192
 ALIGNMENT = 64
+
+# Bytes that are written between two notes of progress.
+STEP = 1 << 24
+
+# A file that is open or mapped, by this process too, cannot be replaced there.
+OPEN_FILES_STAY = os.name == "nt"
 
 # Files up to this size are checked whole when they are opened, unless the caller says otherwise.
 VERIFIED_WHEN_OPENED = 64 << 20
@@ -112,11 +120,11 @@ class FileStore(MemoryStore):
         if self.mode == "r":
             raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
 
-    def commit(self) -> None:
+    def commit(self, progress: Progress | None = None) -> None:
         """Write what is new to the file, and wait until it is there.
 
         Parts of the file that are no larger than what is new are written anew together with it, so that an index of n
-        entries has at most about log2 n parts.
+        entries has at most about log2 n parts. `progress` is called with ("save", bytes done, bytes in all).
 
         Raises
         ------
@@ -126,15 +134,20 @@ class FileStore(MemoryStore):
         with self.gate.writing():
             self._check_open()
             self.check_writable()
-            assert self.parameters is not None
-            kept, new = fold(self.parameters, self.fixed, self.loose)
-            self.check_sums([part for part in self.fixed if part not in kept])
-            parts = [*kept, *([] if new is None else [new])]
-            if new is None and len(kept) == len(self.fixed) and all(map(_is_written, kept)):
-                return
-            self._append(parts)
+            self._commit(progress)
 
-    def _append(self, parts: list[Part]) -> None:
+    def _commit(self, progress: Progress | None) -> None:
+        assert self.parameters is not None
+        tell = _Meter(progress)
+        kept, new = fold(self.parameters, self.fixed, self.loose, tell=tell)
+        self.check_sums([part for part in self.fixed if part not in kept])
+        parts = [*kept, *([] if new is None else [new])]
+        if new is None and len(kept) == len(self.fixed) and all(map(_is_written, kept)):
+            return
+        tell.expect([] if new is None else [new])
+        self._append(parts, tell)
+
+    def _append(self, parts: list[Part], tell: _Meter) -> None:
         """Write parts that are not in the file yet behind its end, and a directory of all; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
@@ -142,8 +155,9 @@ class FileStore(MemoryStore):
         try:
             with named_errors(self.path):
                 kind = parts[0].kind if parts else self._directory.kind
-                directory = write_sections(file, self.parameters, kind, parts)
+                directory = write_sections(file, self.parameters, kind, parts, tell)
                 header = write_directory(file, directory, self._state + 1)
+                tell.end()
                 _sync(file)
                 for place in HEADERS:
                     file.seek(place)
@@ -151,7 +165,7 @@ class FileStore(MemoryStore):
                     _sync(file)
         except BaseException:
             with suppress(OSError, FormatError):
-                if self._on_disk() == self._state:
+                if _read_headers(self._on_disk())[0] == self._state:
                     file.truncate(end)
             raise
         self._map = _mapped(file)
@@ -159,25 +173,48 @@ class FileStore(MemoryStore):
         self.fixed = [self._part(record, False) for record in directory.parts]
         self.loose = None
 
-    def _on_disk(self) -> int:
-        """Return the number of the state that the file is in."""
-        return _read_headers(_mapped(self._check_open()))[0]
+    def _on_disk(self) -> npt.NDArray[np.uint8]:
+        """Return the bytes of the file as it is now."""
+        return _mapped(self._check_open())
 
-    def compact(self) -> None:
+    def compact(self, progress: Progress | None = None) -> None:
         """Write the file anew with all entries as one part, and without what is removed or lay waste; commits.
 
         The new file takes the place of the old one when it is complete: it needs as much space again meanwhile. Readers
-        that have the old one open go on seeing that.
+        that have the old one open go on seeing that; on Windows it cannot be replaced while they do. A file that is as
+        it would be written is left alone. `progress` is called with ("save", bytes done, bytes in all).
         """
         with self.gate.writing():
             self._check_open()
             self.check_writable()
             assert self.parameters is not None
+            if self._is_compact():
+                self.loose = None
+                return
+            if OPEN_FILES_STAY:  # it is let go of before the new one has its name, which may fail
+                self._commit(None)
             kind = self.kind or self._directory.kind
             self.check_sums(self.fixed)
-            write_file(self.path, self.parameters, kind, self.parts, ours=True)
+            room = _room(self.fixed[0]) if len(self.fixed) == 1 and not self.loose else PIECE
+            try:
+                write_file(
+                    self.path, self.parameters, kind, self.parts, ours=self._let_go, progress=progress, batch=room
+                )
+            except BaseException:
+                if self._file is None:
+                    self._open(False)
+                raise
             self._let_go()
             self._open(False)
+
+    def _is_compact(self) -> bool:
+        """Tell whether the file is what `compact` would write: of the first state, whole, and nothing to be changed."""
+        data = self._on_disk()
+        state, start, nbytes, _ = _read_headers(data)
+        headers = [bytes(data[place : place + _HEADER.size + 8]) for place in HEADERS]
+        pending = self.loose is not None and len(self.loose)
+        written = all(len(part) == part.tables.limit for part in self.fixed) and len(self.fixed) <= 1
+        return state == 1 and headers[0] == headers[1] and start + nbytes == len(data) and written and not pending
 
     def verify(self) -> None:
         """Check all of the file: both headers, all checksums, and that tables and entries belong together.
@@ -190,7 +227,7 @@ class FileStore(MemoryStore):
                 if not _is_whole(bytes(data[place : place + _HEADER.size + 8])):
                     raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
             for record in self._directory.parts:
-                check_part(self._part(record, True))
+                check_part(self._part(record, True), self._directory.parameters)
 
     def check_sums(self, parts: list[Part]) -> None:
         """Check parts that are in the file before their content is written anew, under new checksums."""
@@ -212,9 +249,10 @@ class FileStore(MemoryStore):
         """Let go of the file without a commit."""
         self._let_go()
         super().close()
-        self._map = np.empty(0, np.uint8)
 
     def _let_go(self) -> None:
+        """Let go of the file and its map, with all that lies in it."""
+        self.fixed, self._map = [], np.empty(0, np.uint8)
         if self._file is not None:
             if self.mode == "r+":
                 with suppress(OSError):  # Windows: it is not ours
@@ -222,10 +260,12 @@ class FileStore(MemoryStore):
             self._file.close()
         self._file = None
 
+    def check_kind(self, kind: str) -> None:
+        held = [part.kind for part in self.parts if part in self.fixed or len(part)]
+        check_kind(kind, held[0] if held else None)
+
     def _room_for(self, keys: Column) -> Part:
-        own = self.loose.kind if self.loose is not None and len(self.loose) else None
-        if not self.fixed and kind_of(keys) not in (SECTIONS if own is None else [own]):
-            raise TypeError("the keys of an index in a file are all ints of 64 bits, or all str, and these are not")
+        self.check_kind(kind_of(keys))
         return super()._room_for(keys)
 
     def _check_open(self) -> IO[bytes]:
@@ -234,27 +274,81 @@ class FileStore(MemoryStore):
         return self._file
 
 
-def save_parts(path: str | os.PathLike[str], parameters: Parameters, store: Store) -> None:
+def check_kind(kind: str, held: str | None) -> None:
+    """Raise TypeError unless keys of this kind can join those held, None for none, where all are of one kind."""
+    if held is None and kind not in SECTIONS:
+        raise TypeError("the keys of an index in a file or in LMDB are all ints of 64 bits, or all strs; these are not")
+    if held not in (None, kind):
+        kinds = {"int": "ints of 64 bits", "str": "strs"}
+        raise TypeError(f"the keys of this index are {kinds[str(held)]}, and these are not all that")
+
+
+def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Check that an index may be written where something stands already: in the place of an index or an empty file.
+
+    Parameters
+    ----------
+    path : path
+        Of an index that is to be written.
+    overwrite : bool
+        Whether any other file may be replaced too.
+
+    Raises
+    ------
+    OSError
+        IsADirectoryError for a folder; FileExistsError for a file that is no index; others for what is no file at all.
+    """
+    name = os.fspath(path)
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "an index is written to a file, and this is a device, pipe or socket", name)
+    if not overwrite:
+        with open(path, "rb") as file:
+            if file.read(len(MAGIC)) not in (MAGIC, b""):
+                raise FileExistsError(errno.EEXIST, "this file is not an index; overwrite replaces it", name)
+
+
+def save_parts(
+    path: str | os.PathLike[str],
+    parameters: Parameters,
+    store: Store,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> None:
     """Write the entries of any store to a new file."""
+    check_target(path, overwrite)
     if isinstance(store, MemoryStore):
         with store.gate.reading():
             if isinstance(store, FileStore):
                 store.check_sums(store.fixed)
-            write_file(path, parameters, store.kind or "int", store.parts)
+            write_file(path, parameters, store.kind or "int", store.parts, progress=progress)
         return
     whole: Part | None = None
     for keys, signatures in store.items():
         whole = whole or empty_part(parameters, kind_of(keys))
         whole.tables.write(whole.admit(keys)[0], signatures)
-    write_file(path, parameters, whole.kind if whole else "int", [whole] if whole else [])
+    write_file(path, parameters, whole.kind if whole else "int", [whole] if whole else [], progress=progress)
 
 
 def write_file(
-    path: str | os.PathLike[str], parameters: Parameters, kind: str, parts: list[Part], ours: bool = False
+    path: str | os.PathLike[str],
+    parameters: Parameters,
+    kind: str,
+    parts: list[Part],
+    *,
+    ours: Callable[[], None] | None = None,
+    progress: Progress | None = None,
+    batch: int = PIECE,
 ) -> None:
-    """Write the entries of parts, as one part, to a new file that takes the name when it is complete.
+    """Write the entries of parts, as one part, to a new file that takes the name, and the permissions, of one there is.
 
-    `ours` says that this process holds the lock of the file that may be there.
+    `ours` lets go of that file where this process has it open and locked. See `built` for `batch`.
     """
     if kind == "object":  # as of now: others may have been removed
         keys = concatenate([part.names_of(part.tables.rows_in_use()) for part in parts])
@@ -264,18 +358,52 @@ def write_file(
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
     parts = [part for part in parts if len(part)]
+    tell = _Meter(progress)
     if parts[1:] or any(part.kind != kind or len(part) < part.tables.limit for part in parts):
-        parts = [built(parameters, kind, parts)]
+        tell.expect(parts)
+        parts = [built(parameters, kind, parts, tell, batch)]
     parts = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
-    with nullcontext() if ours else _not_in_use(path), atomic_file(path, overwrite=True) as file:
-        directory = write_sections(file, parameters, kind, parts)
-        header = write_directory(file, directory, 1)
-        for place in HEADERS:
-            file.seek(place)
-            _write(file, header)
+    tell.expect(parts)
+    with ExitStack() as held:
+        if ours is None:
+            held.enter_context(_not_in_use(path))
+        with atomic_file(path, overwrite=True) as file:
+            if hasattr(os, "fchmod"):
+                with suppress(FileNotFoundError):
+                    os.fchmod(file.fileno(), stat.S_IMODE(os.stat(path).st_mode))
+            directory = write_sections(file, parameters, kind, parts, tell)
+            header = write_directory(file, directory, 1)
+            tell.end()
+            for place in HEADERS:
+                file.seek(place)
+                _write(file, header)
+            if OPEN_FILES_STAY:
+                parts.clear()
+                (held.close if ours is None else ours)()
 
 
-def write_sections(file: Any, parameters: Parameters, kind: str, parts: list[Part]) -> Directory:
+class _Meter:
+    """Tell how many bytes of a file are done, of those that are expected."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._done, self._total = progress, 0, 0
+
+    def expect(self, parts: list[Part]) -> None:
+        """Say that parts are to be gone over from here on."""
+        self._total = self._done + sum(sum(part.tables.nbytes()) for part in parts)
+
+    def end(self) -> None:
+        """Say that nothing is left to be done."""
+        self.expect([])
+        self(0)
+
+    def __call__(self, more: int) -> None:
+        self._done += more
+        if self._progress:
+            self._progress("save", self._done, max(self._done, self._total))
+
+
+def write_sections(file: Any, parameters: Parameters, kind: str, parts: list[Part], tell: Tell) -> Directory:
     """Append the sections of those parts that have none, and return the directory of all."""
 
     def put(arrays: list[npt.NDArray[Any]]) -> Section:
@@ -283,7 +411,10 @@ def write_sections(file: Any, parameters: Parameters, kind: str, parts: list[Par
         start = -(-start // ALIGNMENT) * ALIGNMENT
         file.seek(start)
         for array in arrays:
-            _write(file, array.reshape(-1).view(np.uint8).data)
+            whole = array.reshape(-1).view(np.uint8)
+            for at in range(0, len(whole), STEP):
+                _write(file, whole[at : at + STEP].data)
+                tell(len(whole[at : at + STEP]))
         return Section(start, sum(array.nbytes for array in arrays), checksum(*arrays))
 
     return Directory(parameters, kind, tuple(write_part(part, put) for part in parts))
@@ -297,6 +428,12 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
     _write(file, data)
     header = _HEADER.pack(MAGIC, VERSION, 0, state, start, len(data), checksum(data))
     return header + struct.pack("<Q", checksum(header))
+
+
+def _room(part: Part) -> int:
+    """Return how many rows fit into each of a fixed part's tables before one grows: seven eighths may be in use."""
+    capacity, _, count = part.tables.sections()["shape"][0].T.astype(np.int64)
+    return int(np.clip((capacity - capacity // 8 - count).min(), 1, PIECE))
 
 
 def _is_written(part: Part) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -79,6 +80,28 @@ def kind_of(column: Column) -> str:
     return "str" if all(type(key) is str for key in column) else "object"
 
 
+def check_utf8(column: Column) -> None:
+    """Raise ValueError where a str of a column has a lone surrogate, and so no UTF-8."""
+    for key in column if isinstance(column, list) else ():
+        if isinstance(key, str) and not key.isascii():
+            try:
+                key.encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"{key!r} has a lone surrogate and no UTF-8") from None
+
+
+def equal_int(key: Any) -> int | None:
+    """Return the int of 64 bits that a number equals in Python (True and 1.0 equal 1), None if there is none."""
+    if not isinstance(key, (Number, np.bool_)):
+        return None
+    real: Any = getattr(key, "real", key)
+    try:
+        whole = int(real)
+    except (ValueError, OverflowError):  # a NaN or an infinity
+        return None
+    return whole if whole == key and INT64_RANGE[0] <= whole <= INT64_RANGE[1] else None
+
+
 def duplicate(column: Column, place: int) -> ValueError:
     """Make the error that names a key which is there already."""
     return ValueError(
@@ -139,18 +162,40 @@ class KeyTable:
         return np.fromiter((self._rows.get(key, -1) for key in listed(keys)), np.int64, len(keys))
 
     def add(self, keys: Column, rows: Int64Array) -> None:
-        """Give keys, which must be new and different, these rows, which must be free."""
-        longest = int(rows.max(initial=-1)) + 1
+        """Give keys, which must be new and different, these rows, which must be free: all of them or none."""
+        longest, before = int(rows.max(initial=-1)) + 1, len(self._rows)
         self._keys.extend([None] * (longest - len(self._keys)))
-        for key, row in zip(listed(keys), rows.tolist(), strict=True):
-            self._rows[key] = row
-            self._keys[row] = key
+        try:
+            for key, row in zip(listed(keys), rows.tolist(), strict=True):
+                self._rows[key] = row
+                self._keys[row] = key
+        except BaseException:  # of a key's own methods, say
+            while len(self._rows) > before:
+                self._rows.popitem()
+            for row in rows.tolist():
+                self._keys[row] = None
+            raise
 
     def drop(self, rows: Int64Array) -> None:
-        """Forget the keys of these rows."""
-        for row in rows.tolist():
-            del self._rows[self._keys[row]]
+        """Forget the keys of these rows; those that came last without asking them anything."""
+        doomed = set(rows.tolist())
+        while doomed and self._rows and next(reversed(self._rows.values())) in doomed:
+            row = self._rows.popitem()[1]
             self._keys[row] = None
+            doomed.remove(row)
+        for row in doomed:
+            self._rows.pop(self._keys[row], None)
+            self._keys[row] = None
+
+    def reserve(self, rows: int) -> None:
+        """Have room for the keys of so many rows."""
+        self._keys.extend([None] * (rows - len(self._keys)))
+
+    def move(self, old: Int64Array, new: Int64Array) -> None:
+        """Give the keys of rows to others, which there is room for and which have none."""
+        for before, after in zip(old.tolist(), new.tolist(), strict=True):
+            key = self._keys[before]
+            self._keys[before], self._keys[after], self._rows[key] = None, key, after
 
     def take(self, rows: Int64Array) -> Column:
         """Return the keys of these rows, as `as_column` would."""

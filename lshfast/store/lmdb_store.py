@@ -25,10 +25,11 @@ import numpy.typing as npt
 
 from lshfast.kernels.tables import checksum
 from lshfast.readers.files import optional
-from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Store
+from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Progress, Store
 from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part
+from lshfast.store.file import check_kind
 from lshfast.store.memory import MemoryStore
-from lshfast.store.parts import Part, find_in, fold, query_parts
+from lshfast.store.parts import Part, built, find_in, fold, query_parts
 from lshfast.tokens import BoolArray, UInt64Array
 
 # Signatures of one part take at most so many bytes: a value of LMDB is shorter than 4 GB, and folding needs memory.
@@ -145,6 +146,15 @@ class LmdbStore(Store):
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
 
+    @property
+    def kind(self) -> str | None:
+        """What the keys are: "int" or "str"; None while there are none."""
+        with self._reading() as (_, parts):
+            return parts[0].kind if parts else None
+
+    def check_kind(self, kind: str) -> None:
+        check_kind(kind, self.kind)
+
     def __len__(self) -> int:
         with self._reading() as (_, parts):
             return sum(map(len, parts))
@@ -178,31 +188,47 @@ class LmdbStore(Store):
 
     def verify(self) -> None:
         with self._errors(), self._env.begin(buffers=True) as txn:
-            for record in self._unpacked(txn).parts:
+            directory = self._unpacked(txn)
+            for record in directory.parts:
                 part = self._part(txn, record, True)
                 try:
-                    check_part(part)
+                    check_part(part, directory.parameters)
                 except FormatError as error:
                     raise FormatError(f"{self.path}: {error}") from None
 
     # ---- writing ----
 
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         with self._writing() as memory:
-            return memory.insert(keys, signatures, on_duplicate)
+            return memory.insert(keys, signatures, on_duplicate, copy=False)  # written before this returns
 
     def remove(self, keys: Column) -> None:
         with self._writing() as memory:
             memory.remove(keys)
 
-    def compact(self) -> None:
-        """Fold all parts into as few as there may be; LMDB uses the space again."""
-        with self._writing() as memory:
-            for part in memory.fixed:
-                assert part.gone is not None
-                for keys, signatures in list(part.items()):
-                    memory._mark_gone(*find_in(memory.fixed, keys))  # the way of a replacement
-                    memory.insert(keys, signatures, "error")
+    def compact(self, progress: Progress | None = None) -> None:
+        """Bring the entries together in few parts, without what is removed; LMDB uses the space again.
+
+        Parts that are as large as they may be stay as they are. `progress` is called with ("save", bytes of signatures
+        done, bytes in all).
+        """
+        with self._errors(), self._env.begin(write=True, buffers=True) as txn:
+            directory = self._unpacked(txn)
+            p, done = directory.parameters, 0
+            groups = _together([self._part(txn, record, False) for record in directory.parts], _most_rows(p))
+            again = [group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit]
+            total = 8 * p.num_perm * sum(len(part) for group in again for part in group)
+
+            def tell(more: int) -> None:
+                nonlocal done
+                done += more
+                if progress:
+                    progress("save", done, total)
+
+            parts = [built(p, directory.kind, group, tell) if group in again else group[0] for group in groups]
+            self._write(txn, directory, parts)
 
     @contextmanager
     def _writing(self) -> Iterator[MemoryStore]:
@@ -213,10 +239,8 @@ class LmdbStore(Store):
             memory.bind(directory.parameters)
             memory.fixed = [self._part(txn, record, False) for record in directory.parts]
             yield memory
-            p = directory.parameters
-            kept, new = fold(p, memory.fixed, memory.loose, max(1, MOST_BYTES // (8 * p.num_perm)))
-            parts = [*kept, *([] if new is None else [new])]
-            self._write(txn, directory, parts)
+            kept, new = fold(directory.parameters, memory.fixed, memory.loose, _most_rows(directory.parameters))
+            self._write(txn, directory, [*kept, *([] if new is None else [new])])
 
     def _write(self, txn: Any, directory: Directory, parts: list[Part]) -> None:
         number = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
@@ -257,6 +281,22 @@ class LmdbStore(Store):
     def close(self) -> None:
         self._opened, self._seen = {}, b""
         self._env.close()
+
+
+def _most_rows(parameters: Parameters) -> int:
+    """Return how many rows a part may have."""
+    return max(1, MOST_BYTES // (8 * parameters.num_perm))
+
+
+def _together(parts: list[Part], most: int) -> list[list[Part]]:
+    """Sort parts into groups of at most so many entries, but for parts that have more by themselves."""
+    groups: list[list[Part]] = []
+    for part in sorted(filter(len, parts), key=len):
+        if groups and sum(map(len, groups[-1])) + len(part) <= most:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
 
 
 def _name(number: int) -> bytes:

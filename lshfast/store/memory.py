@@ -54,7 +54,9 @@ class MemoryStore(Store):
         with self.gate.reading():
             return find_in(self.parts, keys)[0] >= 0
 
-    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate) -> int:
+    def insert(
+        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
+    ) -> int:
         with self.gate.writing():
             self.check_writable()
             if not len(keys):
@@ -66,7 +68,7 @@ class MemoryStore(Store):
                 known = beneath >= 0
                 if on_duplicate == "skip" and known.any():
                     keys, signatures, known = take(keys, np.flatnonzero(~known)), signatures[~known], known[~known]
-                count = self._insert_loose(loose, keys, signatures, on_duplicate, known)
+                count = self._insert_loose(loose, keys, signatures, on_duplicate, known, copy)
             except BaseException:
                 self.loose = before
                 raise
@@ -90,32 +92,48 @@ class MemoryStore(Store):
         return super().insert_one(key, signature, on_duplicate)
 
     def _insert_loose(
-        self, loose: Part, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, known: BoolArray
+        self,
+        loose: Part,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        known: BoolArray,
+        copy: bool,
     ) -> int:
         """Insert into the part that grows; of the keys, the fixed parts have those that are known."""
-        old, saved = np.empty(0, np.int64), np.empty((0, signatures.shape[1]), np.uint64)
         rows, fresh = loose.admit(keys)
+        if on_duplicate == "replace" and not fresh.all():
+            return self._replace(loose, rows, fresh, signatures)
         try:
             if on_duplicate == "error" and (known | ~fresh).any():
                 raise duplicate(keys, int(np.flatnonzero(known | ~fresh)[0]))
             if not fresh.all():
-                if on_duplicate == "skip":
-                    loose.tables.write(rows[fresh], signatures[fresh])
-                    return int(fresh.sum())
-                distinct, last = np.unique(rows[::-1], return_index=True)
-                old = np.setdiff1d(distinct, rows[fresh])
-                kept = loose.tables.signatures_of(old)
-                loose.tables.erase(old)
-                saved = kept
-                loose.tables.write(distinct, signatures[len(rows) - 1 - last])
-                return len(distinct)
-            loose.tables.write(rows, signatures)
+                rows, signatures = rows[fresh], signatures[fresh]
+            loose.tables.write(rows, signatures, copy)
             return len(rows)
         except BaseException:
             loose.release(rows[fresh])
-            if len(saved):
-                loose.tables.write(old, saved)
             raise
+
+    def _replace(self, loose: Part, rows: Int64Array, fresh: BoolArray, signatures: UInt64Array) -> int:
+        """Write the last signature of each row; new rows take the place of those that were not fresh.
+
+        What can fail comes first: the old rows stand until all is written.
+        """
+        new = np.empty(0, np.int64)
+        try:
+            distinct, last = np.unique(rows[::-1], return_index=True)
+            old = np.setdiff1d(distinct, rows[fresh])
+            signatures, places = signatures[len(rows) - 1 - last], np.searchsorted(distinct, old)
+            new = loose.allot(len(old))
+            distinct[places] = new
+            loose.tables.write(distinct, signatures)
+        except BaseException:
+            loose.release(new)
+            loose.release(rows[fresh])
+            raise
+        loose.hand_over(old, new)
+        return len(distinct)
 
     def _room_for(self, keys: Column) -> Part:
         """Return the part that grows, made or changed so that it can name these keys."""
@@ -138,10 +156,8 @@ class MemoryStore(Store):
             where, rows = find_in(self.parts, keys)
             if (where < 0).any():
                 raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
-            own = np.unique(rows[where == len(self.fixed)])
-            if self.loose is not None and len(own):
-                self.loose.tables.erase(own)
-                self.loose.release(own)
+            if self.loose is not None:
+                self.loose.discard(rows[where == len(self.fixed)])
             self._mark_gone(np.where(where < len(self.fixed), where, -1), rows)
 
     def _mark_gone(self, where: Int64Array, rows: Int64Array) -> None:

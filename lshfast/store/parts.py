@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.tables import BandTables
 from lshfast.store.base import Column, Found, Parameters
-from lshfast.store.keys import KeyTable, concatenate, listed, take
+from lshfast.store.keys import KeyTable, concatenate, equal_int, listed, take
 from lshfast.threads import ordered_map
-from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
+from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 # Queries of one piece of work; rows of one batch of items.
 PIECE = 1 << 13
+
+# What is told how many more bytes are done.
+Tell: TypeAlias = Callable[[int], None]
 
 # How many parts of about one size become one.
 FAN_BITS = 3
@@ -60,18 +63,13 @@ class Part:
             return self.tables.find(keys)
         if self.kind == "str" and isinstance(keys, list) and all(type(key) is str for key in keys):
             return self.tables.find(keys)
-        rows = np.full(len(keys), -1, np.int64)  # a key of another kind has no row
+        rows = np.full(len(keys), -1, np.int64)  # a key that equals none of this kind has no row
         if isinstance(keys, list):
-            fits = [place for place, key in enumerate(keys) if self._fits(key)]
-            own = [keys[place] for place in fits]
-            rows[fits] = self.tables.find(np.array(own, np.int64) if self.kind == "int" else own)
+            mine = [key if type(key) is str else None for key in keys] if self.kind == "str" else map(equal_int, keys)
+            own = {place: key for place, key in enumerate(mine) if key is not None}
+            names = list(own.values())
+            rows[list(own)] = self.tables.find(np.array(names, np.int64) if self.kind == "int" else names)
         return rows
-
-    def _fits(self, key: Any) -> bool:
-        if self.kind == "str":
-            return type(key) is str
-        whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
-        return whole and INT64_RANGE[0] <= int(key) <= INT64_RANGE[1]
 
     def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
         """Give each key a row unless it has one; return the rows, and where they are new."""
@@ -79,16 +77,44 @@ class Part:
             return self.tables.admit(keys)
         first: dict[Any, int] = {}
         places = np.fromiter((first.setdefault(key, i) for i, key in enumerate(listed(keys))), np.int64, len(keys))
-        fresh = (self.names.find(keys) < 0) & (places == np.arange(len(keys)))
+        rows = self.names.find(keys)
+        fresh = (rows < 0) & (places == np.arange(len(keys)))
         new = np.flatnonzero(fresh)
-        self.names.add(take(keys, new), self.tables.allot(len(new)))
-        return self.names.find(keys), fresh
+        rows[new] = self.tables.allot(len(new))
+        try:
+            self.names.add(take(keys, new), rows[new])
+        except BaseException:
+            self.tables.release(rows[new])
+            raise
+        return rows[places], fresh
 
     def release(self, rows: Int64Array) -> None:
         """Free rows and their names."""
         if self.kind == "object":
             self.names.drop(rows)
         self.tables.release(rows)
+
+    def discard(self, rows: Int64Array) -> None:
+        """Free rows with their names and signatures; a row may come twice."""
+        if self.kind == "object":
+            self.names.drop(rows)
+        self.tables.discard(rows)
+
+    def allot(self, n: int) -> Int64Array:
+        """Take rows without names."""
+        rows = self.tables.allot(n)
+        try:
+            self.names.reserve(self.tables.limit if self.kind == "object" else 0)
+        except BaseException:
+            self.tables.release(rows)
+            raise
+        return rows
+
+    def hand_over(self, old: Int64Array, new: Int64Array) -> None:
+        """Give the names of rows to others without names, and free them with their signatures; this cannot fail."""
+        if self.kind == "object":
+            self.names.move(old, new)
+        self.tables.hand_over(old, new)
 
     def names_of(self, rows: Int64Array) -> Column:
         """Return the keys of rows."""
@@ -118,18 +144,36 @@ def empty_part(parameters: Parameters, kind: str) -> Part:
     return Part(BandTables(parameters.num_perm, parameters.bands, parameters.rows, names), kind)
 
 
-def built(parameters: Parameters, kind: str, parts: Iterable[Part]) -> Part:
-    """Return one new part in memory with the entries of several; no key is in two of them."""
+def built(
+    parameters: Parameters, kind: str, parts: Iterable[Part], tell: Tell = lambda _: None, batch: int = PIECE
+) -> Part:
+    """Return one new part in memory with the entries of several; no key is in two of them.
+
+    `tell` is told the bytes of the signatures that are in it, a piece after the other. Tables grow as if all rows of a
+    batch went into buckets of their own: the smaller it is, the tighter they are, and the longer it takes.
+    """
+    parts, done = list(parts), 0
     whole = empty_part(parameters, kind)
+    signatures = np.empty((sum(map(len, parts)), parameters.num_perm), np.uint64)
     for part in parts:
-        for keys, signatures in part.items():
-            rows, _ = whole.admit(keys)
-            whole.tables.write(rows, signatures)
+        held = part.tables.rows_in_use()
+        for start in range(0, len(held), PIECE):
+            rows = held[start : start + PIECE]
+            piece = part.tables.signatures_of(rows, signatures[done : done + len(rows)])
+            places, _ = whole.admit(part.names_of(rows))
+            for first in range(0, len(rows), batch):
+                whole.tables.write(places[first : first + batch], piece[first : first + batch], copy=False)
+            done += len(rows)
+            tell(piece.nbytes)
     return whole
 
 
 def fold(
-    parameters: Parameters, fixed: list[Part], loose: Part | None, most: int = 2**31
+    parameters: Parameters,
+    fixed: list[Part],
+    loose: Part | None,
+    most: int = 2**31,
+    tell: Tell = lambda _: None,
 ) -> tuple[list[Part], Part | None]:
     """Choose what is written anew when the entries of `loose` join the fixed parts.
 
@@ -159,7 +203,7 @@ def fold(
         taken += alike
     if taken == [loose] and loose is not None and len(loose) == loose.tables.limit:
         return kept, loose
-    return kept, built(parameters, taken[0].kind, taken)
+    return kept, built(parameters, taken[0].kind, taken, tell)
 
 
 def _tier(rows: int) -> int:

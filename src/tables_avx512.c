@@ -1,0 +1,72 @@
+/* Records of a batch into a table and out of it for AVX-512: eight entries are looked at and moved at once. What does not
+ * fit into them goes the plain way. */
+#include "tables.h"
+
+#if LSHFAST_X86
+#include "lanes_avx512.h"
+
+/* The lowest lane of a mask, LANES if it has none. */
+TARGET_AVX512 static inline unsigned lowest(__mmask8 mask) { return _tzcnt_u32(mask | 1u << LANES); }
+
+/* Lanes [first, last). */
+static inline __mmask8 between(unsigned first, unsigned last) { return (__mmask8)((1u << last) - (1u << first)); }
+
+/* Put a row into the gap that follows its place within eight entries; 0 if it cannot be done so. */
+TARGET_AVX512 static inline int put_near(struct table *table, uint32_t tag, uint32_t row) {
+    const __m512i before = _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0);
+    size_t home = table_home(table, tag);
+    uint64_t *entries = table->entries + home;
+    if (home + LANES > table->length || table->count >= most_entries(table)) return 0;
+    __m512i here = _mm512_loadu_si512(entries), tags = _mm512_srli_epi64(here, 32);
+    unsigned at = lowest(_mm512_cmpge_epu64_mask(tags, spread(tag)));
+    unsigned gap = lowest(_mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY)));
+    if (gap == LANES || (_mm512_cmpeq_epi64_mask(tags, spread(tag)) & between(0, gap))) return 0;
+    __m512i pushed = _mm512_mask_permutexvar_epi64(here, between(at + 1, gap + 1), before, here);
+    pushed = _mm512_mask_mov_epi64(pushed, between(at, at + 1), spread((uint64_t)tag << 32 | row));
+    _mm512_storeu_si512(entries, pushed);
+    table->count++;
+    return 1;
+}
+
+/* Take a row that is alone in its bucket out of the run that ends within eight entries; 0 if it cannot be done so. */
+TARGET_AVX512 static inline int take_near(struct table *table, uint32_t tag, uint32_t row) {
+    const __m512i places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), after = _mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1);
+    size_t home = table_home(table, tag);
+    uint64_t *entries = table->entries + home;
+    if (home + LANES > table->length) return 0;
+    __m512i here = _mm512_loadu_si512(entries), tags = _mm512_srli_epi64(here, 32);
+    __m512i homes = _mm512_srli_epi64(_mm512_mullo_epi64(tags, spread(table->capacity)), 32);
+    unsigned at = lowest(_mm512_cmpeq_epi64_mask(here, spread((uint64_t)tag << 32 | row)));
+    __mmask8 stay = _mm512_cmpeq_epi64_mask(homes, _mm512_add_epi64(places, spread(home)));
+    stay |= _mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY));
+    if (at == LANES) return 0;
+    unsigned end = lowest(stay & between(at + 1, LANES));
+    if (end == LANES) return 0;
+    __m512i closed = _mm512_mask_permutexvar_epi64(here, between(at, end - 1), after, here);
+    closed = _mm512_mask_mov_epi64(closed, between(end - 1, end), spread(NO_ENTRY));
+    _mm512_storeu_si512(entries, closed);
+    table->count--;
+    return 1;
+}
+
+TARGET_AVX512 enum outcome put_records_avx512(struct table *table, struct pool *pool, const uint64_t *records, size_t n, size_t *next) {
+    for (size_t i = *next; i < n; i++) {
+        uint32_t tag = record_tag(records[i]), row = (uint32_t)records[i];
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        if (put_near(table, tag, row)) continue;
+        enum outcome outcome = table_put(table, pool, tag, row);
+        *next = i;
+        if (outcome != DONE) return outcome;
+    }
+    *next = n;
+    return DONE;
+}
+
+TARGET_AVX512 void take_records_avx512(struct table *table, struct pool *pool, const uint64_t *records, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        uint32_t tag = record_tag(records[i]), row = (uint32_t)records[i];
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        if (!take_near(table, tag, row)) table_take(table, pool, tag, row);
+    }
+}
+#endif
