@@ -23,7 +23,6 @@ class Contestant:
 
     index: Any
     exact = strings = True  # its bands match in all slots or not at all; its keys may be str
-    kept = 0  # bytes of an item's signature that the index keeps itself
 
     def sketches(self, signatures: np.ndarray) -> Sequence[Any]:
         """Return what this contestant takes in place of signatures."""
@@ -61,11 +60,12 @@ class Contestant:
 
 
 class Lshfast(Contestant):
-    kept = 8 * PERMUTATIONS
+    """It keeps the array of the signatures, as the peers' callers keep their sketches, unless it is to copy it."""
 
-    def __init__(self, store: Any = None) -> None:
+    def __init__(self, store: Any = None, copy: bool = False) -> None:
         from lshfast import LSHIndex
 
+        self.copy = copy
         self.index = LSHIndex(THRESHOLD, PERMUTATIONS, bands=BANDS, rows=ROWS, store=store)
 
     def sketches(self, signatures: np.ndarray) -> np.ndarray:
@@ -75,7 +75,7 @@ class Lshfast(Contestant):
         return rows
 
     def insert(self, keys: Sequence[Any], sketches: Sequence[Any]) -> None:
-        self.index.insert(keys, sketches)
+        self.index.insert(keys, sketches, copy=self.copy)
 
     def remove(self, keys: Sequence[Any]) -> None:
         self.index.remove(keys)

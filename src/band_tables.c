@@ -1,10 +1,13 @@
-/* An index at work. Every step of it waits for memory, so queries go through their three steps (entries, buckets and
- * signatures, comparison) side by side, each asking early for what it will need: some 16 x 16 lines are under way. */
+/* An index at work. Every step of it waits for memory, so queries go through their steps (entries band by band, in the
+ * order of their tags as batches do; buckets and signatures; comparison) many at a time, each asking early for what it
+ * will need. */
 #include "band_tables.h"
 
 #include <string.h>
 
 #include "sets.h"
+
+#define TOGETHER 16 /* queries whose rows are asked for early */
 
 void band_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags, size_t step) {
     index->keys(signature, index->starts, index->bands, index->rows, keys);
@@ -29,37 +32,43 @@ static inline void prefetch_rows(const struct band_tables *index, uint64_t entry
     }
 }
 
-/* Find the entries of n queries, one a band. */
-static void find_entries(const struct band_tables *index, const uint32_t *tags, size_t n, uint64_t *entries) {
-    size_t bands = index->bands, asked = 0, asked_band = 0, i = 0;
+/* Find the entries of n queries: that of query q and band j goes to entries[j * n + q]. */
+static void find_entries(const struct band_tables *index, const uint64_t *signatures, size_t n,
+                         struct answers *answers) {
+    size_t first = n < AHEAD ? n : AHEAD;
     for (size_t q = 0; q < n; q++) {
-        uint64_t last = NO_ENTRY;
-        for (size_t band = 0; band < bands; band++, i++) {
-            for (; asked < n * bands && asked < i + AHEAD; asked++) {
-                prefetch_home(index->tables + asked_band, tags[asked]);
-                asked_band = asked_band + 1 == bands ? 0 : asked_band + 1;
-            }
-            const struct table *table = index->tables + band;
-            size_t at = table_find(table, tags[i]);
-            entries[i] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
-            /* a row that meets in many bands is compared in the first */
-            if (entries[i] != NO_ENTRY && (uint32_t)entries[i] != (uint32_t)last) {
-                prefetch_rows(index, entries[i], band);
-                last = entries[i];
-            }
-        }
+        if (q + SOON < n) prefetch_signature(index, signatures + (q + SOON) * index->k);
+        band_tags(index, signatures + q * index->k, answers->keys, answers->tags + q, n);
+    }
+    for (size_t band = 0; band < index->bands; band++) prefetch_tags(index->tables + band, answers->tags + band * n, first);
+    for (size_t band = 0; band < index->bands; band++) {
+        tag_order(answers->tags + band * n, NULL, NULL, n, answers->order);
+        index->kernels->find(index->tables + band, answers->order, n, answers->entries + band * n);
+    }
+}
+
+/* Ask for what the entries of query q of n lead to. A row that meets in many bands is compared in the first. */
+static inline void prefetch_query(const struct band_tables *index, const uint64_t *entries, size_t n, size_t q) {
+    uint64_t last = NO_ENTRY;
+    for (size_t band = 0; band < index->bands; band++) {
+        uint64_t entry = entries[band * n + q];
+        if (entry == NO_ENTRY || (uint32_t)entry == (uint32_t)last) continue;
+        prefetch_rows(index, entry, band);
+        last = entry;
     }
 }
 
 /* Write the meetings of one query, row above band, and return their number, which may be more than there is room for;
  * NO_PLACE if an entry leads nowhere. */
-static size_t meetings(const struct band_tables *index, const uint64_t *entries, uint64_t *records, size_t room) {
+static size_t meetings(const struct band_tables *index, const uint64_t *entries, size_t step, uint64_t *records,
+                       size_t room) {
     size_t made = 0;
     uint32_t one;
     const uint32_t *rows;
     for (size_t band = 0; band < index->bands; band++) {
-        if (entries[band] == NO_ENTRY) continue;
-        size_t slots = bucket_slots(index->pool, entries[band], &one, &rows);
+        uint64_t entry = entries[band * step];
+        if (entry == NO_ENTRY) continue;
+        size_t slots = bucket_slots(index->pool, entry, &one, &rows);
         if (slots == NO_PLACE) return NO_PLACE;
         for (size_t s = 0; s < slots; s++) {
             if (rows[s] == NO_ROW) continue;
@@ -98,10 +107,10 @@ static size_t settle(const struct band_tables *index, const uint64_t *query, con
     return made;
 }
 
-/* Answer query q, whose entries are known. */
-static enum answer answer_one(const struct band_tables *index, const uint64_t *query, const uint64_t *entries, size_t q,
-                              struct answers *answers) {
-    size_t count = is_empty(query) ? 0 : meetings(index, entries, answers->records, answers->room);
+/* Answer query q, whose entries are known and stand `step` apart. */
+static enum answer answer_one(const struct band_tables *index, const uint64_t *query, const uint64_t *entries,
+                              size_t step, size_t q, struct answers *answers) {
+    size_t count = is_empty(query) ? 0 : meetings(index, entries, step, answers->records, answers->room);
     if (count == NO_PLACE) return UNSOUND;
     if (count > answers->room || count > answers->capacity - answers->used) {
         answers->needed = count;
@@ -116,16 +125,15 @@ static enum answer answer_one(const struct band_tables *index, const uint64_t *q
 
 enum answer answer_queries(const struct band_tables *index, const uint64_t *signatures, size_t n, size_t *next,
                            struct answers *answers) {
-    size_t bands = index->bands;
+    const uint64_t *entries = answers->entries;
     while (*next < n) {
-        size_t first = *next, group = n - first < QUERIES ? n - first : QUERIES;
-        for (size_t i = 0; i < group; i++) {
-            band_tags(index, signatures + (first + i) * index->k, answers->keys, answers->tags + i * bands, 1);
-        }
-        find_entries(index, answers->tags, group, answers->entries);
-        for (size_t i = 0; i < group; i++, ++*next) {
-            enum answer answer = answer_one(index, signatures + (first + i) * index->k, answers->entries + i * bands,
-                                            first + i, answers);
+        size_t first = *next, count = n - first < QUERIES ? n - first : QUERIES;
+        find_entries(index, signatures + first * index->k, count, answers);
+        for (size_t i = 0; i < count && i < TOGETHER; i++) prefetch_query(index, entries, count, i);
+        for (size_t i = 0; i < count; i++, ++*next) {
+            if (i + TOGETHER < count) prefetch_query(index, entries, count, i + TOGETHER);
+            enum answer answer =
+                answer_one(index, signatures + (first + i) * index->k, entries + i, count, first + i, answers);
             if (answer != ANSWERED) return answer;
         }
     }

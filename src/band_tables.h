@@ -14,7 +14,8 @@
 struct band_tables {
     size_t k, bands, rows;     /* slots of a signature; the banding */
     const uint64_t *starts;    /* of band_starts */
-    band_key_kernel *keys;     /* of a CPU level */
+    band_key_kernel *keys;     /* of a CPU level, and so is the next */
+    const struct table_kernels *kernels;
     size_t limit;              /* rows below it may be in use */
     uint64_t **blocks;         /* signatures, 1 << shift rows a block, so that growing moves none of them */
     unsigned shift;
@@ -26,6 +27,8 @@ struct band_tables {
 static inline uint64_t *signature_of(const struct band_tables *index, size_t row) {
     return index->blocks[row >> index->shift] + (row & (((size_t)1 << index->shift) - 1)) * index->k;
 }
+
+#define SOON 4 /* signatures are asked for so many rows early */
 
 /* Ask for a signature that will be banded. */
 static inline void prefetch_signature(const struct band_tables *index, const uint64_t *signature) {
@@ -41,7 +44,7 @@ void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n);
 
 /* ---- queries ---- */
 
-#define QUERIES 16 /* are under way at once, so that memory answers them side by side */
+#define QUERIES (1 << 17) /* are under way at once: what they are worked on with stays in the cache */
 
 enum answer { ANSWERED, NO_ROOM, UNSOUND };
 
@@ -50,6 +53,7 @@ struct answers {
     uint64_t *keys;      /* one for each band */
     uint32_t *tags;      /* bands times QUERIES, or the number of queries if that is less */
     uint64_t *entries;   /* as many */
+    uint64_t *order;     /* one a query that is under way */
     uint64_t *records;   /* two times room: the meetings of one query */
     size_t room;         /* of records, each half, and of what is free in rows for one query */
     size_t needed;       /* after NO_ROOM: the room that the next query needs */

@@ -223,19 +223,23 @@ int table_move(const struct table *from, struct table *to) {
 
 static inline size_t place_of(uint32_t tag) { return tag >> (32 - UPPER_BITS); }
 
-static inline uint64_t record_of(uint32_t tag, int64_t row) { return (uint64_t)tag << 32 | (uint32_t)row; }
+static inline size_t counts(const uint8_t *skip, size_t i) { return !(skip && skip[i]); }
+
+static inline uint64_t record_at(const uint32_t *tags, const int64_t *rows, size_t i) {
+    return (uint64_t)tags[i] << 32 | (rows ? (uint32_t)rows[i] : (uint32_t)i);
+}
 
 static size_t many_in_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n,
                             uint64_t *records) {
     uint32_t starts[PLACES] = {0}, made = 0;
-    for (size_t i = 0; i < n; i++) starts[place_of(tags[i])] += !skip[i];
+    for (size_t i = 0; i < n; i++) starts[place_of(tags[i])] += (uint32_t)counts(skip, i);
     for (size_t place = 0; place < PLACES; place++) {
         uint32_t count = starts[place];
         starts[place] = made;
         made += count;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!skip[i]) records[starts[place_of(tags[i])]++] = record_of(tags[i], rows[i]);
+        if (counts(skip, i)) records[starts[place_of(tags[i])]++] = record_at(tags, rows, i);
     }
     return made;
 }
@@ -244,8 +248,8 @@ size_t tag_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip,
     size_t made = 0;
     if (n >= PLACES) return many_in_order(tags, rows, skip, n, records);
     for (size_t i = 0; i < n; i++) {
-        records[made] = record_of(tags[i], rows[i]);
-        made += !skip[i];
+        records[made] = record_at(tags, rows, i);
+        made += counts(skip, i);
     }
     return made;
 }
@@ -268,12 +272,21 @@ static void take_records(struct table *table, struct pool *pool, const uint64_t 
     }
 }
 
-static const struct table_kernels scalar = {put_records, take_records};
+static void find_records(const struct table *table, const uint64_t *records, size_t n, uint64_t *entries) {
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        size_t at = table_find(table, record_tag(records[i]));
+        entries[(uint32_t)records[i]] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
+    }
+}
+
+static const struct table_kernels scalar = {put_records, take_records, find_records};
 
 #if LSHFAST_X86
 enum outcome put_records_avx512(struct table *, struct pool *, const uint64_t *, size_t, size_t *);
 void take_records_avx512(struct table *, struct pool *, const uint64_t *, size_t);
-static const struct table_kernels avx512 = {put_records_avx512, take_records_avx512};
+void find_records_avx512(const struct table *, const uint64_t *, size_t, uint64_t *);
+static const struct table_kernels avx512 = {put_records_avx512, take_records_avx512, find_records_avx512};
 #endif
 
 const struct table_kernels *table_kernels_of(enum cpu_level level) {

@@ -96,7 +96,8 @@ static inline void prefetch_home(const struct table *table, uint32_t tag) {
 }
 
 /* Write the records of the n rows of a batch, in the order of the upper bits of the tags if they are many and those that
- * skip says left out, and return their number. records holds n. */
+ * skip says left out, and return their number. Without rows, they are 0, 1, 2, ...; without skip, all count. records
+ * holds n. */
 size_t tag_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n, uint64_t *records);
 
 /* What a CPU level does in its own way. */
@@ -105,6 +106,8 @@ struct table_kernels {
     enum outcome (*put)(struct table *table, struct pool *pool, const uint64_t *records, size_t n, size_t *next);
     /* Take the rows of records [0, n) out of a table. */
     void (*take)(struct table *table, struct pool *pool, const uint64_t *records, size_t n);
+    /* Write the entry of each record's tag, NO_ENTRY where there is none, to entries[its row]. */
+    void (*find)(const struct table *table, const uint64_t *records, size_t n, uint64_t *entries);
 };
 const struct table_kernels *table_kernels_of(enum cpu_level level);
 

@@ -69,4 +69,21 @@ TARGET_AVX512 void take_records_avx512(struct table *table, struct pool *pool, c
         if (!take_near(table, tag, row)) table_take(table, pool, tag, row);
     }
 }
+
+TARGET_AVX512 void find_records_avx512(const struct table *table, const uint64_t *records, size_t n,
+                                       uint64_t *entries) {
+    for (size_t i = 0; i < n; i++) {
+        uint32_t tag = record_tag(records[i]);
+        size_t home = table_home(table, tag), at = NO_PLACE;
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        unsigned lane = LANES;
+        if (home + LANES <= table->length) {
+            __m512i tags = _mm512_srli_epi64(_mm512_loadu_si512(table->entries + home), 32);
+            lane = lowest(_mm512_cmpge_epu64_mask(tags, spread(tag)));
+        }
+        if (lane == LANES) at = table_find(table, tag);
+        else if (entry_tag(table->entries[home + lane]) == tag) at = home + lane;
+        entries[(uint32_t)records[i]] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
+    }
+}
 #endif

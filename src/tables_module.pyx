@@ -51,6 +51,7 @@ cdef extern from "tables.h":
     struct table_kernels:
         outcome (*put)(table*, c_pool*, const uint64_t*, size_t, size_t*) nogil
         void (*take)(table*, c_pool*, const uint64_t*, size_t) nogil
+        void (*find)(const table*, const uint64_t*, size_t, uint64_t*) nogil
     const table_kernels* table_kernels_of(cpu_level level) nogil
     void pool_clear(c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil
@@ -62,11 +63,12 @@ cdef extern from "tables.h":
     uint64_t checksum_end(const c_checksum*) nogil
 
 cdef extern from "band_tables.h":
-    const size_t QUERIES
+    const size_t QUERIES, SOON
     struct band_tables:
         size_t k, bands, rows, limit
         const uint64_t* starts
         band_key_kernel* keys
+        const table_kernels* kernels
         uint64_t** blocks
         unsigned shift
         table* tables
@@ -78,6 +80,7 @@ cdef extern from "band_tables.h":
         uint64_t* keys
         uint32_t* tags
         uint64_t* entries
+        uint64_t* order
         uint64_t* records
         size_t room, needed, least
         int count
@@ -110,8 +113,7 @@ cdef enum:
     NAMELESS, INTEGERS, STRINGS  # the kinds of names: None, "int" and "str" outside
     SLACK = 64
     GROUP = 16
-    SOON = 4  # signatures are asked for so many rows early
-    BATCH = 1 << 16
+    BATCH = 1 << 17
     NAMES = 4096  # are admitted in one go
     WASTE = 1 << 20  # bytes of removed names that may always lie about
     LONGEST_NAME = 1 << 30
@@ -297,15 +299,16 @@ cdef class _Answers:
     cdef c_answers c
 
     def __cinit__(self, size_t bands, size_t queries, least):
-        cdef size_t slots = min(queries, <size_t>QUERIES) * bands
+        cdef size_t most = min(queries, <size_t>QUERIES), slots = most * bands
         self.c.count, self.c.least = least is not None, 0 if least is None else least
         self.c.room, self.c.capacity = 4 * bands + 64, 2 * queries + 64
-        self.c.keys = <uint64_t*>malloc((bands + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
+        self.c.keys = <uint64_t*>malloc((bands + most + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
         self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
         self.c.rows = <uint32_t*>malloc(2 * self.c.capacity * sizeof(uint32_t))
         if not self.c.keys or not self.c.records or not self.c.rows:
             raise MemoryError
-        self.c.entries = self.c.keys + bands
+        self.c.order = self.c.keys + bands
+        self.c.entries = self.c.order + most
         self.c.tags = <uint32_t*>(self.c.entries + slots)
         self.c.agreements = self.c.rows + self.c.capacity
 
@@ -382,7 +385,7 @@ cdef class BandTables:
         if not self.c.tables or not self.key_starts:
             raise MemoryError
         band_starts(0, bands, self.key_starts)
-        self.c.starts, self.c.keys = self.key_starts, key_kernel
+        self.c.starts, self.c.keys, self.c.kernels = self.key_starts, key_kernel, kernels
         self.c.pool = &self.pool
         self.c.shift = 12
         while self.c.shift and (num_perm * 8) << self.c.shift > <size_t>BLOCK_BYTES:
@@ -922,7 +925,7 @@ cdef class BandTables:
                         self._make_room(outcome, band)
                 done += batch.n
         except BaseException:
-            kernels.take(&self.c.tables[band], &self.pool, batch.records, next)
+            self.c.kernels.take(&self.c.tables[band], &self.pool, batch.records, next)
             self._take(rows + done, batch.n, band, batch)
             self._take(rows, done, bands, batch)
             raise
@@ -940,7 +943,7 @@ cdef class BandTables:
                 batch.order(band[0], rows)
                 if is_crowded(table, batch.count):
                     return TABLE_IS_FULL
-            outcome = kernels.put(table, &self.pool, batch.records, batch.count, next)
+            outcome = self.c.kernels.put(table, &self.pool, batch.records, batch.count, next)
             if outcome != DONE:
                 return outcome
             band[0] += 1
@@ -1055,7 +1058,7 @@ cdef class BandTables:
             self._ask(batch)
             for band in range(bands):
                 batch.order(band, rows + done)
-                kernels.take(&self.c.tables[band], &self.pool, batch.records, batch.count)
+                self.c.kernels.take(&self.c.tables[band], &self.pool, batch.records, batch.count)
             done += batch.n
 
     def signatures_of(self, const int64_t[::1] rows not None, out=None):

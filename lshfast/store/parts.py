@@ -15,8 +15,9 @@ from lshfast.store.keys import KeyTable, concatenate, equal_int, listed, take
 from lshfast.threads import ordered_map
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
-# Queries of one piece of work; rows of one batch of items.
+# Queries of a piece of work, the least and the most: many at once walk over the tables in order. Rows of a batch of items.
 PIECE = 1 << 13
+LONGEST = 1 << 17
 
 # What is told how many more bytes are done.
 Tell: TypeAlias = Callable[[int], None]
@@ -131,7 +132,8 @@ class Part:
         """Return (offsets, rows, agreements) of the candidates in this part."""
         if threads == 1 or len(signatures) <= PIECE:
             return self.tables.query(signatures, least)
-        slices = [slice(start, start + PIECE) for start in range(0, len(signatures), PIECE)]
+        step = min(max(PIECE, -(-len(signatures) // threads)), LONGEST)
+        slices = [slice(start, start + step) for start in range(0, len(signatures), step)]
         found = list(ordered_map(lambda rows: self.tables.query(signatures[rows], least), slices, threads))
         counts = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
         agreements = None if least is None else np.concatenate([each for _, _, each in found])
