@@ -113,6 +113,7 @@ cdef enum:
     NAMELESS, INTEGERS, STRINGS  # the kinds of names: None, "int" and "str" outside
     SLACK = 64
     GROUP = 16
+    AHEAD_OF_USE = 8  # memory for an eighth of the signatures more is asked for, which is not in use until it is written
     BATCH = 1 << 17
     NAMES = 4096  # are admitted in one go
     WASTE = 1 << 20  # bytes of removed names that may always lie about
@@ -495,7 +496,7 @@ cdef class BandTables:
             return
         if wanted > MOST_ROWS:
             raise OverflowError(f"an index holds at most {MOST_ROWS} entries, not {wanted}")
-        blocks = (wanted + block - 1) >> self.c.shift
+        blocks = min(max((wanted + block - 1) >> self.c.shift, had + had // AHEAD_OF_USE), MOST_ROWS >> self.c.shift)
         pointers = <uint64_t**>realloc(self.c.blocks, blocks * sizeof(uint64_t*))
         if not pointers:
             raise MemoryError
@@ -527,7 +528,7 @@ cdef class BandTables:
                     i += some
                     continue
             if self.c.blocks[at] == NULL:
-                self._new_blocks(at, 1 if not copy else (n - i + block - 1) >> self.c.shift)
+                self._new_blocks(at, max((n - i + block - 1) >> self.c.shift, 1 + at // AHEAD_OF_USE) if copy else 1)
             elif self.kept and at in self.kept:
                 self._own(at)
             with nogil:
@@ -750,6 +751,8 @@ cdef class BandTables:
         self._check_in_use(new)
         if <size_t>len(new) != n:
             raise ValueError(f"there must be as many new rows as old ones, not {len(new)} for {n}")
+        self._check_in_use(old)
+        self._check_written(old)
         self._claim(old)
         if n == 0:
             return
@@ -910,19 +913,22 @@ cdef class BandTables:
             batch.before[band] = self.c.tables[band].count
         try:
             while done < n:
-                with nogil:
-                    batch.n = min(n - done, batch.most)
-                    self._lay_down(rows + done, signatures + done * self.c.k, batch)
+                batch.n = min(n - done, batch.most)
                 band = next = 0
-                while band < bands:
+                if n == 1:  # shorter than to let others run and to wait for them
+                    self._lay_down(rows, signatures, batch)
+                    outcome = self._put(rows, batch, &band, &next)
+                else:
                     with nogil:
+                        self._lay_down(rows + done, signatures + done * self.c.k, batch)
                         outcome = self._put(rows + done, batch, &band, &next)
-                    if outcome == DONE:
-                        break
+                while outcome != DONE:
                     if next == 0 and is_crowded(&self.c.tables[band], batch.count):
                         self._grow_table(band, self._expected(band, batch, done, n), 1)
                     else:
                         self._make_room(outcome, band)
+                    with nogil:
+                        outcome = self._put(rows + done, batch, &band, &next)
                 done += batch.n
         except BaseException:
             self.c.kernels.take(&self.c.tables[band], &self.pool, batch.records, next)
@@ -1020,6 +1026,7 @@ cdef class BandTables:
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
         self._check_writable()
         self._check_in_use(rows)
+        self._check_written(rows)
         if len(rows):
             self._take(&rows[0], len(rows), self.c.bands, self._batch(len(rows)))
 
@@ -1338,7 +1345,7 @@ cdef _joined(list pieces):
         if (
             base is last.base and isinstance(base, np.ndarray) and base.flags.c_contiguous and base.ndim == 2
             and base.dtype == piece.dtype and base.shape[1] == piece.shape[1]
-            and start + last.nbytes == piece.ctypes.data
+            and start + last.nbytes == piece.ctypes.data and (start - base.ctypes.data) % base.strides[0] == 0
         ):
             first = (start - base.ctypes.data) // base.strides[0]
             joined[-1] = base[first:first + len(last) + len(piece)]

@@ -428,12 +428,16 @@ static void check_rounds(void) {
 static void check_band_keys(void) {
     for (size_t round = 0; round < 500; round++) {
         size_t n = below(6), k = 1 + below(70), rows = 1 + below(k), bands = 1 + below(k / rows);
-        uint64_t *signatures = tokens_of(n * k), *out = numbers(n * bands);
+        uint64_t *signatures = tokens_of(n * k), *out = numbers(n * bands), *other = numbers(n * bands);
         for (size_t i = 0; i < n; i++) {
             if (below(4) == 0) memset(signatures + i * k, 0xFF, k * sizeof *signatures);
             else signatures[i * k] &= P61;
         }
-        band_keys(signatures, n, k, bands, rows, out);
+        band_keys(band_key_kernel_of(CPU_SCALAR), signatures, n, k, bands, rows, out);
+        for EACH_LEVEL(level) {
+            band_keys(band_key_kernel_of(level), signatures, n, k, bands, rows, other);
+            CHECK(n == 0 || memcmp(out, other, n * bands * sizeof *out) == 0);
+        }
         for (size_t i = 0; i < n; i++) {
             int empty = signatures[i * k] == EMPTY_SLOT;
             for (size_t band = 0; band < bands; band++) CHECK((out[i * bands + band] == EMPTY_SLOT) == empty);
@@ -441,6 +445,33 @@ static void check_band_keys(void) {
         note(out, n * bands);
         free(signatures);
         free(out);
+        free(other);
+    }
+}
+
+/* Each number of bands, in slots, starts and keys that end where the last band does; some keys would be all ones. */
+static void check_keys_of_bands(void) {
+    const uint64_t unmixed = UINT64_C(0xCF9A04AFFA6BADC0); /* whose mix64 is all ones */
+    CHECK(mix64(unmixed) == EMPTY_SLOT);
+    for (size_t bands = 1; bands <= 40; bands++) {
+        for (size_t rows = 1; rows <= 17; rows++) {
+            uint64_t *slots = tokens_of(bands * rows), *starts = numbers(bands), *out = numbers(bands);
+            size_t first = below(50);
+            band_starts(first, bands, starts);
+            for (size_t band = below(3); band < bands && rows == 1; band += 1 + below(3)) slots[band] = unmixed ^ starts[band];
+            for EACH_LEVEL(level) {
+                band_key_kernel_of(level)(slots, starts, bands, rows, out);
+                for (size_t band = 0; band < bands; band++) {
+                    uint64_t key = draw(0, DOMAIN_BAND, first + band);
+                    for (size_t row = 0; row < rows; row++) key = mix64(key ^ slots[band * rows + row]);
+                    CHECK(out[band] == (key == EMPTY_SLOT ? EMPTY_SLOT - 1 : key));
+                }
+            }
+            note(out, bands);
+            free(slots);
+            free(starts);
+            free(out);
+        }
     }
 }
 
@@ -736,8 +767,8 @@ static void check_rows(void) {
 int main(void) {
     static void (*const checks[])(void) = {
         check_field, check_utf8, check_classify, check_tokens, check_windows, check_shingles, check_sketches,
-        check_rounds, check_band_keys, check_pairs, check_sorting, check_distinct, check_overlap, check_jaccard,
-        check_agreement, check_groups, check_rows,
+        check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_distinct, check_overlap,
+        check_jaccard, check_agreement, check_groups, check_rows,
     };
     top = cpu_detect();
     for (size_t c = 0; c < COUNT(checks); c++) checks[c]();

@@ -1,6 +1,6 @@
 /* The tables of an index (tables.h, band_tables.h) beside plain arrays, in heap buffers of exactly the size that the
- * contracts state, and over memory that is damaged in all ways: whatever a file holds, reading stays within it. Prints a
- * digest of all results, which no compiler may change. */
+ * contracts state, at every CPU level of this machine, and over memory that is damaged in all ways: whatever a file holds,
+ * reading stays within it. Prints a digest of all results, which no compiler and no CPU level may change. */
 #include "band_tables.h"
 #include "bands.h"
 
@@ -17,6 +17,9 @@
     } while (0)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static enum cpu_level top;
+#define EACH_LEVEL(level) (int level = CPU_SCALAR; level <= (int)top; level++)
 
 /* ---- inputs and exact buffers ----
  * Compilers choose the order of operands, so no expression below draws two random numbers. */
@@ -235,65 +238,220 @@ static void check_one_bucket(void) {
     }
 }
 
+/* ---- batches ---- */
+
+static int holds(const struct table *table, const struct pool *pool, uint32_t tag, uint32_t row) {
+    size_t at = table_find(table, tag);
+    if (at == NO_PLACE) return 0;
+    uint32_t one;
+    const uint32_t *rows;
+    size_t n = bucket_slots(pool, table->entries[at], &one, &rows), found = 0;
+    CHECK(n != NO_PLACE);
+    for (size_t i = 0; i < n; i++) found += rows[i] == row;
+    CHECK(found <= 1);
+    return (int)found;
+}
+
+/* Order a batch of rows from `first` on, some of which are left out; records holds n, and *count are made. */
+static uint64_t *some_records(size_t n, size_t kind, size_t first, size_t *count) {
+    enum { FROM = 2048, UPPER = 64 - 11 }; /* so many are ordered, by these bits */
+    uint32_t *tags = buffer(n * sizeof *tags);
+    uint8_t *skip = buffer(n);
+    int64_t *rows = buffer(n * sizeof *rows);
+    uint64_t *records = buffer(n * sizeof *records), *sorted = buffer(n * sizeof *sorted);
+    size_t spread = 1 + below(n + 1), kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        tags[i] = kind & 1 ? some_tag(kind / 2, below(spread)) : (uint32_t)below(9) << 29;
+        skip[i] = below(5) == 0;
+        rows[i] = (int64_t)(first + (i * 5 + 3) % n);
+        if (n % 5 == 0) rows[i] = (int64_t)(first + i);
+        if (!skip[i]) sorted[kept++] = (uint64_t)tags[i] << 32 | (uint32_t)rows[i];
+    }
+    *count = tag_order(tags, rows, skip, n, records);
+    CHECK(*count == kept);
+    for (size_t i = 0; i < kept && n < FROM; i++) CHECK(records[i] == sorted[i]);
+    if (n >= FROM) { /* as a sort that keeps equals in their order */
+        size_t at = 0;
+        for (uint64_t place = 0; place < 2048; place++) {
+            for (size_t i = 0; i < kept; i++) {
+                if (sorted[i] >> UPPER == place) CHECK(records[at++] == sorted[i]);
+            }
+        }
+        CHECK(at == kept);
+    }
+    free(tags);
+    free(skip);
+    free(rows);
+    free(sorted);
+    uint64_t *exact = copy_of(records, kept * sizeof *records);
+    free(records);
+    return exact;
+}
+
+struct side {
+    struct table table;
+    struct pool pool;
+};
+
+static void put_batch(struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t n) {
+    for (size_t next = 0;;) {
+        size_t before = next;
+        enum outcome outcome = kernels->put(&side->table, &side->pool, records, n, &next);
+        CHECK(next >= before && next <= n && (outcome == DONE) == (next == n));
+        CHECK(side->table.count <= most_entries(&side->table));
+        note(next);
+        note((uint64_t)outcome);
+        if (outcome == DONE) return;
+        CHECK(!holds(&side->table, &side->pool, record_tag(records[next]), (uint32_t)records[next]));
+        if (outcome == TABLE_IS_FULL) grow_table(&side->table);
+        else grow_pool(&side->pool);
+    }
+}
+
+/* Look for tags that are there and for others, and write what their entries are. */
+static void find_some(const struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t count) {
+    size_t n = below(count + 30), kind = below(6);
+    uint32_t *tags = buffer(n * sizeof *tags);
+    uint64_t *order = buffer(n * sizeof *order), *entries = buffer(n * sizeof *entries);
+    for (size_t i = 0; i < n; i++) {
+        tags[i] = count && below(2) ? record_tag(records[below(count)]) : some_tag(kind, i);
+        tags[i] += below(5) == 0;
+    }
+    CHECK(tag_order(tags, NULL, NULL, n, order) == n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t place = (uint32_t)order[i];
+        CHECK(place < n && record_tag(order[i]) == tags[place]);
+        CHECK(n >= 2048 ? i == 0 || order[i - 1] >> 53 <= order[i] >> 53 : place == i);
+    }
+    kernels->find(&side->table, order, n, entries);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = table_find(&side->table, tags[i]);
+        CHECK(entries[i] == (at == NO_PLACE ? NO_ENTRY : side->table.entries[at]));
+    }
+    free(tags);
+    free(order);
+    free(entries);
+}
+
+/* Have other rows stand for some of a batch's. */
+static void rename_some(struct side *side, uint64_t *records, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (below(6)) continue;
+        uint32_t tag = record_tag(records[i]), row = (uint32_t)records[i], other = row + (UINT32_C(1) << 24);
+        uint64_t count = side->table.count;
+        size_t rows = bucket_count(&side->pool, side->table.entries[table_find(&side->table, tag)]);
+        CHECK(table_rename(&side->table, &side->pool, tag, row, other));
+        CHECK(!table_rename(&side->table, &side->pool, tag, row, other));
+        if (table_find(&side->table, tag ^ 1) == NO_PLACE) {
+            CHECK(!table_rename(&side->table, &side->pool, tag ^ 1, other, row));
+        }
+        CHECK(holds(&side->table, &side->pool, tag, other) && !holds(&side->table, &side->pool, tag, row));
+        CHECK(side->table.count == count);
+        CHECK(bucket_count(&side->pool, side->table.entries[table_find(&side->table, tag)]) == rows);
+        records[i] = (uint64_t)tag << 32 | other;
+    }
+}
+
+/* Put batches in, rename some of their rows and take parts of them out, with what a CPU level does it with. */
+static struct side play(const struct table_kernels *kernels, size_t round) {
+    enum { MOST = 6 };
+    struct side side = {new_table(1 + below(round % 3 ? 30 : 300), below(3)), new_pool(below(4))};
+    uint64_t *records[MOST];
+    size_t counts[MOST], left[MOST], batches = 1 + below(MOST), limit = UINT32_C(1) << 25;
+    for (size_t b = 0; b < batches; b++) {
+        size_t n = below(b % 2 ? 12 : 200);
+        if (round % 25 == 0) n = round % 50 ? 2047 + b % 3 : 2040 + below(2000);
+        records[b] = some_records(n, below(16), b << 16, &counts[b]);
+        put_batch(&side, kernels, records[b], counts[b]);
+        CHECK(table_is_sound(&side.table, &side.pool, limit));
+        find_some(&side, kernels, records[b], counts[b]);
+        rename_some(&side, records[b], counts[b]);
+        CHECK(table_is_sound(&side.table, &side.pool, limit));
+        for (size_t i = 0; i < counts[b]; i++) {
+            CHECK(holds(&side.table, &side.pool, record_tag(records[b][i]), (uint32_t)records[b][i]));
+        }
+        size_t from = below(b + 1), gone = below(3) ? below(counts[from] + 1) : counts[from];
+        left[b] = 0;
+        if (gone < left[from]) gone = left[from];
+        /* those that are gone already are taken once more, which changes nothing */
+        uint64_t *exact = copy_of(records[from], gone * sizeof *exact);
+        kernels->take(&side.table, &side.pool, exact, gone);
+        free(exact);
+        left[from] = gone;
+        CHECK(table_is_sound(&side.table, &side.pool, limit));
+        for (size_t i = 0; i < counts[from]; i++) {
+            CHECK(holds(&side.table, &side.pool, record_tag(records[from][i]), (uint32_t)records[from][i]) == (i >= gone));
+        }
+    }
+    if (round % 4 == 0) {
+        for (size_t b = 0; b < batches; b++) kernels->take(&side.table, &side.pool, records[b], counts[b]);
+        CHECK(side.table.count == 0);
+        for (size_t i = 0; i <= side.table.length; i++) CHECK(side.table.entries[i] == NO_ENTRY);
+    }
+    for (size_t b = 0; b < batches; b++) free(records[b]);
+    for (size_t i = 0; i < side.table.length; i++) note(side.table.entries[i]);
+    return side;
+}
+
+static void check_same(const struct side *a, const struct side *b) {
+    CHECK(a->table.capacity == b->table.capacity && a->table.length == b->table.length);
+    CHECK(a->table.count == b->table.count && a->pool.length == b->pool.length && a->pool.used == b->pool.used);
+    CHECK(memcmp(a->table.entries, b->table.entries, (a->table.length + 1) * sizeof *a->table.entries) == 0);
+    CHECK(memcmp(a->pool.free, b->pool.free, sizeof a->pool.free) == 0);
+    CHECK(a->pool.used == 0 || memcmp(a->pool.words, b->pool.words, a->pool.used * UNIT_WORDS * sizeof(uint32_t)) == 0);
+}
+
+/* The same batches at every CPU level, which must say the same on the way and leave the same memory. */
 static void check_batches(void) {
-    for (size_t round = 0; round < 400; round++) {
-        size_t n = below(90), kept = 0, next = 0;
-        struct table table = new_table(1 + below(30), below(3)), single = new_table(200, 100);
-        struct pool pool = new_pool(below(4)), single_pool = new_pool(400);
-        uint32_t *tags = buffer(n * sizeof *tags);
-        uint8_t *skip = buffer(n);
-        int64_t *rows = buffer(n * sizeof *rows);
-        uint64_t *made = buffer(n * sizeof *made), *scratch = buffer(n * sizeof *scratch);
-        for (size_t i = 0; i < n; i++) {
-            tags[i] = round & 1 ? some_tag(round / 2, i) : (uint32_t)below(9) << 29;
-            skip[i] = below(5) == 0;
-            rows[i] = (int64_t)(i * 5);
-            kept += !skip[i];
+    for (size_t round = 0; round < 500; round++) {
+        uint64_t state_before = state, digest_before = digest;
+        struct side first = play(table_kernels_of(CPU_SCALAR), round);
+        uint64_t state_after = state, digest_after = digest;
+        for EACH_LEVEL(level) {
+            state = state_before;
+            digest = digest_before;
+            struct side other = play(table_kernels_of(level), round);
+            CHECK(state == state_after && digest == digest_after);
+            check_same(&first, &other);
+            free(other.table.entries);
+            free(other.pool.words);
         }
-        CHECK(tag_order(tags, skip, n, made, scratch) == kept);
-        uint64_t *records = copy_of(made, kept * sizeof *records);
-        prefetch_tags(&table, tags, n);
-        for (size_t i = 0; i < kept; i++) {
-            CHECK((i == 0 || records[i - 1] < records[i]) && !skip[(uint32_t)records[i]]);
-            CHECK(records[i] >> 32 == tags[(uint32_t)records[i]]);
+        free(first.table.entries);
+        free(first.pool.words);
+    }
+}
+
+/* One row after the other in all places of small tables: where each goes in and comes out, and where a table is full. */
+static void check_every_place(void) {
+    for (size_t round = 0; round < 3000; round++) {
+        uint64_t capacity = 1 + below(24), slack = below(10);
+        const struct table_kernels *scalar = table_kernels_of(CPU_SCALAR), *other = table_kernels_of(top);
+        struct side a = {new_table(capacity, slack), new_pool(8)}, b = {new_table(capacity, slack), new_pool(8)};
+        uint64_t seen[64];
+        size_t count = 0;
+        for (size_t step = 0; step < 60; step++) {
+            if (count < COUNT(seen) && below(5) < (step / 20 == 1 ? 2u : 4u)) {
+                size_t from = 0, next = 0;
+                uint64_t record = (uint64_t)some_tag(round, below(40)) << 32 | step, *exact = copy_of(&record, sizeof record);
+                enum outcome outcome = scalar->put(&a.table, &a.pool, exact, 1, &from);
+                CHECK(other->put(&b.table, &b.pool, exact, 1, &next) == outcome && from == next);
+                note((uint64_t)outcome);
+                if (outcome == DONE) seen[count++] = record;
+                free(exact);
+            } else if (count) {
+                size_t at = below(count);
+                scalar->take(&a.table, &a.pool, seen + at, 1);
+                other->take(&b.table, &b.pool, seen + at, 1);
+                if (below(4)) seen[at] = seen[--count]; /* else it is taken again, which changes nothing */
+            }
+            check_same(&a, &b);
+            CHECK(table_is_sound(&a.table, &a.pool, 64));
+            find_some(&b, other, seen, count);
         }
-        for (;;) {
-            size_t before = next;
-            enum outcome outcome = put_records(&table, &pool, records, kept, rows, &next);
-            CHECK(next >= before && next <= kept && (outcome == DONE) == (next == kept));
-            note(next);
-            if (outcome == DONE) break;
-            if (outcome == TABLE_IS_FULL) grow_table(&table);
-            else grow_pool(&pool);
-        }
-        for (size_t i = 0; i < n; i++) {
-            if (!skip[i]) CHECK(table_put(&single, &single_pool, tags[i], (uint32_t)rows[i]) == DONE);
-        }
-        CHECK(table_is_sound(&table, &pool, 5 * n + 1) && table.count == single.count);
-        for (size_t i = 0; i < n; i++) {
-            size_t at = table_find(&table, tags[i]), other = table_find(&single, tags[i]);
-            CHECK((at == NO_PLACE) == (other == NO_PLACE));
-            if (at == NO_PLACE) continue;
-            CHECK(bucket_count(&pool, table.entries[at]) == bucket_count(&single_pool, single.entries[other]));
-        }
-        size_t half = below(kept + 1);
-        take_records(&table, &pool, records, half, rows);
-        CHECK(table_is_sound(&table, &pool, 5 * n + 1));
-        for (size_t i = 0; i < kept; i++) {
-            uint32_t tag = (uint32_t)(records[i] >> 32), row = (uint32_t)rows[(uint32_t)records[i]];
-            CHECK(table_take(&table, &pool, tag, row) == (i >= half));
-        }
-        CHECK(table.count == 0);
-        free(table.entries);
-        free(single.entries);
-        free(pool.words);
-        free(single_pool.words);
-        free(tags);
-        free(skip);
-        free(rows);
-        free(made);
-        free(scratch);
-        free(records);
+        free(a.table.entries);
+        free(b.table.entries);
+        free(a.pool.words);
+        free(b.pool.words);
     }
 }
 
@@ -303,6 +461,7 @@ static void check_batches(void) {
 
 struct built {
     struct band_tables index;
+    uint64_t *starts;
     struct table tables[MOST_BANDS];
     struct pool pool;
     uint64_t *all; /* all signatures once more */
@@ -327,6 +486,10 @@ static void build(struct built *b, size_t round) {
     index->shift = SHIFTS[round % COUNT(SHIFTS)];
     index->tables = b->tables;
     index->pool = &b->pool;
+    index->starts = b->starts = buffer(index->bands * sizeof *b->starts);
+    index->keys = band_key_kernel_of(round & 1 ? CPU_SCALAR : top);
+    index->kernels = table_kernels_of(round / 2 & 1 ? CPU_SCALAR : top);
+    band_starts(0, index->bands, b->starts);
     b->pool = new_pool(below(4));
     size_t n = index->limit, k = index->k, block = (size_t)1 << index->shift, blocks = (n + block - 1) / block;
     b->all = buffer(n * k * sizeof *b->all);
@@ -339,9 +502,13 @@ static void build(struct built *b, size_t round) {
     b->gone = buffer(n);
     for (size_t i = 0; i < n; i++) b->gone[i] = below(6) == 0;
     index->gone = round & 1 ? b->gone : NULL;
-    uint64_t *keys = buffer(n * index->bands * sizeof *keys);
+    uint64_t *keys = buffer(index->bands * sizeof *keys);
     uint32_t *tags = buffer(n * index->bands * sizeof *tags);
-    band_tags(index, b->all, n, keys, tags, 1, n);
+    for (size_t i = 0; i < n; i++) {
+        prefetch_signature(index, b->all + i * k);
+        band_tags(index, b->all + i * k, keys, tags + i, n);
+        CHECK(b->all[i * k] == EMPTY_SLOT || tags[i] == keys[0] >> 32);
+    }
     for (size_t band = 0; band < index->bands; band++) {
         b->tables[band] = new_table(1 + below(20), below(3));
         for (size_t i = 0; i < n; i++) {
@@ -364,6 +531,7 @@ static void unbuild(struct built *b) {
     for (size_t i = 0; i * block < b->index.limit; i++) free(b->index.blocks[i]);
     for (size_t band = 0; band < b->index.bands; band++) free(b->tables[band].entries);
     free(b->index.blocks);
+    free(b->starts);
     free(b->pool.words);
     free(b->all);
     free(b->gone);
@@ -394,9 +562,10 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
     a.capacity = below(4);
     a.count = count;
     a.least = least;
-    a.keys = buffer(slots * sizeof *a.keys);
+    a.keys = buffer(index->bands * sizeof *a.keys);
     a.tags = buffer(slots * sizeof *a.tags);
     a.entries = buffer(slots * sizeof *a.entries);
+    a.order = buffer((m < QUERIES ? m : QUERIES) * sizeof *a.order);
     a.records = buffer(2 * a.room * sizeof *a.records);
     a.rows = buffer(a.capacity * sizeof *a.rows);
     a.agreements = count ? buffer(a.capacity * sizeof *a.agreements) : NULL;
@@ -411,7 +580,7 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
             a.records = buffer(2 * a.room * sizeof *a.records);
         }
         if (a.needed > a.capacity - a.used) {
-            size_t capacity = a.used + a.needed;
+            size_t capacity = a.used + a.needed + (m > QUERIES ? a.used : 0);
             uint32_t *rows = buffer(capacity * sizeof *rows), *equal = buffer(capacity * sizeof *equal);
             memcpy(rows, a.rows, a.used * sizeof *rows);
             if (count) memcpy(equal, a.agreements, a.used * sizeof *equal);
@@ -441,6 +610,7 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
     free(a.keys);
     free(a.tags);
     free(a.entries);
+    free(a.order);
     free(a.records);
     free(a.rows);
     free(a.agreements);
@@ -474,7 +644,7 @@ static void check_queries(void) {
     for (size_t round = 0; round < 1500; round++) {
         struct built b;
         build(&b, round);
-        size_t k = b.index.k, n = b.index.limit, m = below(40);
+        size_t k = b.index.k, n = b.index.limit, m = round % 300 == 1 ? QUERIES + below(30) : below(40);
         uint64_t *queries = buffer(m * k * sizeof *queries);
         for (size_t i = 0; i < m; i++) {
             fill(queries + i * k, k, round);
@@ -650,8 +820,10 @@ static void check_checksums(void) {
 
 int main(void) {
     static void (*const checks[])(void) = {
-        check_tables, check_one_bucket, check_batches, check_queries, check_integers, check_strings, check_checksums,
+        check_tables,  check_one_bucket, check_batches, check_every_place,
+        check_queries, check_integers,   check_strings, check_checksums,
     };
+    top = cpu_detect();
     for (size_t i = 0; i < 1000; i++) {
         uint64_t word = anything();
         CHECK(mix64(unmix64(word)) == word);

@@ -1,4 +1,4 @@
-"""Band keys against the reference, and candidate pairs by sorting against brute force."""
+"""Band keys against the reference on each CPU level, and candidate pairs by sorting against brute force."""
 
 from collections import defaultdict
 from itertools import combinations
@@ -59,12 +59,35 @@ def signatures(draw_from):
 @example(([[5]], 1, 1))
 @example(([[0] * 256, [EMPTY] * 256], 256, 1))
 @example(([[7] * 256], 1, 256))
-def test_band_keys(case):
+def test_band_keys(level, case):
     rows, b, r = case
     # A first slot of all ones makes a row empty, whatever follows: no scheme gives that to a set with tokens.
     rows = [row if row[0] != EMPTY else [EMPTY] * len(row) for row in rows]
     if rows:
         assert keys_of(rows, b, r) == [minhash.band_keys(row, b, r) for row in rows]
+
+
+@pytest.mark.parametrize("r", range(1, 18))
+def test_all_numbers_of_bands(r, level):
+    """Up to forty, side by side and left over: empty rows, rows that end all ones, slots behind the last band."""
+    generator = np.random.default_rng(r)
+    for b in range(1, 41):
+        rows = generator.integers(0, 2**64, (4, b * r + generator.integers(0, 3)), np.uint64)
+        rows[1] = EMPTY
+        rows[2, 1:] = EMPTY
+        rows[3, 0], rows[3, generator.integers(1, rows.shape[1] + 1) :] = 0, EMPTY - 1
+        assert keys_of(rows, b, r) == [minhash.band_keys(row, b, r) for row in rows.tolist()]
+
+
+@pytest.mark.parametrize("offset", range(9))
+def test_signatures_anywhere_in_memory(offset, level):
+    """Those of a view, which begin at any slot, and keys that are written behind others."""
+    whole = np.random.default_rng(offset).integers(0, 2**63, 9 + 3 * 68, np.uint64)
+    rows = whole[offset : offset + 3 * 68].reshape(3, 68)
+    out = np.zeros(3 * 17 + 20, np.uint64)
+    bands.band_keys(rows, 17, 4, out[offset : offset + 3 * 17].reshape(3, 17))
+    expected = [key for row in rows.tolist() for key in minhash.band_keys(row, 17, 4)]
+    assert out.tolist() == [0] * offset + expected + [0] * (20 - offset)
 
 
 def test_no_rows():
@@ -74,8 +97,9 @@ def test_no_rows():
     assert len(left) == len(right) == 0
 
 
-def test_a_key_is_never_that_of_an_empty_row():
-    """The slot whose key would be all ones: mix64 undone."""
+@pytest.mark.parametrize("b", [1, 3, 4, 7, 8, 9, 15, 16, 17, 24, 40])
+def test_a_key_is_never_that_of_an_empty_row(b, level):
+    """The slots whose keys would be all ones: mix64 undone."""
     y = EMPTY
     y ^= y >> 31 ^ y >> 62
     y = y * pow(0x94D049BB133111EB, -1, 2**64) % 2**64
@@ -83,7 +107,10 @@ def test_a_key_is_never_that_of_an_empty_row():
     y = y * pow(0xBF58476D1CE4E5B9, -1, 2**64) % 2**64
     y ^= y >> 30 ^ y >> 60
     assert mix64(y) == EMPTY
-    assert keys_of([[y ^ draw(0, Domain.BAND, 0)], [EMPTY]], 1, 1) == [[EMPTY - 1], [EMPTY]]
+    slots = [y ^ draw(0, Domain.BAND, band) for band in range(b)]
+    assert keys_of([slots, [EMPTY] * b], b, 1) == [[EMPTY - 1] * b, [EMPTY] * b]
+    slots[b // 2] ^= 1
+    assert keys_of([slots], b, 1) == [minhash.band_keys(slots, b, 1)]
 
 
 def test_read_only_signatures():

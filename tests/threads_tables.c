@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READERS = 8, ROWS = 400, K = 4, BANDS = 2, TURNS = 60, CAPACITY = 1000, UNITS = 4000, ROOM = BANDS * ROWS };
+enum { READERS = 8, ROWS = 400, K = 4, BANDS = 2, TURNS = 60, CAPACITY = 1000, UNITS = 4000, ROOM = BANDS * ROWS, ASKED = 16 };
 
 static uint64_t signatures[ROWS * K], *blocks[1] = {signatures};
 static uint64_t entries[BANDS][CAPACITY + 65];
-static uint32_t words[UNITS * UNIT_WORDS], tags[BANDS * ROWS];
+static uint32_t words[UNITS * UNIT_WORDS], tags[BANDS][ROWS];
 static struct table tables[BANDS];
 static struct pool pool;
-static struct band_tables tables_of_all = {K, BANDS, K / BANDS, ROWS, blocks, 12, tables, &pool, NULL};
+static uint64_t starts[BANDS];
+static struct band_tables tables_of_all = {
+    .k = K, .bands = BANDS, .rows = K / BANDS, .starts = starts, .limit = ROWS, .blocks = blocks, .shift = 12,
+    .tables = tables, .pool = &pool,
+};
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER; /* so that a writer who waits goes before later readers */
 static int locked = 1, done = 0;
@@ -26,21 +30,23 @@ static void check(int condition, const char *what) {
 }
 
 static void *read_on(void *unused) {
-    uint64_t keys[BANDS * QUERIES], found[BANDS * QUERIES], *records = malloc(2 * ROOM * sizeof *records);
-    uint32_t query_tags[BANDS * QUERIES], *rows = malloc(QUERIES * ROWS * sizeof *rows);
-    uint32_t *agreements = malloc(QUERIES * ROWS * sizeof *agreements);
-    int64_t offsets[QUERIES + 1] = {0};
+    uint64_t keys[BANDS], order[ASKED], found[BANDS * ASKED], *records = malloc(2 * ROOM * sizeof *records);
+    uint32_t query_tags[BANDS * ASKED], *rows = malloc(ASKED * ROWS * sizeof *rows);
+    uint32_t *agreements = malloc(ASKED * ROWS * sizeof *agreements);
+    int64_t offsets[ASKED + 1] = {0};
     check(records && rows && agreements, "no memory");
     while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-        struct answers answers = {keys, query_tags, found, records, ROOM, 0, 1, 1, rows, agreements, QUERIES * ROWS, 0,
-                                  offsets};
+        struct answers answers = {
+            .keys = keys, .order = order, .tags = query_tags, .entries = found, .records = records, .room = ROOM,
+            .least = 1, .count = 1, .rows = rows, .agreements = agreements, .capacity = ASKED * ROWS, .offsets = offsets,
+        };
         size_t next = 0;
         if (locked) {
             pthread_mutex_lock(&entrance);
             pthread_mutex_unlock(&entrance);
             pthread_rwlock_rdlock(&lock);
         }
-        enum answer answer = answer_queries(&tables_of_all, signatures, QUERIES, &next, &answers);
+        enum answer answer = answer_queries(&tables_of_all, signatures, ASKED, &next, &answers);
         if (locked) {
             pthread_rwlock_unlock(&lock);
             check(answer == ANSWERED, "no answer");
@@ -53,17 +59,21 @@ static void *read_on(void *unused) {
 }
 
 static void write_on(void) {
+    static uint64_t records[ROWS];
+    static int64_t rows[ROWS];
+    static uint8_t skip[ROWS];
+    for (size_t row = 0; row < ROWS; row++) rows[row] = (int64_t)row;
     for (size_t turn = 0; turn < TURNS; turn++) {
         if (locked) {
             pthread_mutex_lock(&entrance);
             pthread_rwlock_wrlock(&lock);
         }
+        const struct table_kernels *kernels = table_kernels_of(turn % 4 < 2 ? cpu_detect() : CPU_SCALAR);
+        for (size_t row = 0; row < ROWS; row++) skip[row] = row % 3 != turn % 3;
         for (size_t band = 0; band < BANDS; band++) {
-            for (size_t row = turn % 3; row < ROWS; row += 3) {
-                uint32_t tag = tags[row * BANDS + band];
-                if (turn / 3 % 2 == 0) check(table_put(tables + band, &pool, tag, (uint32_t)row) == DONE, "it is full");
-                else check(table_take(tables + band, &pool, tag, (uint32_t)row), "a row is not there");
-            }
+            size_t next = 0, n = tag_order(tags[band], rows, skip, ROWS, records);
+            if (turn / 3 % 2) kernels->take(tables + band, &pool, records, n);
+            else check(kernels->put(tables + band, &pool, records, n, &next) == DONE, "it is full");
         }
         for (size_t band = 0; band < BANDS; band++) check(table_is_sound(tables + band, &pool, ROWS), "it is not sound");
         if (locked) {
@@ -75,7 +85,7 @@ static void write_on(void) {
 }
 
 int main(int count, char **arguments) {
-    static uint64_t keys[BANDS * ROWS];
+    uint64_t keys[BANDS];
     pthread_t readers[READERS];
     locked = count < 2 || strcmp(arguments[1], "without") != 0;
     for (size_t i = 0; i < ROWS * K; i++) signatures[i] = mix64(i) % 5;
@@ -86,7 +96,10 @@ int main(int count, char **arguments) {
         tables[band] = (struct table){entries[band], CAPACITY, CAPACITY + 64, 0};
         table_clear(tables + band);
     }
-    band_tags(&tables_of_all, signatures, ROWS, keys, tags, BANDS, 1);
+    tables_of_all.keys = band_key_kernel_of(cpu_detect());
+    tables_of_all.kernels = table_kernels_of(cpu_detect());
+    band_starts(0, BANDS, starts);
+    for (size_t row = 0; row < ROWS; row++) band_tags(&tables_of_all, signatures + row * K, keys, tags[0] + row, ROWS);
     for (size_t i = 0; i < READERS; i++) check(pthread_create(readers + i, NULL, read_on, NULL) == 0, "no thread");
     write_on();
     for (size_t i = 0; i < READERS; i++) pthread_join(readers[i], NULL);

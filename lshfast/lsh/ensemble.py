@@ -188,7 +188,7 @@ class LSHEnsemble:
             (key, similarity), where similarity is the estimated containment, in (0, 1]: the highest first, ties in the
             order of the keys.
         """
-        array = np.ascontiguousarray(check_signatures(signatures, self.hasher))
+        array = check_signatures(signatures, self.hasher)
         queries = array.reshape(-1, self.hasher.num_perm)
         q = _sizes(sizes, array.ndim, queries)
         threshold = self.threshold if threshold is None else check_threshold(threshold)

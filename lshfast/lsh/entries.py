@@ -384,7 +384,7 @@ def _places(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64
 
 def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[Column, UInt64Array]:
     """Return one key and its signature, or a batch of them, as a batch."""
-    array = np.ascontiguousarray(check_signatures(signatures, hasher))
+    array = check_signatures(signatures, hasher)
     column = as_column([keys] if array.ndim == 1 else keys)
     array = array.reshape(-1, hasher.num_perm)
     if len(column) != len(array):

@@ -171,7 +171,7 @@ class LSHForest:
             (key, similarity), the most similar first, ties in the order of the keys; fewer than k where no more were
             found that share a slot with the query.
         """
-        array = np.ascontiguousarray(check_signatures(signatures, self.hasher))
+        array = check_signatures(signatures, self.hasher)
         k, slots = check_count("k", k), self.hasher.num_perm
         if array.ndim == 1:
             with self._entries.gate.reading():

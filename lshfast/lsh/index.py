@@ -243,13 +243,14 @@ class LSHIndex:
         """
         array = check_signatures(signatures, self.hasher)
         if array.ndim == 1:
-            return self.store.insert_one(keys, np.ascontiguousarray(array), self.on_duplicate)
+            return self.store.insert_one(keys, array, self.on_duplicate)
         column = as_column(keys)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
+        count = self.store.insert(column, array, self.on_duplicate, copy=copy)
         if not copy and isinstance(signatures, np.ndarray):
             signatures.flags.writeable = False
-        return self.store.insert(column, np.ascontiguousarray(array), self.on_duplicate, copy=copy)
+        return count
 
     def remove(self, keys: Any) -> None:
         """Remove one entry or a batch.
@@ -316,7 +317,7 @@ class LSHIndex:
             With neither k nor threshold: keys, ascending. Else: `Match` (key, similarity), the most similar first, ties
             in the order of the keys. Keys that do not compare stand in no order.
         """
-        array = np.ascontiguousarray(check_signatures(signatures, self.hasher))
+        array = check_signatures(signatures, self.hasher)
         if array.ndim == 1 and k is None and threshold is None and threads is None:
             return in_order(self.store.query_one(array, None)[0])
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):

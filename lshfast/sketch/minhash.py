@@ -63,7 +63,7 @@ def signatures_of(array: UInt64Array, hasher: MinHasher | None) -> UInt64Array:
 
 
 def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures") -> UInt64Array:
-    """Return signatures as a plain array of uint64, (n, num_perm) or (num_perm,), or say why they are none of these.
+    """Return signatures as a plain, contiguous array, (n, num_perm) or (num_perm,), or say why they are none.
 
     Raises
     ------
@@ -83,7 +83,8 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
             mine, theirs = getattr(hasher, what), getattr(other, what)
             if mine != theirs:
                 raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
-    return array
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,12 @@ class MemoryStore(Store):
                 known = beneath >= 0
                 if on_duplicate == "skip" and known.any():
                     keys, signatures, known = take(keys, np.flatnonzero(~known)), signatures[~known], known[~known]
+                replaced = self._places(beneath, below) if on_duplicate == "replace" else []
                 count = self._insert_loose(loose, keys, signatures, on_duplicate, known, copy)
             except BaseException:
                 self.loose = before
                 raise
-            if on_duplicate == "replace":
-                self._mark_gone(beneath, below)
+            mark_gone(replaced)
             return count
 
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
@@ -107,10 +107,11 @@ class MemoryStore(Store):
         try:
             if on_duplicate == "error" and (known | ~fresh).any():
                 raise duplicate(keys, int(np.flatnonzero(known | ~fresh)[0]))
+            new = rows
             if not fresh.all():
-                rows, signatures = rows[fresh], signatures[fresh]
-            loose.tables.write(rows, signatures, copy)
-            return len(rows)
+                new, signatures = rows[fresh], signatures[fresh]
+            loose.tables.write(new, signatures, copy)
+            return len(new)
         except BaseException:
             loose.release(rows[fresh])
             raise
@@ -120,7 +121,7 @@ class MemoryStore(Store):
 
         What can fail comes first: the old rows stand until all is written.
         """
-        new = np.empty(0, np.int64)
+        new = rows[:0]
         try:
             distinct, last = np.unique(rows[::-1], return_index=True)
             old = np.setdiff1d(distinct, rows[fresh])
@@ -156,17 +157,15 @@ class MemoryStore(Store):
             where, rows = find_in(self.parts, keys)
             if (where < 0).any():
                 raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
+            beneath = self._places(where, rows)
             if self.loose is not None:
                 self.loose.discard(rows[where == len(self.fixed)])
-            self._mark_gone(np.where(where < len(self.fixed), where, -1), rows)
+            mark_gone(beneath)
 
-    def _mark_gone(self, where: Int64Array, rows: Int64Array) -> None:
-        """Mark rows of the fixed parts as removed."""
-        for number, part in enumerate(self.fixed):
-            gone = rows[where == number]
-            if len(gone):
-                assert part.gone is not None
-                part.gone[gone] = 1
+    def _places(self, where: Int64Array, rows: Int64Array) -> list[tuple[Part, Int64Array]]:
+        """Return the fixed parts and the rows of each that are meant."""
+        found = [(part, rows[where == number]) for number, part in enumerate(self.fixed)]
+        return [(part, some) for part, some in found if len(some)]
 
     def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
         with self.gate.reading():
@@ -223,3 +222,10 @@ class MemoryStore(Store):
 
     def close(self) -> None:
         self.fixed, self.loose, self.closed = [], None, True
+
+
+def mark_gone(places: list[tuple[Part, Int64Array]]) -> None:
+    """Mark rows of fixed parts as removed."""
+    for part, rows in places:
+        assert part.gone is not None
+        part.gone[rows] = 1

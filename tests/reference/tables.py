@@ -71,6 +71,18 @@ class Tables:
                 self.in_use.add(self.names[name])
         return [self.names[name] for name in names], fresh
 
+    def allot(self, rows):
+        """Take these rows without names."""
+        self.in_use.update(rows)
+
+    def hand_over(self, old, new):
+        """Give the names of rows to others, and free them with their signatures."""
+        others = dict(zip(old, new, strict=True))
+        self.names = {name: others.get(row, row) for name, row in self.names.items()}
+        for row in old:
+            del self.signatures[row]
+        self.in_use.difference_update(old)
+
     def release(self, rows):
         """Free rows and forget their names."""
         self.in_use.difference_update(rows)
