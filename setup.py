@@ -13,6 +13,7 @@ SOURCES = {
     "sets": ["sets.c"],
     "tables": ["tables.c", "tables_avx512.c", "band_tables.c", "bands.c", "bands_avx512.c", "sets.c", "cpu.c"],
     "trees": ["trees.c"],
+    "gate": [],
 }
 
 # The kernels choose their instructions themselves, so no flag here names a processor.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.kernels.tables import Gate
+from lshfast.kernels.gate import Gate
 
 READERS = 8
 PATIENCE = 60  # seconds until a thread that does not end is taken for a deadlock

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshfast.kernels import tables
+from lshfast.kernels import gate
 from lshfast.kernels.tables import BandTables
 from tests.reference import tables as reference
 from tests.reference.hashing import EMPTY
@@ -188,7 +188,7 @@ def test_a_table_is_made_once():
     BandTables.__init__(held)
     assert held.query_one(np.ones(4, np.uint64)) == ([0, 1, 2], None)
     assert BandTables.__new__(BandTables, 4, 2, 2).query_one(np.ones(4, np.uint64)) == ([], None)
-    for each, way in product((held, tables.Gate(), tables.Gate().reading()), (copy.copy, pickle.dumps)):
+    for each, way in product((held, gate.Gate(), gate.Gate().reading()), (copy.copy, pickle.dumps)):
         with pytest.raises(TypeError):
             way(each)
 

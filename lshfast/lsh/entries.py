@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.kernels.tables import Gate
+from lshfast.kernels.gate import Gate
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.lsh.steps import UInt32Array, choose_steps
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.kernels.tables import Gate
+from lshfast.kernels.gate import Gate
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.store.keys import duplicate, kind_of, listed, take
 from lshfast.store.parts import Part, built, empty_part, find_in, query_parts

@@ -15,7 +15,8 @@ from lshfast.store.keys import KeyTable, concatenate, equal_int, listed, take
 from lshfast.threads import ordered_map
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
-# Queries of a piece of work, the least and the most: many at once walk over the tables in order. Rows of a batch of items.
+# Queries of a piece of work, the least and the most: many at once walk over the tables in order; rows of a batch of
+# items.
 PIECE = 1 << 13
 LONGEST = 1 << 17
 
@@ -23,7 +24,7 @@ LONGEST = 1 << 17
 Tell: TypeAlias = Callable[[int], None]
 
 # How many parts of about one size become one.
-FAN_BITS = 3
+FAN_BITS = 4
 FAN = 1 << FAN_BITS
 
 

@@ -1,0 +1,1 @@
+# Nothing of this stage is for other projects' Cython: its classes own memory.
