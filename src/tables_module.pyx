@@ -158,6 +158,15 @@ def _grown(array, size_t used, size_t wanted):
     return longer
 
 
+def _lengthened(array, size_t wanted):
+    """Return an array with at least so many numbers, zeros where it had none."""
+    if wanted <= <size_t>len(array):
+        return array
+    longer = np.zeros(wanted + wanted // 2, np.uint32)
+    longer[:len(array)] = array
+    return longer
+
+
 @cython.auto_pickle(False)
 cdef class _Batch:
     """What a batch of rows is put into the tables with: as many of them at once as `most`."""
@@ -250,12 +259,13 @@ cdef class BandTables:
     cdef uint64_t* key_starts
     cdef c_pool pool
     cdef c_names names
-    cdef size_t free_count, capacity  # rows: free ones, and those that there is memory for
+    cdef size_t free_count, idle, capacity  # rows: free ones, those not in use of kept blocks, those there is room for
     cdef uint64_t wasted, bytes_used  # bytes of removed names, and of all
     cdef int kind
     cdef readonly bint fixed  # over memory that is not ours: never written
     cdef list blocks, entries
     cdef dict kept  # blocks of signatures in arrays that are not ours
+    cdef uint32_t[::1] kept_rows, kept_used  # of each block: the rows that it has in such an array, and those in use
     cdef _Batch one
     cdef dict given  # sections that are not ours
     cdef object words, alive_array, free_array, integers_array, bytes_array, starts_array, lengths_array, gone_array
@@ -293,6 +303,7 @@ cdef class BandTables:
             # each table starts a little larger than the last, so that not all of them grow at the same insertion
             self._new_table(i, 48 + 16 * i // bands, SLACK)
         self._set_alive(np.zeros(0, np.uint8))
+        self.kept_rows = self.kept_used = np.zeros(0, np.uint32)
         self._set_free(np.empty(0, np.uint32))
         self._set_integers(np.empty(0, np.int64))
         self._set_strings(np.empty(0, np.int64), np.empty(0, np.uint32))
@@ -406,6 +417,7 @@ cdef class BandTables:
         if self.kind == STRINGS and len(self.starts_array) < <Py_ssize_t>(blocks * block):
             self._set_strings(_grown(self.starts_array, self.c.limit, blocks * block),
                               _grown(self.lengths_array, self.c.limit, blocks * block))
+        self.kept_rows, self.kept_used = _lengthened(self.kept_rows, blocks), _lengthened(self.kept_used, blocks)
         self.blocks.extend([None] * (blocks - had))
         for i in range(had, blocks):
             self.c.blocks[i] = NULL
@@ -423,7 +435,7 @@ cdef class BandTables:
                     continue
             if self.c.blocks[at] == NULL:
                 self._new_blocks(at, max((n - i + block - 1) >> self.c.shift, 1 + at // AHEAD_OF_USE) if copy else 1)
-            elif self.kept and at in self.kept:
+            elif self.kept_rows[at]:
                 self._own(at)
             with nogil:
                 while i < n and <size_t>rows[i] >> self.c.shift == at:
@@ -434,13 +446,16 @@ cdef class BandTables:
         cdef const uint64_t[:, ::1] view
         cdef list pieces = [signatures]
         if start:
-            if at not in self.kept or len(self.kept[at]) != start:
+            if self.kept_rows[at] != start:
                 return False
             pieces = _joined([self.kept[at], signatures])
             if len(pieces) > 1:
                 return False
+        elif self.kept_rows[at]:
+            self._let_go(at)
         view = pieces[0]
         self.kept[at], self.blocks[at] = pieces[0], None
+        self.kept_rows[at], self.kept_used[at] = len(pieces[0]), self.kept_used[at] + len(signatures)
         self.c.blocks[at] = <uint64_t*>&view[0, 0]
         return True
 
@@ -464,8 +479,19 @@ cdef class BandTables:
         kept = self.kept[at]
         array[:len(kept)] = kept
         view = array
+        self._let_go(at)
         self.blocks[at] = array
         self.c.blocks[at] = &view[0, 0]
+
+    cdef _let_go(self, size_t at):
+        """Forget a block that is not ours; its rows that are not in use are free."""
+        cdef size_t row, first = at << self.c.shift
+        for row in range(first, first + self.kept_rows[at]):
+            if not self.alive[row]:
+                self._free(row)
+        self.idle -= self.kept_rows[at] - self.kept_used[at]
+        self.kept_rows[at] = self.kept_used[at] = 0
+        self.c.blocks[at] = NULL
         del self.kept[at]
 
     cdef _check_written(self, const int64_t[::1] rows):
@@ -473,7 +499,7 @@ cdef class BandTables:
         cdef size_t i, at, block = <size_t>1 << self.c.shift
         for i in range(<size_t>len(rows)):
             at = rows[i] >> self.c.shift
-            if self.c.blocks[at] == NULL or (self.kept and rows[i] % block >= len(self.kept.get(at, self.blocks[at]))):
+            if self.c.blocks[at] == NULL or (self.kept_rows[at] and rows[i] % block >= self.kept_rows[at]):
                 raise ValueError(f"row {rows[i]} has no signature")
 
     # ---- rows and their names ----
@@ -492,14 +518,24 @@ cdef class BandTables:
         return row
 
     cdef _give_back(self, const int64_t* rows, size_t n):
-        """Free rows; those that were never used before are forgotten."""
-        cdef size_t i
+        """Free rows. One of an array that is not ours is used again when the whole block is free, so as not to copy it."""
+        cdef size_t i, at, block = <size_t>1 << self.c.shift
         for i in range(n):
+            at = rows[i] >> self.c.shift
             self.alive[rows[i]] = 0
-            self.free_rows[self.free_count] = <uint32_t>rows[i]
-            self.free_count += 1
+            if self.kept_rows[at] <= rows[i] % block:
+                self._free(rows[i])
+                continue
+            self.kept_used[at] -= 1
+            self.idle += 1
+            if self.kept_used[at] == 0:
+                self._let_go(at)
         if self.free_count == self.c.limit:  # all are free: begin anew
             self.free_count = self.c.limit = self.names.limit = 0
+
+    cdef void _free(self, size_t row) noexcept nogil:
+        self.free_rows[self.free_count] = <uint32_t>row
+        self.free_count += 1
 
     def allot(self, size_t n):
         """Take n rows without names; return their numbers, int64 (n,)."""
@@ -1047,7 +1083,7 @@ cdef class BandTables:
         """Count the rows in use."""
         if self.fixed:
             return self.c.limit - int(np.count_nonzero(self.gone_array))
-        return self.c.limit - self.free_count
+        return self.c.limit - self.free_count - self.idle
 
     def nbytes(self):
         """Return the bytes of memory in use: (signatures, tables, names)."""
@@ -1100,8 +1136,8 @@ cdef class BandTables:
         """
         if self.fixed:
             return {name: [array] for name, array in self.given.items()}
-        if self.free_count:
-            raise ValueError(f"{self.free_count} rows are free: the tables must be built anew")
+        if self.free_count or self.idle:
+            raise ValueError(f"{self.free_count + self.idle} rows are free: the tables must be built anew")
         cdef size_t i, n = self.c.limit, tables = self.c.bands + (self.kind != NAMELESS)
         found = {
             "shape": [np.array([[self.c.tables[i].capacity, self.c.tables[i].length, self.c.tables[i].count]

@@ -163,10 +163,6 @@ def test_rows_that_are_written_again(kind, copy, batch, small_blocks):
     for low in (0, 2 * BLOCK, 4 * BLOCK - 3):
         again = np.arange(low, low + batch)
         held.erase(again)
-        if low and kind is not None:  # other names, the rows in another order
-            held.release(again)
-            again, fresh = held.admit(names[n + low : n + low + batch])
-            assert fresh.all()
         held.write(again, other[low : low + batch], copy)
         placed[again] = other[low : low + batch]
         assert held.unsound() is None
@@ -179,6 +175,36 @@ def test_rows_that_are_written_again(kind, copy, batch, small_blocks):
     assert (array == before).all()
     assert (other == other_before).all()
     assert answers(held, placed) == brute_force(placed, placed, 2, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_an_array_are_used_again_when_their_block_is_free(kind, small_blocks):
+    """So that one row that goes and another that comes do not copy a block."""
+    n = 3 * BLOCK
+    array, names = two_slots(n), numbered(kind or "int", range(4 * n))
+    held = BandTables(2, 2, 1, kind)
+
+    def add(first, count):
+        rows = held.allot(count) if kind is None else held.admit(names[first : first + count])[0]
+        held.write(rows, two_slots(count, seed=first), copy=True)
+        return rows.tolist()
+
+    rows = held.allot(n) if kind is None else held.admit(names[:n])[0]
+    held.write(rows, array, copy=False)
+    held.discard(np.array([*range(1, BLOCK), 2 * BLOCK]))
+    assert len(held) == n - BLOCK == len(held.rows_in_use())
+    assert add(n, 2) == [n, n + 1]
+    with pytest.raises(ValueError, match=f"{BLOCK} rows are free"):
+        held.sections()
+    held.discard(np.array([0]))
+    assert sorted(add(2 * n, BLOCK)) == list(range(BLOCK))
+    assert len(held) == n + 1
+    assert add(3 * n, 1) == [n + 2]
+    assert held.unsound() is None
+    assert (held.signatures_of(np.arange(BLOCK, 2 * BLOCK)) == array[BLOCK : 2 * BLOCK]).all()
+    held.discard(held.rows_in_use())
+    assert len(held) == 0
+    assert add(0, 3) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("kind", KINDS)
