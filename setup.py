@@ -13,7 +13,9 @@ SOURCES = {
     "sets": ["sets.c"],
     "tables": ["tables.c", "tables_avx512.c", "band_tables.c", "bands.c", "bands_avx512.c", "sets.c", "cpu.c"],
     "trees": ["trees.c"],
+    "bits": ["bits.c", "bits_avx2.c", "bits_avx512.c", "sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
     "gate": [],
+    "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],
 }
 
 # The kernels choose their instructions themselves, so no flag here names a processor.

@@ -10,7 +10,7 @@ from lshfast.join import PAIR, candidates, component_groups, find_copies, star_g
 from lshfast.kernels.text import TextError
 from lshfast.lsh import Bands, LSHEnsemble, LSHForest, LSHIndex, Match, Matches, choose_bands
 from lshfast.shingling import shingle
-from lshfast.sketch import MinHasher
+from lshfast.sketch import BBits, MinHasher, OnePermutation, SignSketcher, SimHasher
 from lshfast.store.base import FormatError
 from lshfast.store.lmdb_store import LmdbStore
 from lshfast.store.redis_store import RedisStore
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PAIR",
+    "BBits",
     "Bands",
     "DedupResult",
     "FormatError",
@@ -30,8 +31,11 @@ __all__ = [
     "Match",
     "Matches",
     "MinHasher",
+    "OnePermutation",
     "RedisStore",
     "Removal",
+    "SignSketcher",
+    "SimHasher",
     "Summary",
     "TextError",
     "TokenSets",

@@ -21,7 +21,10 @@ enum domain {
     DOMAIN_CLASSIC,
     DOMAIN_FAST_ROUND,
     DOMAIN_FAST_SLOT,
-    DOMAIN_BAND
+    DOMAIN_BAND,
+    DOMAIN_GROUP,
+    DOMAIN_SIMHASH = 20,
+    DOMAIN_SIMHASH_ZERO
 };
 
 static inline uint64_t mix64(uint64_t x) {

@@ -9,7 +9,7 @@ since many readers of JSON round them.
 import json
 from pathlib import Path
 
-from tests.reference import hashing, minhash, text
+from tests.reference import bits, hashing, minhash, simhash, text
 
 PATH = Path(__file__).with_name("golden.json")
 MOST = 2**64 - 1
@@ -83,6 +83,8 @@ def cases() -> dict[str, list[dict[str, object]]]:
             {"tokens": hexadecimal(tokens), "fingerprint": hexadecimal(minhash.fingerprint(tokens))}
             for tokens in ([], *SETS.values(), [5, 5, 6])
         ],
+        **bits.golden(),
+        **simhash.golden(),
     }
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lshfast import Bands, MinHasher, TokenSets, shingle
+from lshfast import Bands, BBits, MinHasher, OnePermutation, SignSketcher, SimHasher, TokenSets, shingle
 from lshfast.kernels import sets
 from tests.make_golden import PATH, cases
 
@@ -57,3 +57,31 @@ def test_signatures_and_band_keys(level, number):
 def test_fingerprints(case):
     rows = one_row(numbers(case["tokens"]))
     assert sets.fingerprints(rows.offsets, rows.tokens)[0].tolist() == numbers(case["fingerprint"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["simhash"])))
+def test_simhash(level, number):
+    case = GOLDEN["simhash"][number]
+    hasher, sets = SimHasher(128, int(case["seed"], 16)), one_row(numbers(case["tokens"]))
+    assert hasher.counters(sets, case["weights"])[0].tolist() == case["counters"]
+    assert hasher.sketch(sets, case["weights"])[0].tolist() == numbers(case["code"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["signs"])))
+def test_signs(level, number):
+    case = GOLDEN["signs"][number]
+    assert SignSketcher(4, 64, 1, case["zero"]).sketch(case["vector"]).tolist() == numbers(case["code"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["one_permutation"])))
+def test_one_permutation(level, number):
+    case = GOLDEN["one_permutation"][number]
+    signature = OnePermutation(16, int(case["seed"], 16)).sketch(one_row(numbers(case["tokens"])))[0]
+    assert signature.tolist() == numbers(case["signature"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["packed"])))
+def test_packed(level, number):
+    case = GOLDEN["packed"][number]
+    packed = BBits(case["bits"], MinHasher(case["slots"], case["scheme"])).sketch(one_row(numbers(case["tokens"])))[0]
+    assert packed.tolist() == numbers(case["words"])

@@ -12,7 +12,7 @@ Each level gives the same bits; `use` is there for tests and benchmarks.
 
 from __future__ import annotations
 
-from lshfast.kernels import bands, sketch, tables, text
+from lshfast.kernels import bands, bits, simhash, sketch, tables, text
 
 _LEVELS = ("scalar", "avx2", "avx512")
 _level = _LEVELS[text.detect()]
@@ -32,7 +32,7 @@ def _switch(name: str) -> None:
     global _level
     if name not in available():
         raise ValueError(f"CPU level must be one of {', '.join(available())} here, not {name!r}")
-    for module in (text, sketch, bands, tables):
+    for module in (text, sketch, bands, tables, bits, simhash):
         module.use_level(_LEVELS.index(name))
     _level = name
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from lshfast.kernels import bands as kernels
 from lshfast.lsh.amplify import false_rates, half_point, scurve
+from lshfast.sketch.minhash import check_for_bands
 from lshfast.tokens import Float64Array, UInt64Array, check_number
 
 
@@ -61,6 +62,7 @@ class Bands:
         ValueError
             If the signatures are shorter than bands x rows.
         """
+        check_for_bands(signatures)
         signatures = np.ascontiguousarray(signatures)
         if signatures.ndim != 2 or signatures.dtype != np.uint64:
             raise TypeError(f"signatures must be uint64 (n, k), not {signatures.dtype} {signatures.shape}")

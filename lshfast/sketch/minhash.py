@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import pieces
+from lshfast.sketch.compare import equal_slots
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_seed
 
@@ -30,7 +31,7 @@ class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
 
     Attributes
     ----------
-    hasher : MinHasher or None
+    hasher : MinHasher, OnePermutation, BBits or None
 
     Examples
     --------
@@ -42,7 +43,7 @@ class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
     'ndarray'
     """
 
-    hasher: MinHasher | None
+    hasher: Any
 
     def __array_finalize__(self, made_from: Any) -> None:
         self.hasher = getattr(made_from, "hasher", None)
@@ -55,11 +56,19 @@ class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
         return signatures_of, (np.asarray(self), self.hasher)
 
 
-def signatures_of(array: UInt64Array, hasher: MinHasher | None) -> UInt64Array:
-    """Return an array as the signatures of a MinHasher."""
+def signatures_of(array: UInt64Array, hasher: Any) -> UInt64Array:
+    """Return an array as the signatures of a MinHasher, or of what else makes signatures."""
     made: Signatures = np.asarray(array).view(Signatures)
     made.hasher = hasher
     return made
+
+
+def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None:
+    """Raise ValueError, and say why, if signatures are known to be such as must not be banded or indexed."""
+    hasher = getattr(signatures, "hasher", None)
+    reason = getattr(hasher, "not_for_bands", None)
+    if reason is not None:
+        raise ValueError(f"{name} are of {hasher}: {reason}")
 
 
 def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures") -> UInt64Array:
@@ -72,6 +81,8 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     ValueError
         If they have another number of slots, or are known to come from another scheme or seed.
     """
+    if type(signatures) is not np.ndarray:
+        check_for_bands(signatures, name)
     array = np.asarray(signatures)
     if array.dtype is not UINT64 and array.dtype != UINT64:
         raise TypeError(f"{name} must be uint64, not {array.dtype}")
@@ -182,7 +193,7 @@ class MinHasher:
             In [0, 1]; 0 where either set is empty.
         """
         a, b = self._signatures(a, "a"), self._signatures(b, "b")
-        return np.asarray(np.mean(a == b, axis=-1) * (a[..., 0] != EMPTY))[()]
+        return np.asarray(equal_slots(a, b) / self.num_perm)[()]
 
     def _signatures(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
         array = np.asarray(signatures)

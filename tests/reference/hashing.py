@@ -23,6 +23,7 @@ class Domain(IntEnum):
     FAST_ROUND = 6
     FAST_SLOT = 7
     BAND = 8
+    GROUP = 9
 
 
 def mix64(x: int) -> int:

@@ -1,0 +1,102 @@
+"""Comparison of signatures by the kernels: one pair, rows with rows, one against all; and the best of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels import bits as kernels
+from lshfast.tokens import Int64Array, UInt64Array
+
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+
+# Compares one row, or as many rows as there are, with rows, and writes so many numbers of each pair.
+Kernel: TypeAlias = Callable[..., None]
+
+
+def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> list[Int32Array]:
+    """Compare two arrays of rows, (..., width), whose leading dimensions are broadcast.
+
+    Parameters
+    ----------
+    kernel : callable
+        Called with one row, (1, width), or rows, (n, width), then with rows, (n, width), and with `counts` arrays of
+        int32, (n,), that it fills. It must not matter which side is which.
+    a, b : ndarray of uint64, shape (..., width)
+    counts : int
+
+    Returns
+    -------
+    list of ndarray of int32, shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the leading dimensions do not fit each other.
+    """
+    shape = _broadcast(a, b)
+    out = [np.empty(shape, np.int32) for _ in range(counts)]
+    _compare(kernel, a, b, out)
+    return out
+
+
+def _broadcast(a: UInt64Array, b: UInt64Array) -> tuple[int, ...]:
+    if a.ndim == 1 or a.shape == b.shape:
+        return b.shape[:-1]
+    try:
+        return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise ValueError(f"signatures of shape {a.shape} cannot be compared with those of shape {b.shape}") from None
+
+
+def _compare(kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Array]) -> None:
+    width = a.shape[-1]
+    if b.size == width:
+        a, b = b, a
+    if a.size == width or a.shape == b.shape:
+        kernel(_rows(a, width), _rows(b, width), *[each.reshape(-1) for each in out])
+        return
+    for i in range(len(out[0])):
+        own, other = (side[min(i, len(side) - 1)] if side.ndim > out[0].ndim else side for side in (a, b))
+        _compare(kernel, own, other, [each[i : i + 1].reshape(each.shape[1:]) for each in out])
+
+
+def _rows(array: UInt64Array, width: int) -> UInt64Array:
+    whole = array.flags.c_contiguous and array.flags.aligned
+    return (array if whole else np.array(array, order="C")).reshape(-1, width)
+
+
+def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
+    """Return how many slots of signatures are equal, those without a value (all ones) not counted.
+
+    Examples
+    --------
+    >>> from lshfast import MinHasher, TokenSets
+    >>> from lshfast.sketch.compare import equal_slots
+    >>> signatures = MinHasher(16).sketch(TokenSets.from_sets([["a"], ["b"], ["a"], []]))
+    >>> equal_slots(signatures[0], signatures).tolist()
+    [16, 0, 16, 0]
+    """
+    return compared(kernels.compare, a, b, 2)[0]
+
+
+def best_rows(equal: Int32Array, most: int) -> Int64Array:
+    """Return the rows of the greatest counts, best first and the smaller row first of two with the same count.
+
+    Rows of a negative count are left out, so there may be fewer than `most`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.sketch.compare import best_rows
+    >>> best_rows(np.array([3, 9, -1, 3, 9, 3], np.int32), 4).tolist()
+    [1, 4, 0, 3]
+    """
+    least = int(np.partition(equal, len(equal) - most)[len(equal) - most]) if 0 < most < len(equal) else 0
+    better = np.flatnonzero(equal > max(least, -1))
+    if least >= 0:
+        better = np.concatenate([better, np.flatnonzero(equal == least)[: max(most - len(better), 0)]])
+    return np.asarray(better[np.argsort(-equal[better], kind="stable")][:most])

@@ -1,0 +1,133 @@
+"""One-permutation hashing: signatures by hashing each token once, for estimates and not for buckets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels import bits as kernels
+from lshfast.kernels.sketch import MAX_NUM_PERM
+from lshfast.shingling import pieces
+from lshfast.sketch.compare import compared
+from lshfast.sketch.minhash import PIECE, signatures_of
+from lshfast.threads import ordered_map, thread_count
+from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_seed
+
+
+@dataclass(frozen=True)
+class OnePermutation:
+    """Sketch token sets by one hash of each token (Li, Owen and Zhang 2012).
+
+    A token's hash puts it into one of k groups, and a slot is the least value in its group, or has no value: it is
+    2**64 - 1, and stays so. Two slots are compared in one of three ways: both have a value, and are equal or not; one
+    has, which counts as not equal; neither has, and the slot does not count at all. The share of equal slots among
+    those that count is an unbiased estimate of the Jaccard similarity s, with a variance of
+
+        s (1 - s) (E[1 / m] f / (f - 1) - 1 / (f - 1)),
+
+    f being the tokens of both sets together, f > 1, and m the groups that they reach: less than the s (1 - s) / k of k
+    independent functions. A set of n tokens takes O(n + k) steps.
+
+    Signatures merge by the slot-wise minimum. They are not for banding: two small sets that share nothing have many
+    slots without a value in common, and would meet in a bucket for what they lack. Indexes refuse them;
+    ``MinHasher(scheme="fast")`` fills each slot.
+
+    Parameters
+    ----------
+    num_perm : int, default 128
+        Slots of a signature, k: 1 to 65,536.
+    seed : int, default 1
+        In 0..2**64 - 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> from lshfast import OnePermutation, TokenSets
+    >>> sketcher = OnePermutation(num_perm=256)
+    >>> signatures = sketcher.sketch(TokenSets.from_sets([range(0, 80), range(20, 100), []]))
+    >>> [bool(0.5 < s < 0.7) for s in sketcher.similarity(signatures[0], signatures)]
+    [False, True, False]
+    >>> sketcher.similarity(signatures[2], signatures).tolist()
+    [0.0, 0.0, 0.0]
+    """
+
+    num_perm: int = 128
+    seed: int = 1
+    _constant: int = field(init=False, repr=False, compare=False)
+
+    scheme: ClassVar[str] = "one_permutation"
+    not_for_bands: ClassVar[str] = (
+        "their slots without a value would match in sets that share nothing, so they are for estimates only; "
+        "MinHasher makes signatures for buckets"
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.num_perm, bool) or not isinstance(self.num_perm, (int, np.integer)):
+            raise TypeError(f"num_perm must be an int, not {self.num_perm!r}")
+        if not 1 <= self.num_perm <= MAX_NUM_PERM:
+            raise ValueError(f"num_perm must be in 1..{MAX_NUM_PERM}, not {self.num_perm}")
+        object.__setattr__(self, "_constant", kernels.group_constant(check_seed(self.seed)))
+
+    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
+        """Return the signatures of the sets.
+
+        Parameters
+        ----------
+        sets : TokenSets
+            n rows. Repeated tokens and their order change nothing.
+        threads : int, optional
+            At least 1; the CPUs this process may use by default. The result does not depend on it.
+
+        Returns
+        -------
+        Signatures, an ndarray of uint64, shape (n, num_perm)
+            2**64 - 1 in each slot that has no value, so in all slots of an empty set.
+        """
+        if not isinstance(sets, TokenSets):
+            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+        signatures = np.empty((len(sets), self.num_perm), np.uint64)
+
+        def work(rows: slice) -> None:
+            kernels.groups(sets.offsets[rows.start : rows.stop + 1], sets.tokens, self._constant, signatures[rows])
+
+        for _ in ordered_map(work, pieces(sets.counts + self.num_perm, PIECE), thread_count(threads)):
+            pass
+        return signatures_of(signatures, self)
+
+    def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
+        """Return the signatures of the unions: the slot-wise minimum of two arrays of signatures."""
+        return signatures_of(np.minimum(self._signatures(a, "a"), self._signatures(b, "b")), self)
+
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+        """Return the estimated Jaccard similarity of signatures, row by row.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., num_perm)
+            Signatures; one may be broadcast against many.
+
+        Returns
+        -------
+        float64 or ndarray of float64, shape (...)
+            In [0, 1]: equal slots among those that have a value on either side; 0 where either set is empty.
+        """
+        equal, skipped = compared(kernels.compare, self._signatures(a, "a"), self._signatures(b, "b"), 2)
+        return np.asarray(equal / np.maximum(self.num_perm - skipped, 1))[()]
+
+    def _signatures(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
+        array = np.asarray(signatures)
+        if array.dtype != np.uint64:
+            raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
+        if array.ndim < 1 or array.shape[-1] != self.num_perm:
+            raise ValueError(f"{name} must have {self.num_perm} slots a signature, not shape {array.shape}")
+        other = getattr(signatures, "hasher", None)
+        if other is not None and other != self:
+            raise ValueError(f"{name} are of {other}, not of {self}")
+        return array

@@ -1,0 +1,556 @@
+"""SimHash: codes whose bits are the signs of dot products with +1s and -1s, so that they differ as the angle is wide.
+
+The dot products of token sets are kept as integers where asked: counters add up and can be taken apart, codes cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.kernels import simhash as kernels
+from lshfast.shingling import pieces
+from lshfast.threads import ordered_map, thread_count
+from lshfast.tokens import BoolArray, Float64Array, Int64Array, TokenSets, UInt64Array, check_seed
+
+Zero: TypeAlias = Literal["minus", "plus", "random"]
+ZEROS = ("minus", "plus", "random")
+
+EMPTY = np.uint64(2**64 - 1)
+INT64 = np.iinfo(np.int64)
+MAX_DIM = 2**24
+
+# Tokens or coordinates a piece of work.
+PIECE = 1 << 19
+
+
+class Sketches(np.ndarray[Any, np.dtype[Any]]):
+    """Codes (uint64) or counters (int64) that know who made them; rows and slices know it too.
+
+    Whatever is computed from them is a plain array again. Those of another sketcher are refused; plain arrays are
+    taken on trust.
+
+    Attributes
+    ----------
+    hasher : SimHasher, SignSketcher or None
+    """
+
+    hasher: Sketcher | None
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        self.hasher = getattr(made_from, "hasher", None)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return sketches_of, (np.asarray(self), self.hasher)
+
+
+def sketches_of(array: npt.NDArray[Any], hasher: Sketcher | None) -> npt.NDArray[Any]:
+    """Return an array as the codes or counters of a sketcher."""
+    made: Sketches = np.asarray(array).view(Sketches)
+    made.hasher = hasher
+    return made
+
+
+class Sketcher:
+    """What can be done with codes, whoever makes them: a code has `bits` bits in uint64 words, the lowest first."""
+
+    bits: int
+
+    @property
+    def words(self) -> int:
+        """Words of a code."""
+        return -(-self.bits // 64)
+
+    def is_empty(self, codes: npt.ArrayLike) -> BoolArray:
+        """Tell which codes are those of empty sets or vectors of zeros: bool, shape (...), of codes (..., words)."""
+        empty: BoolArray = np.asarray((self._codes(codes, "codes") == EMPTY).all(axis=-1))[()]
+        return empty
+
+    def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
+        """Return the Hamming distance of codes, row by row.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., words)
+            Codes; one may be broadcast against many.
+
+        Returns
+        -------
+        int64 or ndarray of int64, shape (...)
+            In 0..bits; bits + 1 where either is empty, which is farther than any two codes can be.
+        """
+        a, b = self._codes(a, "a"), self._codes(b, "b")
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        if a.size < b.size:
+            a, b = b, a
+        rows = -1 if b.size == self.words else int(np.prod(shape[:-1]))
+        a = np.ascontiguousarray(np.broadcast_to(a, shape)).reshape(int(np.prod(shape[:-1])), self.words)
+        b = np.ascontiguousarray(b if rows == -1 else np.broadcast_to(b, shape)).reshape(rows, self.words)
+        distances: Int64Array = kernels.distances(a, b, self.bits).reshape(shape[:-1])[()]
+        return distances
+
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+        """Return the share of equal bits, an estimate of 1 - angle / pi.
+
+        Returns
+        -------
+        float64 or ndarray of float64, shape (...)
+            In [0, 1]; 0 where either is empty. Its standard error is `similarity_error`.
+        """
+        return np.asarray(np.maximum(1 - self.distance(a, b) / self.bits, 0.0))[()]
+
+    def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+        """Return the estimated angle in radians, pi times the share of bits that differ.
+
+        Returns
+        -------
+        float64 or ndarray of float64, shape (...)
+            In [0, pi]; nan where either is empty, which has no direction.
+        """
+        distance = self.distance(a, b)
+        return np.asarray(np.where(distance > self.bits, np.nan, np.pi * distance / self.bits))[()]
+
+    def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+        """Return the estimated cosine of the angle, cos(pi distance / bits).
+
+        Returns
+        -------
+        float64 or ndarray of float64, shape (...)
+            In [-1, 1]; 0 where either is empty. Its standard error is about `cosine_error`.
+        """
+        return np.asarray(np.nan_to_num(np.cos(self.angle(a, b)), nan=0.0))[()]
+
+    def similarity_error(self, similarity: npt.ArrayLike) -> Float64Array:
+        """Return the standard error of `similarity` where it truly is s: sqrt(s (1 - s) / bits)."""
+        s = _in_range("similarity", similarity, 0.0, 1.0)
+        return np.asarray(np.sqrt(s * (1 - s) / self.bits))[()]
+
+    def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array:
+        """Return the standard error of `cosine` where it truly is c, to first order.
+
+        With q = arccos(c) / pi, the probability that a bit differs, it is pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
+        """
+        c = _in_range("cosine", cosine, -1.0, 1.0)
+        q = np.arccos(c) / np.pi
+        return np.asarray(np.pi * np.sqrt((1 - c * c) * q * (1 - q) / self.bits))[()]
+
+    def _codes(self, codes: npt.ArrayLike, name: str) -> UInt64Array:
+        return self._checked(codes, name, np.uint64, self.words, "words a code")
+
+    def _checked(self, values: npt.ArrayLike, name: str, dtype: Any, width: int, what: str) -> npt.NDArray[Any]:
+        array = np.asarray(values)
+        if array.dtype != dtype:
+            raise TypeError(f"{name} must be {np.dtype(dtype)}, not {array.dtype}")
+        if array.ndim < 1 or array.shape[-1] != width:
+            raise ValueError(f"{name} must have {width} {what}, not shape {array.shape}")
+        other = getattr(values, "hasher", None)
+        if other is not None and other != self:
+            raise ValueError(f"{name} are of {other}, not of {self}")
+        return array
+
+    def _settled(self, dots: npt.NDArray[Any], zero: Zero, seed: int) -> UInt64Array:
+        """Return the codes of dot products, (n, bits)."""
+        codes, zeros = _packed(dots > 0, self.words), _packed(dots == 0, self.words)
+        kernels.settle(codes, zeros, self.bits, ZEROS.index(zero), seed)
+        return codes
+
+
+@dataclass(frozen=True)
+class SimHasher(Sketcher):
+    """Sketch token sets into SimHash codes, fingerprints whose bits differ as often as the angle is wide.
+
+    A token is as good as a vector of +1s and -1s, one a bit, drawn from its hash. The counters of a row are the sum of
+    its tokens' vectors, each times its weight; a bit of the code is one where the counter is above zero, and zero
+    where it is zero or below (Charikar 2002; Manku, Jain and Das Sarma 2007). Tokens count each time they occur:
+    ``sketch(sets.distinct())`` counts each of them once. Two codes differ in a bit with probability angle / pi about,
+    where the angle is that between the vectors of the tokens' weights. Rows of few tokens, and an even number of them,
+    seem nearer than they are, since the many counters at zero agree: those of two other tokens each share 5/8 of bits.
+
+    An empty row, and one whose counters are all zero, has the code of all ones, which no other row has (the lowest bit
+    of one that would is zero instead). It is no nearer to another empty one than to any code: see `is_empty` before
+    you hand codes to something else.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Of a code: a multiple of 64, up to 4,096.
+    seed : int, default 1
+        In 0..2**64 - 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> from lshfast import SimHasher, TokenSets
+    >>> hasher = SimHasher(bits=256)
+    >>> sets = TokenSets.from_sets([range(0, 100), range(10, 110), range(500, 600), []])
+    >>> codes = hasher.sketch(sets)
+    >>> codes.shape, codes.dtype
+    ((4, 4), dtype('uint64'))
+    >>> bool(abs(hasher.cosine(codes[0], codes[1]) - 0.9) < 0.15), bool(abs(hasher.cosine(codes[0], codes[2])) < 0.4)
+    (True, True)
+    >>> hasher.is_empty(codes).tolist()
+    [False, False, False, True]
+
+    Counters add up, and what was added can be taken out again:
+
+    >>> counters = hasher.counters(sets)
+    >>> both = hasher.merge(counters[0], counters[2])
+    >>> bool((hasher.codes_of(hasher.subtract(both, counters[2])) == codes[0]).all())
+    True
+    """
+
+    bits: int = 64
+    seed: int = 1
+    _constants: UInt64Array = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_int("bits", self.bits, 64, kernels.MAX_BITS)
+        if self.bits % 64:
+            raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
+        object.__setattr__(self, "_constants", kernels.constants(check_seed(self.seed), self.words))
+
+    def sketch(
+        self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
+    ) -> UInt64Array:
+        """Return the codes of the sets.
+
+        Parameters
+        ----------
+        sets : TokenSets
+            n rows, of m tokens. Their order changes nothing.
+        weights : array_like of integers, shape (m,), optional
+            One a token of ``sets.tokens``; 1 by default. They may be negative or zero; those of a row must add up to
+            less than 2**63 without their signs. Floats are refused: multiply them by a power of two and round.
+        threads : int, optional
+            At least 1; the CPUs this process may use by default. The result does not depend on it.
+
+        Returns
+        -------
+        Sketches, an ndarray of uint64, shape (n, bits / 64)
+            All ones where a row is empty.
+        """
+        weighed = _weights_of(sets, weights)
+        codes = np.empty((len(sets), self.words), np.uint64)
+
+        def work(rows: slice) -> None:
+            offsets = sets.offsets[rows.start : rows.stop + 1]
+            if weighed is None:
+                kernels.codes(offsets, sets.tokens, self._constants, codes[rows])
+                return
+            counters = np.empty((len(offsets) - 1, self.bits), np.int64)
+            kernels.counters(offsets, sets.tokens, weighed, self._constants, counters)
+            codes[rows] = self._settled(counters, "minus", 0)
+
+        _in_pieces(work, sets.counts if weighed is None else sets.counts + self.bits, threads)
+        return sketches_of(codes, self)
+
+    def counters(
+        self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
+    ) -> Int64Array:
+        """Return the counters of the sets, of which `codes_of` makes codes.
+
+        Parameters
+        ----------
+        sets, weights, threads
+            As `sketch` takes them.
+
+        Returns
+        -------
+        Sketches, an ndarray of int64, shape (n, bits)
+            For each bit the weights of the tokens whose hash has it, less those of the others. All zero where a row
+            is empty.
+        """
+        weighed = _weights_of(sets, weights)
+        counters = np.empty((len(sets), self.bits), np.int64)
+
+        def work(rows: slice) -> None:
+            offsets = sets.offsets[rows.start : rows.stop + 1]
+            kernels.counters(offsets, sets.tokens, weighed, self._constants, counters[rows])
+
+        _in_pieces(work, sets.counts + self.bits, threads)
+        return sketches_of(counters, self)
+
+    def codes_of(self, counters: npt.ArrayLike) -> UInt64Array:
+        """Return the codes, uint64 (..., bits / 64), of counters, int64 (..., bits)."""
+        dots = self._counters(counters, "counters")
+        codes = self._settled(dots.reshape(int(np.prod(dots.shape[:-1])), self.bits), "minus", 0)
+        return sketches_of(codes.reshape(*dots.shape[:-1], self.words), self)
+
+    def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
+        """Return the counters of the rows taken together: a + b.
+
+        Parameters
+        ----------
+        a, b : array_like of int64, shape (..., bits)
+            Counters; one may be broadcast against many.
+
+        Raises
+        ------
+        ValueError
+            If a sum is outside -2**63..2**63 - 1, or if they are of another sketcher.
+        """
+        a, b = self._counters(a, "a"), self._counters(b, "b")
+        return self._unless_wrapped(a + b, a, b, "+")
+
+    def subtract(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
+        """Return the counters of rows a after the tokens of b were taken out: a - b. As `merge` otherwise."""
+        a, b = self._counters(a, "a"), self._counters(b, "b")
+        return self._unless_wrapped(a - b, a, ~b, "-")
+
+    def _unless_wrapped(self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str) -> Int64Array:
+        """Return counters, or say where they left int64: a sum differs in sign from both of its summands there."""
+        wrapped = np.argwhere(((a ^ result) & (b ^ result)) < 0)
+        if len(wrapped):
+            raise ValueError(f"a {sign} b leaves -2**63..2**63 - 1 at {tuple(wrapped[0].tolist())}")
+        return sketches_of(result, self)
+
+    def _counters(self, counters: npt.ArrayLike, name: str) -> Int64Array:
+        return self._checked(counters, name, np.int64, self.bits, "counters a row")
+
+
+@dataclass(frozen=True)
+class SignSketcher(Sketcher):
+    """Sketch dense vectors by the signs of their dot products with given or drawn vectors of +1s and -1s.
+
+    A drawn vector's coordinate j is +1 where token j has the bit in SimHasher's hash of the same seed, so that the
+    code of integers x is that of the tokens 0..dim - 1 of weights x. Dot products of integers are exact, those of
+    floats are sums from the first coordinate to the last in float64, the same everywhere.
+
+    The code of a vector of zeros, and of one whose dot products are all zero, is all ones, which no other vector has.
+
+    Parameters
+    ----------
+    dim : int
+        Coordinates of a vector, 1 to 2**24.
+    bits : int, default 64
+        Vectors of +1s and -1s, 1 to 4,096.
+    seed : int, default 1
+        In 0..2**64 - 1.
+    zero : {"minus", "plus", "random"}, default "minus"
+        The sign of a dot product of zero. Random signs are drawn from the signs of the vector's other dot products:
+        parallel vectors have equal codes, opposite ones have opposite codes, and all others have ties of their own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> from lshfast import SignSketcher
+    >>> sketcher = SignSketcher.of_vectors([[1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]])
+    >>> sketcher.dots([[3, 4, 5, 6], [4, 3, 2, 1]]).tolist()
+    [[10, 2, -4], [4, -2, 4]]
+    >>> codes = sketcher.sketch([[3, 4, 5, 6], [4, 3, 2, 1]])
+    >>> sketcher.signs(codes).tolist()
+    [[1, 1, -1], [1, -1, 1]]
+    >>> print(round(float(sketcher.angle(*codes)) * 180 / 3.14159265))
+    120
+    """
+
+    dim: int
+    bits: int = 64
+    seed: int = 1
+    zero: Zero = "minus"
+    _given: bytes | None = field(default=None, repr=False)
+    _masks: UInt64Array = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_int("dim", self.dim, 1, MAX_DIM)
+        _check_int("bits", self.bits, 1, kernels.MAX_BITS)
+        if self.zero not in ZEROS:
+            raise ValueError(f"zero must be 'minus', 'plus' or 'random', not {self.zero!r}")
+        seed = check_seed(self.seed)
+        if self._given is None:
+            tokens = np.arange(self.dim, dtype=np.uint64)
+            hashed = [kernels.hashes(tokens, constant) for constant in kernels.constants(seed, self.words).tolist()]
+            masks = np.ascontiguousarray(np.stack(hashed, axis=1))
+        else:
+            masks = np.frombuffer(self._given, "<u8").astype(np.uint64).reshape(self.dim, self.words)
+        object.__setattr__(self, "_masks", masks)
+
+    @classmethod
+    def of_vectors(cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: int = 1) -> SignSketcher:
+        """Return the sketcher of given vectors.
+
+        Parameters
+        ----------
+        vectors : array_like of numbers, shape (bits, dim)
+            +1s and -1s.
+        zero : {"minus", "plus", "random"}, default "minus"
+        seed : int, default 1
+            What the signs of zero are drawn from where they are random.
+        """
+        array = np.asarray(vectors)
+        if array.dtype.kind not in "iuf":
+            raise TypeError(f"vectors must be numbers, +1 and -1, not {array.dtype}")
+        if array.ndim != 2:
+            raise ValueError(f"vectors must have shape (bits, dim), not {array.shape}")
+        wrong = np.argwhere(np.abs(array) != 1)
+        if len(wrong):
+            at = tuple(wrong[0].tolist())
+            raise ValueError(f"vectors must be of +1 and -1, and {at} is {array[at]}")
+        bits, dim = array.shape
+        _check_int("bits", bits, 1, kernels.MAX_BITS)
+        return cls(dim, bits, seed, zero, _packed(array.T > 0, -(-bits // 64)).astype("<u8").tobytes())
+
+    @property
+    def vectors(self) -> npt.NDArray[np.int8]:
+        """The vectors of +1s and -1s: int8 (bits, dim)."""
+        return np.ascontiguousarray(_unpacked(self._masks, self.bits).T)
+
+    def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> npt.NDArray[Any]:
+        """Return the dot products of vectors with those of +1s and -1s.
+
+        Parameters
+        ----------
+        vectors : array_like of integers or floats, shape (n, dim) or (dim,)
+            Integers of a row must add up to less than 2**63 without their signs; floats must be finite, and below
+            the largest float64 / dim.
+        threads : int, optional
+            At least 1; the CPUs this process may use by default. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of int64 or float64, shape (n, bits) or (bits,)
+        """
+        array = self._vectors(vectors)
+        rows = array.reshape(-1, self.dim)
+        dots = np.empty((len(rows), self.bits), rows.dtype)
+
+        def work(part: slice) -> None:
+            dots[part] = self._dots(rows[part])
+
+        _in_pieces(work, np.full(len(rows), self.dim + self.bits), threads)
+        return dots.reshape(*array.shape[:-1], self.bits)
+
+    def sketch(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
+        """Return the codes of vectors: bit i is the sign of the dot product with vector i.
+
+        Parameters
+        ----------
+        vectors, threads
+            As `dots` takes them.
+
+        Returns
+        -------
+        Sketches, an ndarray of uint64, shape (n, words) or (words,)
+            The bits behind the last vector's are zero. All ones where all dot products are zero.
+        """
+        array = self._vectors(vectors)
+        rows = array.reshape(-1, self.dim)
+        codes = np.empty((len(rows), self.words), np.uint64)
+
+        def work(part: slice) -> None:
+            codes[part] = self._settled(self._dots(rows[part]), self.zero, self.seed)
+
+        _in_pieces(work, np.full(len(rows), self.dim + self.bits), threads)
+        return sketches_of(codes.reshape(*array.shape[:-1], self.words), self)
+
+    def signs(self, codes: npt.ArrayLike) -> npt.NDArray[np.int8]:
+        """Return codes, (..., words), as signs: int8 (..., bits) of +1 and -1, and of 0 where a code is empty."""
+        array = self._codes(codes, "codes")
+        signs = _unpacked(array, self.bits) * ~self.is_empty(array)[..., None]
+        return np.asarray(signs, np.int8)
+
+    def _dots(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        dots = np.empty((len(rows), 64 * self.words), rows.dtype)
+        (kernels.dots if rows.dtype == np.int64 else kernels.dots_of_doubles)(rows, self._masks, dots)
+        return dots[:, : self.bits]
+
+    def _vectors(self, vectors: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return vectors as a contiguous array of int64 or float64 whose dot products fit, or say why they do not."""
+        array = np.asarray(vectors)
+        if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+            raise TypeError(f"vectors must be integers or floats of up to 64 bits, not {array.dtype}")
+        if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
+            raise ValueError(f"vectors must have shape (n, {self.dim}) or ({self.dim},), not {array.shape}")
+        if array.dtype.kind == "f":
+            array = np.ascontiguousarray(array, np.float64)
+            most = np.finfo(np.float64).max / self.dim
+            wrong = np.argwhere(~(np.abs(array) <= most))
+            if len(wrong):
+                at = tuple(wrong[0].tolist())
+                raise ValueError(f"vectors must be in -{most:.4g}..{most:.4g}, and {at} is {array[at]}")
+            return array
+        array = _as_int64(array, "vectors")
+        offsets = np.arange(array.size // self.dim + 1, dtype=np.int64) * self.dim
+        _check_sums(offsets, array.ravel(), "vectors")
+        return array
+
+
+def _check_int(name: str, value: int, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an int, not {value!r}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
+
+
+def _in_range(name: str, values: npt.ArrayLike, least: float, most: float) -> Float64Array:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers, not {array.dtype}")
+    wrong = array[~((array >= least) & (array <= most))]
+    if wrong.size:
+        raise ValueError(f"{name} must be in {least:g}..{most:g}, not {wrong[0]}")
+    return array.astype(np.float64)
+
+
+def _as_int64(array: npt.NDArray[Any], name: str) -> Int64Array:
+    if array.dtype.kind == "u" and array.max(initial=0) > INT64.max:
+        raise ValueError(f"{name} must be in -2**63..2**63 - 1, and one is {array.max()}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _check_sums(offsets: Int64Array, numbers: Int64Array, name: str) -> None:
+    row = kernels.overflowing(offsets, numbers)
+    if row >= 0:
+        raise ValueError(f"{name} must add up to less than 2**63 without their signs, unlike those of row {row}")
+
+
+def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | None:
+    """Return weights as int64, or say why they are none for these sets."""
+    if not isinstance(sets, TokenSets):
+        raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+    if weights is None:
+        return None
+    array = np.asarray(weights)
+    if array.shape != sets.tokens.shape:
+        raise ValueError(f"weights must be one a token, shape {sets.tokens.shape}, not {array.shape}")
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"weights must be integers, not {array.dtype}: multiply floats by a power of two and round")
+    array = _as_int64(array, "weights")
+    _check_sums(sets.offsets, array, "weights")
+    return array
+
+
+def _in_pieces(work: Callable[[slice], None], sizes: Int64Array, threads: int | None) -> None:
+    for _ in ordered_map(work, pieces(sizes, PIECE), thread_count(threads)):
+        pass
+
+
+def _packed(bits: BoolArray, words: int) -> UInt64Array:
+    """Return bits, (n, k), as words of 64, the lowest first."""
+    octets = np.zeros((len(bits), 8 * words), np.uint8)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    octets[:, : packed.shape[1]] = packed
+    return octets.view("<u8").astype(np.uint64, copy=False)
+
+
+def _unpacked(words: UInt64Array, bits: int) -> npt.NDArray[np.int8]:
+    """Return the first bits of words, (..., w), as +1 and -1."""
+    octets = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
+    held = np.unpackbits(octets, axis=-1, count=bits, bitorder="little").astype(np.int8)
+    return np.asarray(2 * held - 1, np.int8)
