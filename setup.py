@@ -14,12 +14,20 @@ SOURCES = {
     "tables": ["tables.c", "tables_avx512.c", "band_tables.c", "bands.c", "bands_avx512.c", "sets.c", "cpu.c"],
     "trees": ["trees.c"],
     "bits": ["bits.c", "bits_avx2.c", "bits_avx512.c", "sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
+    "cardinality": ["cardinality.c", "cardinality_avx512.c", "cardinality_estimates.c", "cpu.c"],
     "gate": [],
+    "weighted": ["weighted.c", "weighted_avx2.c", "weighted_avx512.c", "cpu.c"],
     "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],
+    "affine": [
+        *("affine.c", "affine_avx2.c", "affine_avx512.c", "lower.c", "sha1.c", "sha1_ni.c"),
+        *("sketch.c", "sketch_avx2.c", "sketch_avx512.c", "text.c", "text_avx2.c", "text_avx512.c", "cpu.c"),
+    ],
 }
 
-# The kernels choose their instructions themselves, so no flag here names a processor.
-FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else ["-O3", "-g0", "-std=gnu11", "-fvisibility=hidden"]
+# The kernels choose their instructions themselves, so no flag here names a processor; and no product and sum are joined
+# into one rounding, since the same bits come out everywhere.
+UNIX = ["-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden"]
+FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else UNIX
 
 extensions = [
     Extension(

@@ -10,7 +10,19 @@ from lshfast.join import PAIR, candidates, component_groups, find_copies, star_g
 from lshfast.kernels.text import TextError
 from lshfast.lsh import Bands, LSHEnsemble, LSHForest, LSHIndex, Match, Matches, choose_bands
 from lshfast.shingling import shingle
-from lshfast.sketch import BBits, MinHasher, OnePermutation, SignSketcher, SimHasher
+from lshfast.sketch import (
+    BBits,
+    DistinctCounter,
+    MinHasher,
+    OnePermutation,
+    SignSketcher,
+    SimHasher,
+    WeightedMinHasher,
+    WeightedSets,
+    estimate_overlap,
+    estimate_sizes,
+    sketch_multisets,
+)
 from lshfast.store.base import FormatError
 from lshfast.store.lmdb_store import LmdbStore
 from lshfast.store.redis_store import RedisStore
@@ -23,6 +35,7 @@ __all__ = [
     "BBits",
     "Bands",
     "DedupResult",
+    "DistinctCounter",
     "FormatError",
     "LSHEnsemble",
     "LSHForest",
@@ -39,13 +52,18 @@ __all__ = [
     "Summary",
     "TextError",
     "TokenSets",
+    "WeightedMinHasher",
+    "WeightedSets",
     "candidates",
     "choose_bands",
     "component_groups",
     "dedup",
+    "estimate_overlap",
+    "estimate_sizes",
     "find_copies",
     "pairs",
     "shingle",
+    "sketch_multisets",
     "star_groups",
     "verify",
 ]

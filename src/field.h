@@ -24,7 +24,9 @@ enum domain {
     DOMAIN_BAND,
     DOMAIN_GROUP,
     DOMAIN_SIMHASH = 20,
-    DOMAIN_SIMHASH_ZERO
+    DOMAIN_SIMHASH_ZERO,
+    DOMAIN_REGISTER,
+    DOMAIN_WEIGHTED = 24
 };
 
 static inline uint64_t mix64(uint64_t x) {

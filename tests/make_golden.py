@@ -9,7 +9,7 @@ since many readers of JSON round them.
 import json
 from pathlib import Path
 
-from tests.reference import bits, hashing, minhash, simhash, text
+from tests.reference import bits, cardinality, hashing, minhash, simhash, text, weighted
 
 PATH = Path(__file__).with_name("golden.json")
 MOST = 2**64 - 1
@@ -85,6 +85,8 @@ def cases() -> dict[str, list[dict[str, object]]]:
         ],
         **bits.golden(),
         **simhash.golden(),
+        **cardinality.golden(),
+        **weighted.golden(),
     }
 
 

@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 sources=$(ls src/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-programs="sanitize sanitize_tables sanitize_trees sanitize_bits"
+programs="sanitize sanitize_tables sanitize_trees sanitize_bits sanitize_cardinality sanitize_weighted"
 
 # build NAME FLAGS...
 build() {
@@ -16,7 +16,7 @@ build() {
     shift
     for program in $programs; do
         # shellcheck disable=SC2086 (the lists are meant to be split)
-        ${CC:-cc} -std=gnu11 -Wall -Wextra -Isrc "$@" "tests/$program.c" $sources -o "$folder/$program-$name"
+        ${CC:-cc} -std=gnu11 -ffp-contract=off -Wall -Wextra -Isrc "$@" "tests/$program.c" $sources -o "$folder/$program-$name" -lm
     done
 }
 

@@ -5,8 +5,22 @@ import json
 import numpy as np
 import pytest
 
-from lshfast import Bands, BBits, MinHasher, OnePermutation, SignSketcher, SimHasher, TokenSets, shingle
+from lshfast import (
+    Bands,
+    BBits,
+    DistinctCounter,
+    MinHasher,
+    OnePermutation,
+    SignSketcher,
+    SimHasher,
+    TokenSets,
+    WeightedMinHasher,
+    WeightedSets,
+    estimate_sizes,
+    shingle,
+)
 from lshfast.kernels import sets
+from lshfast.kernels import weighted as weighted_kernels
 from tests.make_golden import PATH, cases
 
 GOLDEN = json.loads(PATH.read_text(encoding="ascii"))
@@ -85,3 +99,41 @@ def test_packed(level, number):
     case = GOLDEN["packed"][number]
     packed = BBits(case["bits"], MinHasher(case["slots"], case["scheme"])).sketch(one_row(numbers(case["tokens"])))[0]
     assert packed.tolist() == numbers(case["words"])
+
+
+@pytest.mark.parametrize("case", GOLDEN["weighted"], ids=lambda case: f"{case['set']}-{case['scheme']}-{case['seed']}")
+def test_weighted(case):
+    tokens = np.array([int(token, 16) for token in case["tokens"]], np.uint64)
+    weights = [float.fromhex(weight) for weight in case["weights"]]
+    hasher = WeightedMinHasher(16, case["scheme"], int(case["seed"], 16))
+    [signature] = hasher.sketch(WeightedSets([0, len(tokens)], tokens, weights)).tolist()
+    assert [f"{slot:016x}" for slot in signature] == case["signature"]
+
+
+def test_logarithms_and_exponentials():
+    for case in GOLDEN["logarithms"]:
+        assert weighted_kernels.exact_log(float.fromhex(case["x"])).hex() == case["log"]
+    for case in GOLDEN["exponentials"]:
+        assert weighted_kernels.exact_exponential(int(case["v"], 16)).hex() == case["exponential"]
+
+
+def test_multisets():
+    for case in GOLDEN["multisets"]:
+        pairs = WeightedSets([0, 1], np.array([int(case["token"], 16)], np.uint64), [4]).pairs()
+        assert [f"{token:016x}" for token in pairs.tokens.tolist()] == case["tokens"]
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["registers"])))
+def test_registers(level, number):
+    case = GOLDEN["registers"][number]
+    counter = DistinctCounter(case["p"], int(case["seed"], 16))
+    registers = counter.sketch(TokenSets.from_sets([range(case["tokens"])], seed=1))
+    assert registers[0].tobytes().hex() == case["registers"]
+    assert counter.count(registers)[0] == pytest.approx(case["estimate"], abs=1e-8)
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["sizes"])))
+def test_sizes(level, number):
+    case = GOLDEN["sizes"][number]
+    signatures = MinHasher(case["num_perm"], case["scheme"]).sketch(TokenSets.from_sets([range(case["tokens"])], seed=1))
+    assert estimate_sizes(signatures)[0] == pytest.approx(case["estimate"], rel=1e-9)
