@@ -5,6 +5,21 @@
 [True, False, True]
 """
 
+from lshfast.datasketch import (
+    HyperLogLog,
+    HyperLogLogPlusPlus,
+    LeanMinHash,
+    MinHash,
+    MinHashLSH,
+    MinHashLSHBloom,
+    MinHashLSHEnsemble,
+    MinHashLSHForest,
+    WeightedMinHash,
+    WeightedMinHashGenerator,
+    WeightedMinHashLSH,
+    WeightedMinHashLSHForest,
+    bBitMinHash,
+)
 from lshfast.dedup import DedupResult, Removal, Summary, dedup, pairs
 from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
@@ -37,12 +52,20 @@ __all__ = [
     "DedupResult",
     "DistinctCounter",
     "FormatError",
+    "HyperLogLog",
+    "HyperLogLogPlusPlus",
     "LSHEnsemble",
     "LSHForest",
     "LSHIndex",
+    "LeanMinHash",
     "LmdbStore",
     "Match",
     "Matches",
+    "MinHash",
+    "MinHashLSH",
+    "MinHashLSHBloom",
+    "MinHashLSHEnsemble",
+    "MinHashLSHForest",
     "MinHasher",
     "OnePermutation",
     "RedisStore",
@@ -52,8 +75,13 @@ __all__ = [
     "Summary",
     "TextError",
     "TokenSets",
+    "WeightedMinHash",
+    "WeightedMinHashGenerator",
+    "WeightedMinHashLSH",
+    "WeightedMinHashLSHForest",
     "WeightedMinHasher",
     "WeightedSets",
+    "bBitMinHash",
     "candidates",
     "choose_bands",
     "component_groups",

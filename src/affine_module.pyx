@@ -1,11 +1,12 @@
 """What datasketch's sketches are made of: SHA-1 of tokens, the permutations of its three schemes, equal slots."""
 
-cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.sequence cimport PySequence_Fast_GET_ITEM
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -250,30 +251,74 @@ def native(tokens not None, uint64_t seed):
     cdef tuple held = tuple(tokens)
     out_array = np.empty(len(held), np.uint64)
     cdef uint64_t[::1] out = out_array
-    return out_array if _natives(held, seed, &out[0] if len(held) else NULL) else None
+    return out_array if _natives(held, len(held), seed, &out[0] if len(held) else NULL) else None
 
 
-def native_rows(list rows not None, uint64_t seed):
-    """Return (offsets, tokens) of rows, tuples of str, bytes and int, as `native` does, or None if others occur."""
-    cdef tuple row
-    cdef size_t at = 0
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    out_array = np.empty(offsets[len(rows)], np.uint64)
-    cdef uint64_t[::1] out = out_array
-    for row in rows:
-        if len(row) and not _natives(row, seed, &out[at]):
-            return None
-        at += len(row)
-    return offsets, out_array
+cdef class NativeRows:
+    """Rows of tokens, hashed as `native` does when they are added, one thread at a time."""
+    cdef uint64_t* hashes
+    cdef size_t count, room
+    cdef uint64_t seed
+    cdef list counts
+
+    def __cinit__(self, uint64_t seed):
+        self.seed = seed
+        self.counts = []
+
+    def __dealloc__(self):
+        free(self.hashes)
+
+    def __len__(self):
+        return len(self.counts)
+
+    @property
+    def size(self):
+        """The number of tokens."""
+        return self.count
+
+    cdef int _make_room(self, size_t n) except -1:
+        cdef void* larger
+        if self.count + n > self.room:
+            larger = realloc(self.hashes, (self.count + n) * 2 * sizeof(uint64_t))
+            if larger == NULL:
+                raise MemoryError
+            self.hashes, self.room = <uint64_t*>larger, (self.count + n) * 2
+        return 0
+
+    def add(self, row not None):
+        """Add a row and return whether `native` could hash it; nothing is added if it could not."""
+        held = row if isinstance(row, list) else tuple(row)
+        cdef Py_ssize_t n = len(held)
+        self._make_room(n)
+        if not _natives(held, n, self.seed, self.hashes + self.count):
+            return False
+        self.count += n
+        self.counts.append(n)
+        return True
+
+    def add_hashes(self, const uint64_t[::1] row not None):
+        """Add a row of hashes that others made."""
+        self._make_room(len(row))
+        if len(row):
+            memcpy(self.hashes + self.count, &row[0], len(row) * sizeof(uint64_t))
+        self.count += len(row)
+        self.counts.append(len(row))
+
+    def rows(self):
+        """Return (offsets, hashes) of all rows."""
+        out_array = np.empty(self.count, np.uint64)
+        cdef uint64_t[::1] out = out_array
+        if self.count:
+            memcpy(&out[0], self.hashes, self.count * sizeof(uint64_t))
+        return np.cumsum([0, *self.counts], dtype=np.int64), out_array
 
 
-@cython.boundscheck(False)
-@cython.wraparound(False)
-cdef bint _natives(tuple tokens, uint64_t seed, uint64_t* out) except -1:
+cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) except -1:
+    """Write the tokens of the n elements of a list or tuple; nothing here runs Python, which might change a list."""
     cdef token_hasher hasher = token_hasher_of(seed)
     cdef Py_ssize_t i
-    for i in range(len(tokens)):
-        token = tokens[i]
+    for i in range(n):
+        token = <object>PySequence_Fast_GET_ITEM(tokens, i)
         if PyBytes_CheckExact(token):
             out[i] = token_of_bytes(&hasher, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
         elif not _native(token, &hasher, seed, &out[i]):
@@ -381,11 +426,11 @@ cdef class Functions:
 
     def lower_native(self, tokens not None, uint64_t seed, values not None):
         """Lower values (k,) in place by what `native` is of the tokens; return False, and leave them, if it is None."""
-        cdef tuple held = tuple(tokens)
+        held = tokens if isinstance(tokens, list) else tuple(tokens)
         cdef Py_ssize_t n = len(held)
         cdef uint64_t* hashes = <uint64_t*>_room(n)
         try:
-            if not _natives(held, seed, hashes):
+            if not _natives(held, n, seed, hashes):
                 return False
             self._lower(hashes, n, values)
         finally:

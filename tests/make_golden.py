@@ -8,8 +8,9 @@ since many readers of JSON round them.
 
 import json
 from pathlib import Path
+from typing import Any
 
-from tests.reference import bits, cardinality, hashing, minhash, simhash, text, weighted
+from tests.reference import affine, bits, cardinality, hashing, minhash, simhash, text, weighted
 
 PATH = Path(__file__).with_name("golden.json")
 MOST = 2**64 - 1
@@ -37,7 +38,7 @@ def hexadecimal(values: list[int] | tuple[int, ...]) -> list[str]:
     return [f"{value:016x}" for value in values]
 
 
-def cases() -> dict[str, list[dict[str, object]]]:
+def cases() -> dict[str, Any]:
     """Compute all cases with the reference: each with its input and what must come out."""
     of_unit = {"word": text.word_shingles, "char": text.character_shingles}
     schemes = {"classic": minhash.classic, "fast": minhash.fast}
@@ -87,6 +88,7 @@ def cases() -> dict[str, list[dict[str, object]]]:
         **simhash.golden(),
         **cardinality.golden(),
         **weighted.golden(),
+        "affine": affine.golden(),
     }
 
 

@@ -228,9 +228,15 @@ def test_tokens_keep_what_could_change():
 def test_native_tokens(tokens, seed):
     wanted = TokenSets.from_sets([tokens], seed=seed).tokens
     assert np.array_equal(affine.native(tokens, seed), wanted)
-    offsets, found = affine.native_rows([(), tuple(tokens)], seed)
-    assert offsets.tolist() == [0, 0, len(tokens)]
-    assert np.array_equal(found, wanted)
+    rows = affine.NativeRows(seed)
+    assert rows.add([])
+    assert rows.add(tokens)
+    rows.add_hashes(wanted)
+    assert rows.add(iter(tokens))
+    assert (len(rows), rows.size) == (4, 3 * len(tokens))
+    offsets, found = rows.rows()
+    assert offsets.tolist() == [0, 0, *(len(tokens) * i for i in (1, 2, 3))]
+    assert np.array_equal(found, np.tile(wanted, 3))
     assert [affine.native_hash(token, seed) for token in tokens] == wanted.tolist()
 
 
@@ -238,7 +244,9 @@ def test_native_tokens(tokens, seed):
 def test_tokens_that_are_left_to_python(token):
     assert affine.native_hash(token, 1) is None
     assert affine.native(["a", token], 1) is None
-    assert affine.native_rows([("a",), (token,)], 1) is None
+    rows = affine.NativeRows(1)
+    assert not rows.add(["a", token])
+    assert (len(rows), rows.size) == (0, 0)
     values = fresh("fast", 8)
     assert not own_functions("fast", 8).lower_native(["a", token], 1, values)
     assert values.tolist() == [MASK64] * 8

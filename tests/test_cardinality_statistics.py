@@ -59,7 +59,7 @@ def test_no_bumps(p, trials, load):
     n = round(load * 2**p)
     counts = DistinctCounter(p).count(DistinctCounter(p).sketch(random_sets(n, trials)))
     error = n * error_at(n / 2**p, 2**p) * math.sqrt(1 - 1 / n)  # what errs is pairs of tokens, of which few have fewer
-    assert_as_good(counts, n, error, bias=0.02, spread=0.02 if p > 4 else 0.12)
+    assert_as_good(counts, n, error, bias=0.02 if p > 4 else 0.04, spread=0.02 if p > 4 else 0.12)
 
 
 @pytest.mark.parametrize("p", [4, 8, 14, 18])
@@ -109,7 +109,7 @@ def test_from_one_to_ten_million():
         assert abs(relative.mean()) <= 4 * error / math.sqrt(streams) + 1e-5, n
         if n >= 1000:  # below, hardly any two tokens of all streams meet
             assert np.sqrt(np.mean(relative**2)) <= error * (1 + 4 / math.sqrt(2 * streams)), n
-            assert abs(relative).max() <= 4 * LIMIT / math.sqrt(m), n
+            assert abs(relative).max() <= 5 * LIMIT / math.sqrt(m), n  # of some hundred figures
     assert np.all(np.diff(counts) > 0)
 
 

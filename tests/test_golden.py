@@ -9,6 +9,8 @@ from lshfast import (
     Bands,
     BBits,
     DistinctCounter,
+    LeanMinHash,
+    MinHash,
     MinHasher,
     OnePermutation,
     SignSketcher,
@@ -135,5 +137,18 @@ def test_registers(level, number):
 @pytest.mark.parametrize("number", range(len(GOLDEN["sizes"])))
 def test_sizes(level, number):
     case = GOLDEN["sizes"][number]
-    signatures = MinHasher(case["num_perm"], case["scheme"]).sketch(TokenSets.from_sets([range(case["tokens"])], seed=1))
+    sets = TokenSets.from_sets([range(case["tokens"])], seed=1)
+    signatures = MinHasher(case["num_perm"], case["scheme"]).sketch(sets)
     assert estimate_sizes(signatures)[0] == pytest.approx(case["estimate"], rel=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy"])
+def test_sketches_of_the_drop_in(level, scheme):
+    case = GOLDEN["affine"][scheme]
+    sketch = MinHash(8, scheme=scheme)
+    sketch.update_batch([bytes.fromhex(token) for token in GOLDEN["affine"]["tokens"]])
+    assert sketch.hashvalues.tolist() == case["values"]
+    lean = LeanMinHash(sketch)
+    data = bytearray(lean.bytesize("<"))
+    lean.serialize(data, "<")
+    assert data.hex() == case["lean"]

@@ -12,7 +12,7 @@ Each level gives the same bits; `use` is there for tests and benchmarks.
 
 from __future__ import annotations
 
-from lshfast.kernels import bands, bits, cardinality, simhash, sketch, tables, text, weighted
+from lshfast.kernels import affine, bands, bits, cardinality, simhash, sketch, tables, text, weighted
 
 _LEVELS = ("scalar", "avx2", "avx512")
 _level = _LEVELS[text.detect()]
@@ -32,7 +32,7 @@ def _switch(name: str) -> None:
     global _level
     if name not in available():
         raise ValueError(f"CPU level must be one of {', '.join(available())} here, not {name!r}")
-    for module in (text, sketch, bands, tables, bits, simhash, cardinality, weighted):
+    for module in (text, sketch, bands, tables, bits, simhash, cardinality, weighted, affine):
         module.use_level(_LEVELS.index(name))
     _level = name
 

@@ -123,7 +123,7 @@ def golden() -> dict[str, object]:
     for scheme in GREATEST:
         values = sketch(scheme, tokens, 8, 1)
         found[scheme] = {
-            "permutations": permutations(scheme, 1, 4),
+            "permutations": [list(part) for part in permutations(scheme, 1, 4)],
             "values": values,
             "seed 2**32 - 1": sketch(scheme, tokens, 4, MASK32),
             "lean": lean_bytes(scheme, 1, values, "<").hex(),

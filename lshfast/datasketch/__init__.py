@@ -1,0 +1,48 @@
+"""The names of datasketch 2.0, so that changing an import is enough.
+
+>>> import lshfast.datasketch as datasketch
+>>> sketch = datasketch.MinHash(num_perm=64)
+>>> sketch.update(b"a token")
+>>> round(sketch.count())
+1
+"""
+
+from __future__ import annotations
+
+from lshfast.datasketch.b_bit import bBitMinHash
+from lshfast.datasketch.bloom import MinHashLSHBloom
+from lshfast.datasketch.ensemble import MinHashLSHEnsemble
+from lshfast.datasketch.forest import MinHashLSHForest
+from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64
+from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
+from lshfast.datasketch.lean import LeanMinHash
+from lshfast.datasketch.lsh import MinHashLSH, missing
+from lshfast.datasketch.minhash import MinHash
+from lshfast.datasketch.weighted import WeightedMinHash, WeightedMinHashGenerator
+
+WeightedMinHashLSH = MinHashLSH
+WeightedMinHashLSHForest = MinHashLSHForest
+
+__all__ = [
+    "HyperLogLog",
+    "HyperLogLogPlusPlus",
+    "LeanMinHash",
+    "MinHash",
+    "MinHashLSH",
+    "MinHashLSHBloom",
+    "MinHashLSHEnsemble",
+    "MinHashLSHForest",
+    "WeightedMinHash",
+    "WeightedMinHashGenerator",
+    "WeightedMinHashLSH",
+    "WeightedMinHashLSHForest",
+    "bBitMinHash",
+    "sha1_hash32",
+    "sha1_hash64",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("HNSW", "AsyncMinHashLSH"):
+        raise missing(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,171 @@
+"""From objects of an installed datasketch to those of this library.
+
+What datasketch pickled is read by datasketch, in a process that has it, and given to `from_datasketch`; nothing here
+reads a pickle from a file. datasketch itself is not imported: what it has loaded is told by the names of its classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lshfast.datasketch.b_bit import bBitMinHash
+from lshfast.datasketch.forest import MinHashLSHForest
+from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64
+from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
+from lshfast.datasketch.lean import LeanMinHash
+from lshfast.datasketch.lsh import MinHashLSH
+from lshfast.datasketch.minhash import MinHash
+from lshfast.datasketch.schemes import SCHEMES, Values, drawn
+from lshfast.datasketch.storage import plain_loads
+from lshfast.datasketch.weighted import WeightedMinHash, WeightedMinHashGenerator
+
+# What stands in slots that an index did not keep: hardly any set has it, and so no similarity comes out too high.
+UNKNOWN = 0
+
+
+def from_datasketch(thing: Any, *, seed: int = 1) -> Any:
+    """Return this library's equal of an object of datasketch.
+
+    Parameters
+    ----------
+    thing : MinHash, LeanMinHash, bBitMinHash, WeightedMinHash, WeightedMinHashGenerator, HyperLogLog, \
+HyperLogLogPlusPlus, MinHashLSH or MinHashLSHForest of datasketch
+        Hash values are the same, and so are keys. Of a sketch's hash function, datasketch's own become this library's;
+        any other is kept. An index must be in memory (what lies on Redis is read where it lies, by a `MinHashLSH` with
+        the same storage_config) and have no hashfunc; of slots that are in no band datasketch keeps nothing, so that
+        similarities of `query` with_scores come out low by these.
+    seed : int, default 1
+        That of the sketches in an index, which does not know it.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these. An ensemble keeps no sizes and a Bloom filter no slots: index the sketches anew.
+    ValueError
+        If an index is on a server or has a hashfunc, or its sketches cannot be told.
+
+    Examples
+    --------
+    >>> import datasketch  # doctest: +SKIP
+    >>> with open("sketches.pickle", "rb") as file:  # doctest: +SKIP
+    ...     sketches = [from_datasketch(sketch) for sketch in pickle.load(file)]
+    """
+    for kind in type(thing).__mro__:
+        if kind.__module__.split(".")[0] == "datasketch" and kind.__name__ in CONVERTERS:
+            return CONVERTERS[kind.__name__](thing, seed)
+    raise TypeError(f"from_datasketch takes {', '.join(CONVERTERS)} of datasketch, not {type(thing).__name__}")
+
+
+def _hashfunc(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return this library's own of datasketch's hash functions, and others as they are."""
+    if getattr(function, "__module__", None) == "datasketch.hashfunc":
+        return {"sha1_hash32": sha1_hash32, "sha1_hash64": sha1_hash64}.get(function.__name__, function)
+    return function
+
+
+def _minhash(thing: Any, seed: int) -> MinHash:
+    values, permutations = thing.hashvalues, np.asarray(thing.permutations)
+    functions = drawn(thing.scheme, thing.seed, len(values))
+    same = all(
+        np.array_equal(mine, theirs)
+        for mine, theirs in zip((functions.first, functions.second), permutations, strict=True)
+    )
+    return MinHash(
+        seed=thing.seed,
+        gpu_mode=getattr(thing, "_gpu_mode", "disable"),
+        hashfunc=_hashfunc(thing.hashfunc),
+        hashvalues=values,
+        permutations=None if same else permutations,
+        scheme=thing.scheme,
+    )
+
+
+def _lean(thing: Any, seed: int) -> LeanMinHash:
+    return LeanMinHash(thing)
+
+
+def _b_bit(thing: Any, seed: int) -> bBitMinHash:
+    made = object.__new__(bBitMinHash)
+    made.__setstate__(thing.__getstate__())
+    return made
+
+
+def _weighted(thing: Any, seed: int) -> WeightedMinHash:
+    return WeightedMinHash(thing.seed, thing.hashvalues)
+
+
+def _generator(thing: Any, seed: int) -> WeightedMinHashGenerator:
+    return WeightedMinHashGenerator(thing.dim, thing.sample_size, thing.seed)
+
+
+def _hyperloglog(thing: Any, seed: int) -> HyperLogLog:
+    return HyperLogLog(reg=np.array(thing.reg), hashfunc=_hashfunc(thing.hashfunc))
+
+
+def _plus_plus(thing: Any, seed: int) -> HyperLogLogPlusPlus:
+    return HyperLogLogPlusPlus(reg=np.array(thing.reg), hashfunc=_hashfunc(thing.hashfunc))
+
+
+def _index(thing: Any, seed: int) -> MinHashLSH:
+    if type(thing.keys).__module__.split(".")[0] == "datasketch" and type(thing.keys).__name__ != "DictListStorage":
+        raise ValueError("the index is on a server: open it with MinHashLSH and the same storage_config")
+    if thing.hashfunc is not None:
+        raise ValueError("the index has a hashfunc, so that its slots are lost: insert the sketches anew")
+    made = MinHashLSH(num_perm=thing.h, params=(thing.b, thing.r), prepickle=thing.prepickle)
+    for stored in list(thing.keys):
+        names = list(thing.keys.get(stored))
+        key = plain_loads(stored) if thing.prepickle else stored
+        for start in range(0, len(names), thing.b):
+            sketch = _sketch(names[start : start + thing.b], thing.r, thing.h, thing, seed)
+            made.insert(key, sketch, check_duplication=False)
+    return made
+
+
+def _forest(thing: Any, seed: int) -> MinHashLSHForest:
+    slots = thing.k * thing.l
+    made = MinHashLSHForest(slots, thing.l)
+    for key, names in thing.keys.items():
+        made.add(key, _sketch(names, thing.k, slots, thing, seed))
+    if any(thing.sorted_hashtables):
+        made.index()
+    return made
+
+
+def _sketch(names: list[bytes], rows: int, length: int, index: Any, seed: int) -> LeanMinHash | WeightedMinHash:
+    """Return a sketch of the slots that an entry's buckets are named after, the high bytes of each first."""
+    scheme = getattr(index, "_minhash_scheme", None)
+    width = len(names[0]) // rows
+    if width == 16:
+        values = np.frombuffer(b"".join(names), ">i8").astype(np.int64).reshape(-1, 2)
+        return WeightedMinHash(seed, _filled(values, length, False))
+    if scheme is None and width == 8:
+        scheme = "legacy"  # the only one of this width there was before indexes kept it
+    if scheme not in SCHEMES or width != SCHEMES[scheme].dtype.itemsize:
+        raise ValueError(f"the index holds sketches of scheme {scheme!r} and {width} bytes a slot, which are not known")
+    kind = SCHEMES[scheme]
+    values = np.frombuffer(b"".join(names), kind.dtype.newbyteorder(">")).astype(kind.dtype)
+    values = _filled(values, length, bool(np.all(values == kind.greatest)))
+    return LeanMinHash(seed=seed, hashvalues=values, scheme=scheme)
+
+
+def _filled(values: Values, length: int, is_empty: bool) -> Values:
+    """Return hash values with those behind that are not known."""
+    whole = np.full((length, *values.shape[1:]), values[0] if is_empty else UNKNOWN, values.dtype)
+    whole[: len(values)] = values
+    return whole
+
+
+CONVERTERS: dict[str, Callable[[Any, int], Any]] = {
+    "LeanMinHash": _lean,
+    "MinHash": _minhash,
+    "bBitMinHash": _b_bit,
+    "WeightedMinHash": _weighted,
+    "WeightedMinHashGenerator": _generator,
+    "HyperLogLogPlusPlus": _plus_plus,
+    "HyperLogLog": _hyperloglog,
+    "MinHashLSH": _index,
+    "MinHashLSHForest": _forest,
+}

@@ -1,0 +1,151 @@
+"""The hash functions of the sketches: SHA-1 as datasketch takes it, and this library's own hash of a token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from lshfast.kernels.affine import Functions, NativeRows, Tokens, kept, native_hash, sha1_hash32, sha1_hash64
+from lshfast.tokens import Int64Array, TokenSets, UInt64Array
+
+__all__ = ["sha1_hash32", "sha1_hash64", "token_hash"]
+
+# The seed of TokenSets.from_sets.
+TOKEN_SEED = 1
+
+
+def token_hash(token: str | bytes | int) -> int:
+    """Return this library's 64-bit hash of a token, as `TokenSets.from_sets` takes it.
+
+    Parameters
+    ----------
+    token : str, bytes or int
+        In -2**63..2**64 - 1, if it is an int.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the token is of another kind, an int out of range, or a str with a lone surrogate.
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets
+    >>> token_hash("a") == int(TokenSets.from_sets([["a"]]).tokens[0])
+    True
+    """
+    found = native_hash(token, TOKEN_SEED)
+    return int(token_hashes([token])[0]) if found is None else found
+
+
+def token_hashes(tokens: Iterable[Any]) -> UInt64Array:
+    """Return `token_hash` of each token, uint64 (n,)."""
+    return TokenSets.from_sets([tokens], seed=TOKEN_SEED).tokens
+
+
+class Hasher:
+    """A hash function, and the way in which many tokens are hashed by it.
+
+    Parameters
+    ----------
+    hashfunc : callable
+    bits : int
+        Of what it may return: 32 or 64.
+    scheme : str
+        What errors name.
+
+    Attributes
+    ----------
+    sha1 : int
+        32 or 64 if it is SHA-1, which is taken in C; else 0.
+    is_native : bool
+        Whether it is `token_hash`, which is taken in C for the usual kinds.
+    """
+
+    __slots__ = ("bits", "hashfunc", "is_native", "scheme", "sha1")
+
+    def __init__(self, hashfunc: Callable[[Any], Any], bits: int, scheme: str) -> None:
+        self.hashfunc, self.bits, self.scheme = hashfunc, bits, scheme
+        self.sha1 = _bits_of_sha1(hashfunc)
+        if self.sha1 > bits:
+            self.sha1 = 0
+        self.is_native = hashfunc is token_hash
+
+    def lower(self, functions: Functions, tokens: Iterable[Any], values: Any) -> int:
+        """Lower hash values by tokens, or by none if one of them cannot be hashed, and return how many they are."""
+        if self.sha1:
+            return functions.lower_sha1(tokens, self.sha1, values)
+        if self.is_native:
+            if type(tokens) is not list and not isinstance(tokens, (str, bytes, np.ndarray)):
+                tokens = list(tokens)
+            if type(tokens) is list and functions.lower_native(tokens, TOKEN_SEED, values):
+                return len(tokens)
+            hashes = token_hashes(tokens)
+        else:
+            hashes = np.array([self.check(self.hashfunc(token)) for token in tokens], np.uint64)
+        functions.lower(hashes, values)
+        return len(hashes)
+
+    def batches(self, rows: Iterable[Iterable[Any]], size: int) -> Iterator[tuple[Int64Array, UInt64Array | Tokens]]:
+        """Yield (offsets, hashes) of some rows at a time, of `size` tokens or rows or a little more.
+
+        Rows are read when they come. SHA-1 is left for who has no interpreter lock.
+        """
+        if self.sha1:
+            held: list[tuple[bytes, ...]] = []
+            tokens = 0
+            for row in rows:
+                held.append(kept(row))
+                tokens += len(held[-1])
+                if tokens >= size or len(held) >= size:
+                    made = Tokens(held)
+                    yield made.offsets, made
+                    held, tokens = [], 0
+            if held:
+                made = Tokens(held)
+                yield made.offsets, made
+            return
+        batch = NativeRows(TOKEN_SEED)
+        for row in rows:
+            self._add(row, batch)
+            if batch.size >= size or len(batch) >= size:
+                yield batch.rows()
+                batch = NativeRows(TOKEN_SEED)
+        if len(batch):
+            yield batch.rows()
+
+    def _add(self, row: Iterable[Any], batch: NativeRows) -> None:
+        if not self.is_native:
+            batch.add_hashes(np.array([self.check(self.hashfunc(token)) for token in row], np.uint64))
+            return
+        if type(row) is not list and not isinstance(row, (str, bytes, np.ndarray)):
+            row = list(row)
+        if type(row) is not list or not batch.add(row):
+            batch.add_hashes(token_hashes(row))
+
+    def check(self, value: Any) -> int:
+        """Return what the function returned as an int, or say what is wrong with it."""
+        try:
+            number = index(value)
+        except TypeError:
+            raise TypeError(f"hashfunc must return an int, not {value!r}") from None
+        if number >> self.bits:
+            raise ValueError(f"hashfunc returned {number}; scheme {self.scheme!r} takes 0..2**{self.bits} - 1")
+        return number
+
+
+def _bits_of_sha1(hashfunc: Callable[[Any], Any]) -> int:
+    """Return 32 or 64 if a function is sha1_hash32 or sha1_hash64, datasketch's own included; else 0."""
+    for bits, ours in ((32, sha1_hash32), (64, sha1_hash64)):
+        if hashfunc is ours or (
+            getattr(hashfunc, "__module__", None) == "datasketch.hashfunc"
+            and getattr(hashfunc, "__name__", None) == ours.__name__
+        ):
+            return bits
+    return 0

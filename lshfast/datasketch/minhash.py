@@ -1,0 +1,450 @@
+"""MinHash with datasketch's face: a sketch that is updated, compared and merged, over the kernels of batches."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.datasketch.hashfunc import Hasher
+from lshfast.datasketch.schemes import (
+    SCHEMES,
+    SchemeName,
+    Values,
+    are_same,
+    constants,
+    count,
+    drawn,
+    given,
+    integers,
+    is_empty,
+    scheme_of,
+)
+from lshfast.kernels.affine import Tokens, equal
+from lshfast.threads import ordered_map, thread_count
+from lshfast.tokens import Int64Array, UInt64Array
+
+Sketch = TypeVar("Sketch", bound="MinHash")
+
+# The most functions there can be, as a number of 4 bytes says how many.
+MOST_FUNCTIONS = 2**32
+
+# Tokens that `bulk` hashes at a time.
+BATCH = 1 << 15
+
+GPU_MODES = ("disable", "detect", "always")
+
+
+class MinHash:
+    """Estimate the Jaccard similarity of sets from a sketch that is updated token by token or batch by batch.
+
+    The face is that of datasketch 2.0, and so are the hash values of its schemes, bit for bit: ``affine32`` (32 bits;
+    the default, so that sketches stored by datasketch and made here after an import swap can be compared), ``affine64``
+    (64 bits, for sets of 10**8 elements and more) and ``legacy`` (what datasketch made before 2.0; biased, for old
+    values only). ``classic`` and ``fast`` are this library's own 64-bit signatures, equal to those of `MinHasher` for
+    the same tokens; ``fast`` is many times faster. Sketches of different schemes, seeds or lengths are never compared.
+
+    Parameters
+    ----------
+    num_perm : int, default 128
+        Functions, and hash values, k; at most 65,536 for ``classic`` and ``fast``. Not used where hashvalues are given.
+    seed : int, default 1
+        What the functions are drawn from: in 0..2**32 - 1, or 0..2**64 - 1 for ``classic`` and ``fast``.
+    gpu_mode : {"disable", "detect", "always"}, default "disable"
+        There is no way over a GPU here: with ``always``, `update_batch` raises RuntimeError.
+    hashfunc : callable, optional
+        Takes a token and returns an int: below 2**32 for ``affine32``, below 2**64 for the others. By default
+        `sha1_hash32` (`sha1_hash64` for ``affine64``) of bytes; for ``classic`` and ``fast`` the library's own hash of
+        str, bytes and int, as `TokenSets.from_sets` takes it. The defaults run in C without a call for each token.
+    hashobj : object, optional
+        Without effect; deprecated.
+    hashvalues : array_like of int, shape (num_perm,), optional
+        Values of another sketch to begin with; scheme must be given with them.
+    permutations : pair of array_like of int, shape (num_perm,), optional
+        Multipliers and summands in place of drawn ones; scheme must be given with them.
+    scheme : {"affine32", "affine64", "legacy", "classic", "fast"}, optional
+        ``affine32`` by default.
+
+    Attributes
+    ----------
+    hashvalues : ndarray of uint32 (``affine32``) or uint64, shape (num_perm,)
+        An update puts a new array in its place.
+    seed, num_perm, scheme, hashfunc
+        As given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> from lshfast.datasketch import MinHash
+    >>> a, b = MinHash(num_perm=256), MinHash(num_perm=256)
+    >>> a.update_batch([b"minhash", b"is", b"a", b"sketch"])
+    >>> b.update_batch([b"minhash", b"is", b"a", b"summary"])
+    >>> abs(a.jaccard(b) - 0.6) < 0.15
+    True
+    """
+
+    scheme: SchemeName
+    seed: int
+    num_perm: int
+    hashfunc: Callable[[Any], Any]
+    hashvalues: Values
+
+    def __init__(
+        self,
+        num_perm: int = 128,
+        seed: int = 1,
+        gpu_mode: Literal["disable", "detect", "always"] = "disable",
+        hashfunc: Callable[[Any], Any] | None = None,
+        hashobj: object = None,
+        hashvalues: npt.ArrayLike | None = None,
+        permutations: Any = None,
+        scheme: SchemeName | None = None,
+    ) -> None:
+        if scheme is None:
+            if hashvalues is not None or permutations is not None:
+                raise ValueError(
+                    "scheme must be given with hashvalues or permutations: that of the MinHash they come from, "
+                    "'legacy' if datasketch before 2.0 made them"
+                )
+            scheme = "affine32"
+        kind = scheme_of(scheme)
+        self.scheme = scheme
+        if hashobj is not None:
+            warnings.warn("hashobj is deprecated and has no effect; give hashfunc", DeprecationWarning, stacklevel=2)
+        if gpu_mode not in GPU_MODES:
+            raise ValueError(f"gpu_mode must be one of {', '.join(GPU_MODES)}, not {gpu_mode!r}")
+        if hashfunc is not None and not callable(hashfunc):
+            raise ValueError(f"hashfunc must be callable, not {hashfunc!r}")
+        if hashvalues is not None:
+            hashvalues = integers(hashvalues, kind.dtype, kind.greatest, "hashvalues")
+            num_perm = len(hashvalues)
+        self.num_perm = check_num_perm(num_perm)
+        self.seed = check_int(seed, "seed")
+        self._gpu_mode = gpu_mode
+        self.hashfunc = hashfunc or kind.hashfunc
+        self._prepare(permutations)
+        self.hashvalues = np.full(self.num_perm, kind.greatest, kind.dtype) if hashvalues is None else hashvalues
+
+    def _prepare(self, permutations: Any) -> None:
+        """Keep what the kernels need; it follows from the scheme, the seed, the hash function and the permutations."""
+        kind = SCHEMES[self.scheme]
+        self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
+        self._is_drawn = permutations is None
+        self._functions = (
+            drawn(self.scheme, self.seed, self.num_perm)
+            if permutations is None
+            else given(kind, permutations, self.num_perm)
+        )
+
+    @property
+    def permutations(self) -> Values | None:
+        """Multipliers and summands, shape (2, num_perm); None for ``classic`` and ``fast``."""
+        return None if SCHEMES[self.scheme].is_own else np.stack(constants(self._functions))
+
+    def update(self, b: Any) -> None:
+        """Add a token.
+
+        Parameters
+        ----------
+        b : bytes-like
+            Or whatever `hashfunc` takes.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the token cannot be hashed, or `hashfunc` returns no int, or one out of range.
+        """
+        number = self._hasher.check(self.hashfunc(b))
+        values = self.hashvalues.copy()
+        self._functions.lower(number, values)
+        self.hashvalues = values
+
+    def update_batch(self, b: Iterable[Any]) -> None:
+        """Add tokens; the result is that of an `update` with each.
+
+        Parameters
+        ----------
+        b : iterable of bytes-like
+            Or of whatever `hashfunc` takes. If one cannot be hashed none is added.
+
+        Raises
+        ------
+        RuntimeError
+            If gpu_mode is ``always``.
+        TypeError, ValueError
+            As `update`.
+        """
+        values = self.hashvalues.copy()
+        if self._hasher.lower(self._functions, b, values):
+            self._refuse_gpu()
+            self.hashvalues = values
+
+    def _refuse_gpu(self) -> None:
+        if self._gpu_mode == "always":
+            raise RuntimeError("gpu_mode 'always' asks for a GPU, which this library does not use")
+
+    def jaccard(self, other: MinHash) -> float:
+        """Estimate the Jaccard similarity of both sets.
+
+        Parameters
+        ----------
+        other : MinHash
+            Of the same scheme, seed and length; also a LeanMinHash, or one of datasketch.
+
+        Returns
+        -------
+        float
+            In [0, 1]; 0 where either set is empty.
+
+        Raises
+        ------
+        ValueError
+            If the other is of another scheme, seed, length or set of permutations.
+        """
+        check_alike(self, other, "compared")
+        agreeing = equal(self.hashvalues, other.hashvalues)
+        if agreeing:
+            kind = SCHEMES[self.scheme]
+            if is_empty(kind, self.hashvalues) or is_empty(kind, other.hashvalues):
+                return 0.0
+        return agreeing / len(self)
+
+    def count(self) -> float:
+        """Estimate the number of distinct tokens (Cohen 1997): 0 or more.
+
+        Returns
+        -------
+        float
+            Its standard error is about 1 / sqrt(num_perm) of it.
+        """
+        return count(SCHEMES[self.scheme], self.hashvalues, self.seed)
+
+    def merge(self, other: MinHash) -> None:
+        """Become the sketch of the union of both sets.
+
+        Parameters
+        ----------
+        other : MinHash
+            Of the same scheme, seed and length.
+
+        Raises
+        ------
+        ValueError
+            If it is not.
+        """
+        check_alike(self, other, "merged")
+        self.hashvalues = np.minimum(other.hashvalues, self.hashvalues)
+
+    def digest(self) -> Values:
+        """Return a copy of the hash values."""
+        return self.hashvalues.copy()
+
+    def is_empty(self) -> bool:
+        """Tell whether no token was added since the beginning."""
+        return is_empty(SCHEMES[self.scheme], self.hashvalues)
+
+    def clear(self) -> None:
+        """Become the sketch of the empty set."""
+        kind = SCHEMES[self.scheme]
+        self.hashvalues = np.full(len(self), kind.greatest, kind.dtype)
+
+    def copy(self: Sketch) -> Sketch:
+        """Return a copy that is updated on its own."""
+        return self._with(self.hashvalues.copy())
+
+    def _with(self: Sketch, values: Values) -> Sketch:
+        """Return the same with other hash values."""
+        made = object.__new__(type(self))
+        made.__dict__ = state = self.__dict__.copy()
+        state["hashvalues"] = values
+        return made
+
+    def __len__(self) -> int:
+        """Return the number of hash values."""
+        return len(self.hashvalues)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both are of one class, scheme and seed, and have the same hash values."""
+        return (
+            type(self) is type(other)
+            and isinstance(other, MinHash)
+            and self.scheme == other.scheme
+            and self.seed == other.seed
+            and np.array_equal(self.hashvalues, other.hashvalues)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def union(cls: type[Sketch], *mhs: MinHash) -> Sketch:
+        """Return the sketch of the union of two sets or more.
+
+        Parameters
+        ----------
+        *mhs : MinHash
+            At least two, of the same scheme, seed and length.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer, or they differ in that.
+        """
+        if len(mhs) < 2:
+            raise ValueError(f"union takes two sketches or more, not {len(mhs)}")
+        first = mhs[0]
+        for other in mhs[1:]:
+            check_alike(first, other, "united")
+        return cls(
+            seed=first.seed,
+            gpu_mode=getattr(first, "_gpu_mode", "disable"),
+            hashfunc=getattr(first, "hashfunc", None),
+            hashvalues=np.minimum.reduce([mh.hashvalues for mh in mhs]),
+            permutations=None if getattr(first, "_is_drawn", True) else first.permutations,
+            scheme=first.scheme,
+        )
+
+    @classmethod
+    def bulk(
+        cls: type[Sketch], b: Iterable[Iterable[Any]], *, threads: int | None = None, **minhash_kwargs: Any
+    ) -> list[Sketch]:
+        """Return the sketches of many sets.
+
+        Parameters
+        ----------
+        b : iterable of iterables of bytes-like
+            The tokens of each set, or whatever `hashfunc` takes.
+        threads : int, optional
+            At least 1; the CPUs this process may use by default. The result does not depend on it.
+        **minhash_kwargs
+            What the sketches are made with.
+
+        Returns
+        -------
+        list of MinHash
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash
+        >>> [sketch.is_empty() for sketch in MinHash.bulk([[b"a", b"b"], []], num_perm=64)]
+        [False, True]
+        """
+        threads = thread_count(threads)
+        base = cls(**minhash_kwargs)
+        if cls.update_batch is not MinHash.update_batch:
+            return [base._updated(row) for row in b]
+        batches = base._hasher.batches(b, BATCH)
+        first = next(batches, None)
+        if first is None:
+            return []
+        second = next(batches, None)
+        made = base._rows(first)
+        if second is not None:
+            for more in ordered_map(base._rows, _chained(second, batches), threads):
+                made += more
+        return made
+
+    @classmethod
+    def generator(cls: type[Sketch], b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> Iterator[Sketch]:
+        """Yield the sketches of many sets, each when it is asked for; nothing is read ahead.
+
+        Parameters
+        ----------
+        b : iterable of iterables of bytes-like
+            The tokens of each set, or whatever `hashfunc` takes.
+        **minhash_kwargs
+            What the sketches are made with.
+        """
+        base = cls(**minhash_kwargs)
+        for row in b:
+            yield base._updated(row)
+
+    def _updated(self: Sketch, tokens: Iterable[Any]) -> Sketch:
+        made = self.copy()
+        made.update_batch(tokens)
+        return made
+
+    def _rows(self: Sketch, batch: tuple[Int64Array, UInt64Array | Tokens]) -> list[Sketch]:
+        """Return a sketch for each row of a batch."""
+        offsets, hashes = batch
+        if offsets[-1]:
+            self._refuse_gpu()
+        if isinstance(hashes, Tokens):
+            hashes = hashes.sha1(self._hasher.sha1)
+        values = np.tile(self.hashvalues, (len(offsets) - 1, 1))
+        self._functions.lower_rows(offsets, hashes, values)
+        made, kind, state, new = [], type(self), self.__dict__, object.__new__
+        for row in values:
+            one = new(kind)
+            one.__dict__ = held = state.copy()
+            held["hashvalues"] = row.copy()
+            made.append(one)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what each version of Python and numpy reads: hash values as bytes, no functions that were drawn."""
+        state = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
+        state["hashfunc"] = None if self.hashfunc is SCHEMES[self.scheme].hashfunc else self.hashfunc
+        state["hashvalues"] = _little_endian(self.hashvalues)
+        state["permutations"] = None if self._is_drawn else [_little_endian(row) for row in constants(self._functions)]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        kind = scheme_of(state["scheme"])
+        permutations = state.pop("permutations")
+        state["hashvalues"] = _from_little_endian(state["hashvalues"], kind.dtype)
+        state["hashfunc"] = state["hashfunc"] or kind.hashfunc
+        self.__dict__.update(state)
+        self._prepare(permutations and [_from_little_endian(row, kind.dtype) for row in permutations])
+
+
+# What a pickle leaves out, as it follows from the rest.
+DERIVED = ("_hasher", "_functions", "_is_drawn")
+
+
+def _little_endian(values: Values) -> bytes:
+    return values.astype(values.dtype.newbyteorder("<")).tobytes()
+
+
+def _from_little_endian(data: bytes, dtype: np.dtype[Any]) -> Values:
+    return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
+
+
+def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def check_int(number: Any, name: str) -> int:
+    """Return an integer as an int, or say what it is."""
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise TypeError(f"{name} must be an int, not {number!r}")
+    return int(number)
+
+
+def check_num_perm(num_perm: Any) -> int:
+    """Return a number of functions as an int, or say what is wrong with it."""
+    number = check_int(num_perm, "num_perm")
+    if not 1 <= number <= MOST_FUNCTIONS:
+        raise ValueError(f"num_perm must be in 1..{MOST_FUNCTIONS}, not {number}")
+    return number
+
+
+def check_alike(a: MinHash, b: MinHash, what: str) -> None:
+    """Raise ValueError unless two sketches are of one scheme, seed, length and set of functions."""
+    if getattr(b, "scheme", None) != a.scheme:
+        raise ValueError(f"sketches of schemes {a.scheme!r} and {getattr(b, 'scheme', None)!r} cannot be {what}")
+    if b.seed != a.seed:
+        raise ValueError(f"sketches of seeds {a.seed} and {b.seed} cannot be {what}")
+    if len(b) != len(a):
+        raise ValueError(f"sketches of {len(a)} and {len(b)} hash values cannot be {what}")
+    mine, theirs = getattr(a, "_functions", None), getattr(b, "_functions", None)
+    if mine is not theirs and mine is not None and theirs is not None and not are_same(mine, theirs):
+        raise ValueError(f"sketches of different permutations cannot be {what}")

@@ -1,0 +1,196 @@
+"""What indexes need of sketches: their slots as rows of uint64, and that all sketches of an index are of one form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import UInt64Array
+
+# The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
+EMPTY_32 = 2**32 - 1
+
+PAIRS = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What sketches must have in common to be compared.
+
+    Attributes
+    ----------
+    scheme : str or None
+        None for weighted sketches, which have none.
+    seed : int or None
+        None where it is not known.
+    dtype : dtype
+        That of the hash values: uint32, uint64, or int64 for the pairs (k, t) of weighted sketches.
+    """
+
+    scheme: str | None
+    seed: int | None
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, sketch: Any, values: npt.NDArray[Any]) -> Form:
+        """Return the form of a sketch with these hash values."""
+        plain = values.ndim == 1 and values.dtype in (np.uint32, np.uint64)
+        if not plain and not (values.ndim == 2 and values.shape[1] == 2 and values.dtype == PAIRS):
+            raise TypeError(
+                "hashvalues must be uint32 or uint64 (n,), or int64 (n, 2) of weighted sketches, "
+                f"not {values.dtype} {values.shape}"
+            )
+        return cls(getattr(sketch, "scheme", None), sketch.seed, values.dtype)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a slot in the names of buckets: 4, 8 or 16."""
+        return 16 if self.dtype == PAIRS else self.dtype.itemsize
+
+    @property
+    def empty(self) -> int:
+        """What each slot of an empty set holds."""
+        return EMPTY_32 if self.width == 4 or self.scheme == "legacy" else int(EMPTY)
+
+    def check_same(self, other: Form) -> None:
+        """Raise ValueError, naming what differs, unless the other's sketches can be compared with these."""
+        if (self.dtype == PAIRS) != (other.dtype == PAIRS):
+            raise ValueError("weighted sketches and others cannot be compared")
+        for name, of in (("scheme", "scheme"), ("seed", "seed"), ("dtype", "hash values")):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise ValueError(f"the sketches here are of {of} {mine!s}, not {theirs!s}: these cannot be compared")
+
+    def values_of(self, rows: UInt64Array) -> npt.NDArray[Any]:
+        """Return the hash values that became these rows."""
+        if self.dtype == PAIRS:
+            return np.stack([rows >> np.uint64(32), rows.astype(np.uint32).view(np.int32)], axis=-1).astype(np.int64)
+        values = np.where(rows == EMPTY, np.uint64(self.empty), rows)
+        return values.astype(self.dtype)
+
+    def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
+        """Return the names of the buckets of a row: of each band the hash values as they are, the high bytes first."""
+        values = self.values_of(row)
+        text, size = values.astype(values.dtype.newbyteorder(">")).tobytes(), rows * self.width
+        return [text[start : start + size] for start in range(0, bands * size, size)]
+
+    def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
+        """Return hash values as bytes that mean the same on each machine."""
+        return values.astype(self.dtype.newbyteorder("<")).tobytes()
+
+    def of_bytes(self, data: bytes, length: int) -> npt.NDArray[Any]:
+        """Return the hash values of sketches of so many slots, an array of one row each, from `to_bytes`."""
+        pair = (2,) if self.dtype == PAIRS else ()
+        return np.frombuffer(data, self.dtype.newbyteorder("<")).astype(self.dtype).reshape(-1, length, *pair)
+
+    def row_of(self, names: list[bytes]) -> UInt64Array:
+        """Return the slots that these buckets are named after."""
+        values = np.frombuffer(b"".join(names), self.dtype.newbyteorder(">"))
+        values = values.reshape(-1, 2) if self.dtype == PAIRS else values
+        return rows_of(values.astype(self.dtype), self)
+
+
+def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
+    """Return hash values as rows of uint64, all ones for empty sets: a copy."""
+    if form.dtype == PAIRS:
+        k, t = values[..., 0], values[..., 1]
+        if k.min(initial=0) < 0 or max(k.max(initial=0), t.max(initial=0)) >= 2**31 or t.min(initial=0) < -(2**31):
+            raise ValueError("hash values of weighted sketches must be k in 0..2**31 - 1 and t of 32 bits")
+        return np.asarray(k << 32 | (t & EMPTY_32)).view(np.uint64)
+    rows = values.astype(np.uint64)
+    rows[(rows == form.empty).all(axis=-1)] = EMPTY
+    return rows
+
+
+class Sketches:
+    """The reader of an index's sketches, which refuses those that the first cannot be compared with.
+
+    Parameters
+    ----------
+    length : int
+        Slots of each.
+    longer : bool, default False
+        Whether longer ones are taken too: their first slots.
+
+    Attributes
+    ----------
+    form : Form or None
+        That of all sketches; None before the first.
+    """
+
+    __slots__ = ("_dtype", "_empty", "_form", "_kind", "_scheme", "_seed", "_shape", "length", "longer")
+
+    def __init__(self, length: int, longer: bool = False) -> None:
+        self.length, self._shape = length, (length,)
+        self.longer = longer
+        self.form = None
+        self._kind: type | None = None  # the last that was found to be a sketch
+
+    @property
+    def form(self) -> Form | None:
+        return self._form
+
+    @form.setter
+    def form(self, form: Form | None) -> None:
+        self._scheme, self._seed, self._empty = (form.scheme, form.seed, form.empty) if form else (None, None, 0)
+        self._dtype = form.dtype if form is not None and form.dtype != PAIRS else None
+        self._form = form
+
+    def row(self, sketch: Any) -> UInt64Array:
+        """Return a sketch as a row of uint64, all ones for an empty set.
+
+        Raises
+        ------
+        TypeError
+            If it is no MinHash, LeanMinHash or WeightedMinHash.
+        ValueError
+            If it has another number of slots, or cannot be compared with the others of the index.
+        """
+        return self.read(sketch)[0]
+
+    def read(self, sketch: Any) -> tuple[UInt64Array, Form]:
+        """Return a sketch's row, as `row` does, and its form: that of the index, if it has one."""
+        try:
+            values, seed = sketch.hashvalues, sketch.seed
+            form = self._form
+            if (  # as the last was: what `_check` would say takes longer than the rest
+                type(sketch) is self._kind
+                and values.dtype is self._dtype
+                and seed == self._seed
+                and values.shape == self._shape
+                and getattr(sketch, "scheme", None) == self._scheme
+                and form is not None
+            ):
+                row = values.astype(np.uint64)
+                if row.item(0) == self._empty and bool((row == row[0]).all()):
+                    row.fill(EMPTY)
+                return row, form
+            length = len(sketch)
+        except (AttributeError, TypeError):
+            raise _no_sketch(sketch) from None
+        return self._check(sketch, length, values)
+
+    def _check(self, sketch: Any, length: int, values: Any) -> tuple[UInt64Array, Form]:
+        if not hasattr(sketch, "jaccard") or hasattr(sketch, "b"):  # which a b-bit sketch has
+            raise _no_sketch(sketch)
+        if length != self.length:
+            if length < self.length or not self.longer:
+                least = "at least " if self.longer else ""
+                raise ValueError(f"the sketch must have {least}{self.length} slots, not {length}")
+            values = values[: self.length]
+        values = np.asarray(values)
+        known, form = self._form, Form.of(sketch, values)
+        if known is not None:
+            known.check_same(form)
+            form = known
+        rows = rows_of(values, form)
+        self._kind = type(sketch)
+        return rows, form
+
+
+def _no_sketch(given: Any) -> TypeError:
+    return TypeError(f"a MinHash, LeanMinHash or WeightedMinHash is needed, not {type(given).__name__}")

@@ -1,0 +1,1 @@
+"""Calls of datasketch's public face, as data, and what runs and compares them."""

@@ -1,0 +1,58 @@
+"""Calls of MinHashLSH on a Redis server: `config` is the storage, under a name of its own for each run."""
+
+from __future__ import annotations
+
+NEAR = "def near(n, **o):\n    return sketch(count(40 - n, 80 - n), **{'num_perm': 64, **o})\n"
+NEW = NEAR + "index = MinHashLSH(0.5, 64, storage_config=config)\n"
+INDEX = NEW + "for n in (40, 38, 35, 20, 0): index.insert(f'n{n}', near(n))\n"
+
+CASES = {
+    "MinHashLSH on Redis": {
+        "the usual": NEW + "index.prepickle; index.b; index.r; index.is_empty(); index.query(near(40)); 'a' in index",
+        "query": INDEX + "[sorted(index.query(near(n))) for n in (40, 39, 30, 20, 0)]; index.is_empty()",
+        "in and remove": INDEX + "'n40' in index; index.remove('n40'); 'n40' in index; sorted(index.query(near(40)))",
+        "remove what is not there": INDEX + "index.remove('q')",
+        "a key twice": INDEX + "index.insert('n40', near(0))",
+        "keys of several kinds": (
+            NEW + "for key in (1, 'a', b'b', ('c', 2), None): index.insert(key, near(40))\n"
+            "sorted(map(repr, index.query(near(40)))); 1 in index; ('c', 2) in index; '1' in index"
+        ),
+        "not prepickled": (
+            NEAR + "i = MinHashLSH(0.5, 64, storage_config=config, prepickle=False)\n"
+            "i.insert(b'a', near(40)); i.query(near(40)); b'a' in i; i.remove(b'a'); i.query(near(40))"
+        ),
+        "not prepickled, key of text": (
+            "MinHashLSH(0.5, 64, storage_config=config, prepickle=False).insert('a', MinHash(64))"
+        ),
+        "wrong length": INDEX + "index.query(MinHash(63))",
+        "wrong scheme": INDEX + "index.query(near(40, scheme='legacy'))",
+        "insertion session": NEW + "with index.insertion_session(buffer_size=2) as s:\n"
+        "    for n in range(9): s.insert(n, near(n))\nsorted(index.query(near(4)))",
+        "deletion session": INDEX + "with index.deletion_session() as s: s.remove('n40'); s.remove('n38')\n"
+        "sorted(index.query(near(40)))",
+        "query buffer": INDEX + "index.add_to_query_buffer(near(40)); sorted(index.collect_query_buffer())",
+        "query buffer of two": INDEX + "index.add_to_query_buffer(near(40)); index.add_to_query_buffer(near(38)); "
+        "sorted(index.collect_query_buffer())",
+        "counts": INDEX + "[sorted(c.values()) for c in index.get_counts()]",
+        "subset counts": INDEX + "[sorted(c.values()) for c in index.get_subset_counts('n40', 'n0')]",
+        "pickle": INDEX + "i = pickle.loads(pickle.dumps(index)); sorted(i.query(near(40))); "
+        "i.insert('new', near(0)); 'new' in index",
+        "opened again": INDEX
+        + "i = MinHashLSH(0.5, 64, storage_config=config); sorted(i.query(near(40))); 'n40' in i; "
+        "i.remove('n40'); 'n40' in index",
+        "merge of one in memory": INDEX
+        + "o = MinHashLSH(0.5, 64, prepickle=True); o.insert('o', near(39)); index.merge(o); "
+        "sorted(index.query(near(40)))",
+        "without a server's address": "MinHashLSH(0.5, 16, storage_config={'type': 'redis'})",
+        "an address where nobody is": (
+            "from redis import backoff, retry\nonce = retry.Retry(backoff.NoBackoff(), 0)\n"
+            "away = {'type': 'redis', 'redis': {'host': '127.0.0.1', 'port': 1, 'retry': once}}\n"
+            "MinHashLSH(0.5, 16, storage_config=away).query(MinHash(16))"
+        ),
+        "ensemble": (
+            "e = MinHashLSHEnsemble(0.8, 16, 2, 2, storage_config=config)\n"
+            "e.index([('a', sketch('a b', num_perm=16), 2), ('b', sketch(count(0, 50), num_perm=16), "
+            "50)]); 'a' in e; sorted(e.query(sketch('a b', num_perm=16), 2))"
+        ),
+    },
+}

@@ -1,0 +1,676 @@
+"""MinHashLSH beside a plain dict of sets and beside the installed datasketch: choices, answers, sessions, pickles."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import pickle
+import pickletools
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from lshfast.datasketch import LeanMinHash, MinHash, MinHashLSH, WeightedMinHashLSH, bBitMinHash
+from lshfast.datasketch.lsh import bands_and_rows
+from lshfast.datasketch.slots import PAIRS, Form, rows_of
+
+# Intended differences: what datasketch 2.0 does, and what lshfast does.
+DIFFERENCES = {
+    "MinHashLSH(1.0), or where one band of all slots is best": ("ValueError", "one band (b = 1), and so for params"),
+    "weights=(0, 1) where areas of misses vanish, (1, 0)": ("one of equals", "another of equals, some band less"),
+    "MinHashLSH(params=(b, r)) with r < 1 or no int": ("taken, and of no use", "ValueError, TypeError"),
+    "an empty set's sketch": ("matches other empty ones", "is kept and matches nothing"),
+    "sketches of another seed; weighted ones beside others": ("taken, compared in vain", "ValueError"),
+    "what is no sketch": ("ValueError or AttributeError", "TypeError"),
+    "query(with_scores=True)": ("unknown", "(key, similarity), the most similar first"),
+    "query(): order of the keys": ("none", "of insertion, in memory"),
+    "a scheme met by a call that failed": ("is that of the index from then on", "is not"),
+    "remove() of a key inserted unchecked with two sketches": ("leaves it in buckets", "removes it from all"),
+    "merge() into memory of an index on Redis with slots in no band, or a hashfunc": ("loses slots", "ValueError"),
+    "merge() of an index that pickles keys with one that does not": ("mixes both", "gives keys as they were inserted"),
+    "hashfunc in memory": ("more false positives", "names the buckets of get_counts only"),
+    "get_counts() of empty sketches": ("in a bucket", "in none"),
+    "buffer_size < 1": ("taken", "ValueError"),
+    "a deletion session on Redis: a key twice": ("taken", "ValueError, as in memory"),
+    "an insertion session on Redis: a key twice before it is sent": ("taken", "ValueError, as in memory"),
+    "keys on Redis that are objects of unusual kinds": ("unpickled", "ValueError, unless storage_config has loads"),
+    "keys of str on Redis with prepickle=False": ("found by `in` and remove", "not there"),
+    "storage_config type cassandra, mongo": ("where their drivers are", "ValueError that says what to use"),
+}
+
+# (num_perm, weights) and what datasketch 2.0 chooses for each of THRESHOLDS.
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+CHOICES = {
+    (2, (0.5, 0.5)): "2x1 2x1 2x1 2x1 1x1 1x2 1x2 1x2 1x2 1x2 1x2 1x2",
+    (16, (0.5, 0.5)): "15x1 7x1 8x2 6x2 5x3 4x4 3x5 2x6 2x8 2x8 1x15 1x16",
+    (16, (0.4, 0.6)): "16x1 8x1 8x2 8x2 5x3 4x4 3x5 3x5 2x7 2x8 1x12 1x16",
+    (16, (0.9, 0.1)): "8x2 6x2 5x3 4x4 3x5 2x7 2x8 1x13 1x16 1x16 1x16 1x16",
+    (64, (0.5, 0.5)): "15x1 28x2 21x3 16x4 14x4 10x6 8x8 7x9 5x11 4x15 3x21 2x32",
+    (64, (0.4, 0.6)): "18x1 32x2 21x3 19x3 16x4 12x5 9x7 8x8 6x10 5x12 4x16 2x32",
+    (64, (0.9, 0.1)): "28x2 21x3 16x4 12x5 9x7 7x9 5x12 4x15 3x19 2x25 2x32 1x64",
+    (100, (0.5, 0.5)): "50x2 28x2 33x3 25x4 20x5 16x6 11x9 10x10 8x12 6x16 4x23 3x33",
+    (128, (0.5, 0.5)): "64x2 28x2 37x3 32x4 25x5 18x7 14x9 11x11 9x13 8x16 5x25 3x42",
+    (128, (0.4, 0.6)): "64x2 35x2 42x3 32x4 25x5 21x6 16x8 12x10 10x12 8x16 6x21 3x38",
+    (128, (0.9, 0.1)): "28x2 27x3 25x5 21x6 16x8 12x10 9x14 8x16 6x21 5x25 3x42 2x64",
+}
+
+EMPTY_32 = 2**32 - 1
+
+
+def lean(values, scheme="affine32", seed=1):
+    return LeanMinHash(seed=seed, hashvalues=values, scheme=scheme)
+
+
+def near(n, num_perm=64, **options):
+    """Return a sketch that shares about n of 40 tokens with `near(40)`."""
+    sketch = MinHash(num_perm, **options)
+    sketch.update_batch([b"%d" % token for token in range(40 - n, 80 - n)])
+    return sketch
+
+
+def held(keys=(40, 38, 35, 20, 0), **options):
+    index = MinHashLSH(0.5, 64, **options)
+    for n in keys:
+        index.insert(n, near(n))
+    return index
+
+
+class Weighted:
+    """A sketch of pairs (k, t), as weighted ones are."""
+
+    def __init__(self, hashvalues, seed=1):
+        self.seed, self.hashvalues = seed, np.array(hashvalues, np.int64)
+
+    def __len__(self):
+        return len(self.hashvalues)
+
+    def jaccard(self, other):
+        return float(np.mean((self.hashvalues == other.hashvalues).all(axis=1)))
+
+
+# The choice of bands
+
+
+@pytest.mark.parametrize(("num_perm", "weights"), CHOICES)
+def test_bands_and_rows_are_those_that_datasketch_chooses(num_perm, weights):
+    chosen = [bands_and_rows(threshold, num_perm, weights, None) for threshold in THRESHOLDS]
+    assert " ".join(f"{b}x{r}" for b, r in chosen) == CHOICES[num_perm, weights]
+
+
+@pytest.mark.parametrize("num_perm", [3, 20, 37, 50, 128, 200])
+def test_bands_and_rows_beside_datasketch(num_perm):
+    peer = pytest.importorskip("datasketch").lsh
+    for threshold in np.linspace(0, 1, 12 if num_perm < 100 else 5):
+        for weights in ((0.5, 0.5), (0.3, 0.7), (0.95, 0.05)):
+            expected = peer._optimal_param(threshold, num_perm, *weights)
+            assert bands_and_rows(threshold, num_perm, weights, None) == expected
+
+
+@pytest.mark.parametrize("threshold", [0.97, 0.99, 1, 1.0])
+def test_high_thresholds_work(threshold):
+    index = MinHashLSH(threshold, 64)
+    index.insert("a", near(40))
+    assert index.query(near(40)) == ["a"]
+    assert index.query(near(30)) == []
+
+
+# Answers
+
+
+def test_scores_are_the_share_of_equal_slots_best_first():
+    index = held()
+    found = index.query(near(40), with_scores=True)
+    assert found[0] == (40, 1.0)
+    assert found == sorted(found, key=lambda match: (-match[1], match[0]))
+    assert dict(found) == {key: near(40).jaccard(near(key)) for key in index.query(near(40))}
+
+
+def test_scores_of_keys_that_do_not_compare():
+    index = MinHashLSH(0.5, 16)
+    for key in ("a", 1, ("b",)):
+        index.insert(key, near(40, 16))
+    assert index.query(near(40, 16), with_scores=True) == [("a", 1.0), (1, 1.0), (("b",), 1.0)]
+
+
+@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy", "classic", "fast"])
+def test_schemes(scheme):
+    index = MinHashLSH(0.5, 64)
+    for n in (40, 38, 0):
+        index.insert(n, near(n, scheme=scheme))
+    index.insert("empty", MinHash(64, scheme=scheme))
+    assert index.query(near(40, scheme=scheme)) == [40, 38]
+    assert index.query(MinHash(64, scheme=scheme)) == []
+    assert index.query(LeanMinHash(near(39, scheme=scheme))) == [40, 38]
+    again = pickle.loads(pickle.dumps(index))
+    assert again.query(near(40, scheme=scheme)) == [40, 38]
+    assert again.query(MinHash(64, scheme=scheme)) == []
+    assert "empty" in again
+
+
+@pytest.mark.parametrize(
+    "other", [near(40, scheme="affine64"), near(40, scheme="fast"), near(40, seed=2), Weighted([[1, 2]] * 64)]
+)
+def test_what_cannot_be_compared_is_refused(other):
+    index = held()
+    for call in (index.query, index.add_to_query_buffer, lambda sketch: index.insert("new", sketch)):
+        with pytest.raises(ValueError, match="compared"):
+            call(other)
+    foreign = MinHashLSH(0.5, 64)
+    foreign.insert("new", other)
+    with pytest.raises(ValueError, match="compared"):
+        index.merge(foreign)
+    assert "new" not in index
+
+
+@pytest.mark.parametrize("given", [None, "x" * 64, [1] * 64, np.zeros(64, np.uint32), bBitMinHash(near(40), 8), 5])
+def test_what_is_no_sketch_is_refused(given):
+    index = held()
+    for call in (index.query, index.add_to_query_buffer, lambda sketch: index.insert("new", sketch)):
+        with pytest.raises(TypeError, match="WeightedMinHash is needed, not"):
+            call(given)
+
+
+def test_hash_values_of_other_kinds_are_refused():
+    sketch = near(40)
+    sketch.hashvalues = sketch.hashvalues.astype(np.float64)
+    with pytest.raises(TypeError, match=r"hashvalues must be uint32 or uint64 .* not float64 \(64,\)"):
+        MinHashLSH(0.5, 64).insert("a", sketch)
+
+
+@pytest.mark.parametrize("n", [1, 63, 65])
+def test_other_lengths_are_refused(n):
+    index = held()
+    for call in (index.query, lambda sketch: index.insert("new", sketch)):
+        with pytest.raises(ValueError, match=f"must have 64 slots, not {n}"):
+            call(near(40, n))
+
+
+def test_sketches_of_datasketch_are_taken():
+    peer = pytest.importorskip("datasketch")
+    theirs = peer.MinHash(64)
+    theirs.update_batch([b"%d" % token for token in range(40)])
+    index = held()
+    assert index.query(theirs) == index.query(near(40))
+    index.insert("theirs", peer.LeanMinHash(theirs))
+    assert "theirs" in index.query(near(40))
+
+
+def test_a_failed_insertion_leaves_no_trace():
+    index = MinHashLSH(0.5, 64)
+    with pytest.raises(TypeError):
+        index.insert([], near(4, scheme="legacy"))
+    index.insert("a", near(4))
+    with pytest.raises(ValueError, match="already exists: 'a'"):
+        index.insert("a", near(40))
+    with pytest.raises(ValueError, match="does not exist: 'b'"):
+        index.remove("b")
+    assert index.query(near(4)) == ["a"]
+    assert index.query(near(40)) == []
+
+
+def test_weighted_sketches():
+    rng = np.random.default_rng(4)
+    values = np.stack([rng.integers(0, 2**31, (3, 16)), rng.integers(-(2**31), 2**31, (3, 16))], axis=2)
+    values[1, :12] = values[0, :12]
+    index = WeightedMinHashLSH(num_perm=16, params=(4, 4))
+    for key, one in enumerate(values):
+        index.insert(key, Weighted(one))
+    assert index.query(Weighted(values[0]), with_scores=True) == [(0, 1.0), (1, 0.75)]
+    again = pickle.loads(pickle.dumps(index))
+    assert again.query(Weighted(values[1]), with_scores=True) == [(1, 1.0), (0, 0.75)]
+    assert again.get_counts() == index.get_counts()
+    with pytest.raises(ValueError, match="must be k in"):
+        index.query(Weighted([[2**31, 0]] * 16))
+    with pytest.raises(ValueError, match="seed 1, not 2"):
+        index.query(Weighted(values[0], seed=2))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(-(2**31), 2**31 - 1)), min_size=4, max_size=4))
+def test_rows_of_pairs_come_back(pairs):
+    form = Form(None, 1, PAIRS)
+    values = np.array(pairs, np.int64)
+    row = rows_of(values, form)
+    assert len(set(pairs)) == len(set(row.tolist()))
+    assert form.values_of(row).tolist() == values.tolist()
+    assert form.row_of(form.buckets_of(row, 2, 2)).tolist() == row.tolist()
+
+
+# Two sketches of one key
+
+
+def test_a_key_inserted_unchecked_is_found_by_either_sketch():
+    index = held([40])
+    index.insert(40, near(0), check_duplication=False)
+    index.insert(40, near(0), check_duplication=False)
+    assert index.query(near(40)) == index.query(near(0)) == [40]
+    assert index.query(near(0), with_scores=True) == [(40, 1.0)]
+    assert len(index.keys) == 1
+    assert len(index.keys.get(40)) == 2 * index.b
+    index = pickle.loads(pickle.dumps(index))
+    assert index.query(near(40)) == index.query(near(0)) == [40]
+    index.remove(40)
+    assert index.query(near(40)) == index.query(near(0)) == []
+    assert index.is_empty()
+
+
+def test_merge_keeps_both_sketches_of_a_key():
+    index, other = held([40, 20]), held([])
+    other.insert(40, near(0))
+    index.merge(other)
+    index.merge(other)
+    assert index.query(near(0)) == [40]
+    assert 40 in index.query(near(40))
+    assert len(index.keys.get(40)) == 2 * index.b
+    with pytest.raises(ValueError, match="40 is in both"):
+        index.merge(other, check_overlap=True)
+    with pytest.raises(ValueError, match="is in both"):
+        index.merge(index, check_overlap=True)
+    index.merge(index)
+    assert sorted(index.keys) == [20, 40]
+
+
+def test_merge_of_indexes_that_store_keys_differently():
+    index, other = held([40]), held([38, 20], prepickle=True)
+    index.merge(other)
+    assert sorted(index.query(near(40))) == [38, 40]
+    other.merge(index)
+    assert sorted(other.query(near(40))) == [38, 40]
+
+
+# Views and counts
+
+
+def test_buckets_and_counts_agree():
+    index = held()
+    index.insert("empty", MinHash(64))
+    for band, counts in enumerate(index.get_counts()):
+        table = index.hashtables[band]
+        assert dict(table.itemcounts()) == counts
+        assert len(table) == table.size() == len(counts)
+        assert sum(counts.values()) == 5
+        for name in table:
+            assert len(name) == 4 * index.r
+            assert len(table.get(name)) == counts[name]
+            assert all(index.keys.get(key)[band] == name for key in table[name])
+            assert name in table
+    assert b"no such" not in index.hashtables[0]
+    assert index.hashtables[0].getmany(b"no such") == [set()]
+    assert index.keys.itemcounts() == dict.fromkeys([40, 38, 35, 20, 0, "empty"], index.b)
+    assert index.keys.get("q") == []
+    assert index.keys.getmany(40, "q") == [index.keys[40], []]
+    subset = index.get_subset_counts(40, 38, "q")
+    assert [sum(counts.values()) for counts in subset] == [2] * index.b
+
+
+@pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy"])
+@pytest.mark.parametrize("hashfunc", [None, lambda data: data[:3]])
+def test_counts_are_named_as_in_datasketch(scheme, hashfunc):
+    peer = pytest.importorskip("datasketch")
+    index, other = MinHashLSH(0.5, 64, hashfunc=hashfunc), peer.MinHashLSH(0.5, 64, hashfunc=hashfunc)
+    for n in (40, 38, 20, 0):
+        sketch = near(n, scheme=scheme)
+        index.insert(n, sketch)
+        other.insert(n, peer.LeanMinHash(seed=1, hashvalues=sketch.hashvalues, scheme=scheme))
+    assert index.get_counts() == other.get_counts()
+    assert index.get_subset_counts(38, 0) == other.get_subset_counts(38, 0)
+    assert index.keys.get(20) == other.keys.get(20)
+
+
+# Pickles
+
+
+def named_in(data):
+    """Return all classes and functions that a pickle names."""
+    strings, found = [], set()
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "STACK_GLOBAL":
+            found.add(".".join(strings[-2:]))
+        elif opcode.name == "GLOBAL":
+            found.add(argument.replace(" ", "."))
+        elif isinstance(argument, str):
+            strings.append(argument)
+    return found
+
+
+# What `small` returns, written by Python 3.11 by protocol 5.
+PICKLED = """
+gAWVBgEAAAAAAACMFmxzaGZhc3QuZGF0YXNrZXRjaC5sc2iUjApNaW5IYXNoTFNIlJOUKYGUfZQojAd2ZXJzaW9ulEsBjAVzaGFwZZRLBEsCSw
+KHlIwGY29uZmlnlH2UjAR0eXBllIwEZGljdJRzjAlwcmVwaWNrbGWUiYwIaGFzaGZ1bmOUTowEZm9ybZSMCGFmZmluZTMylEsBjAM8dTSUh5SM
+B2VudHJpZXOUfZQojARrZXlzlF2UKIwBYZSMAWKUSwGGlE5ljARyb3dzlEMwAQAAAAIAAAADAAAABAAAAAEAAAACAAAABQAAAAYAAAD///////
+//////////////lIwGbmFycm93lIh1dWIu
+"""
+
+
+def small():
+    index = MinHashLSH(num_perm=4, params=(2, 2))
+    index.insert("a", lean([1, 2, 3, 4]))
+    index.insert(("b", 1), lean([1, 2, 5, 6]))
+    index.insert(None, lean([EMPTY_32] * 4))
+    return index
+
+
+@pytest.mark.parametrize("read", [lambda: base64.b64decode(PICKLED), lambda: pickle.dumps(small(), protocol=5)])
+def test_pickles_of_other_versions_of_python(read):
+    data = read()
+    assert {name.partition(".lsh.")[0] for name in named_in(data)} <= {"lshfast.datasketch", "copyreg.__reduce_ex__"}
+    index = pickle.loads(data)
+    assert list(index.keys) == ["a", ("b", 1), None]
+    assert index.query(lean([1, 2, 9, 9])) == ["a", ("b", 1)]
+    assert index.query(lean([9, 9, 5, 6]), with_scores=True) == [(("b", 1), 0.5)]
+    with pytest.raises(ValueError, match="scheme"):
+        index.insert("c", lean([1, 2, 3, 4], scheme="legacy"))
+    index.insert("c", lean([9, 9, 9, 9]))
+    index.remove("a")
+    assert index.query(lean([1, 2, 3, 4])) == [("b", 1)]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("keys", [[], [40], [40, 38, 0]])
+def test_pickles(protocol, keys):
+    index = held(keys)
+    again = pickle.loads(pickle.dumps(index, protocol))
+    assert again.query(near(40)) == index.query(near(40))
+    again.insert("new", near(40))
+    assert "new" not in index
+    assert (again.h, again.b, again.r, again.prepickle) == (index.h, index.b, index.r, index.prepickle)
+
+
+def test_copies_are_independent():
+    index = held()
+    for made in (copy.copy(index), copy.deepcopy(index)):
+        made.remove(40)
+        assert 40 in index
+        assert 40 not in made.query(near(40))
+
+
+def test_pickles_of_another_format_are_refused():
+    state = held().__getstate__() | {"version": 2}
+    with pytest.raises(ValueError, match="format 1"):
+        MinHashLSH.__new__(MinHashLSH).__setstate__(state)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"threshold": 1.1}, ValueError, r"threshold must be in \[0, 1\], not 1.1"),
+        ({"threshold": float("nan")}, ValueError, "threshold"),
+        ({"threshold": "0.5"}, TypeError, "threshold must be a number"),
+        ({"num_perm": 1}, ValueError, "num_perm must be at least 2, not 1"),
+        ({"num_perm": True}, TypeError, "num_perm must be an int"),
+        ({"num_perm": 16.0}, TypeError, "num_perm must be an int"),
+        ({"weights": (0.5, 0.6)}, ValueError, "weights"),
+        ({"weights": (1.5, -0.5)}, ValueError, "weights"),
+        ({"params": (4, 33)}, ValueError, r"at most num_perm = 128, not 4 x 33 = 132"),
+        ({"params": (0, 3)}, ValueError, "b of params must be at least 1, not 0"),
+        ({"params": (2, 3.0)}, TypeError, "r of params must be an int"),
+        ({"hashfunc": 5}, TypeError, "hashfunc must be callable, not 5"),
+        ({"storage_config": "dict"}, TypeError, "storage_config must be a dict, not str"),
+        ({"storage_config": {"type": "paper"}}, ValueError, "Unknown storage type: paper"),
+        ({"storage_config": {"type": "cassandra"}}, ValueError, "Unknown storage type: cassandra .*LmdbStore"),
+        ({"storage_config": {"type": "mongo"}}, ValueError, "Unknown storage type: mongo .*RedisStore"),
+        ({"storage_config": {"type": "dict", "basename": "x"}}, TypeError, "basename must be bytes, not 'x'"),
+    ],
+)
+def test_bad_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        MinHashLSH(**arguments)
+
+
+@pytest.mark.parametrize(("size", "error"), [(0, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError)])
+def test_bad_buffer_sizes(size, error):
+    with pytest.raises(error, match="buffer_size must be"):
+        MinHashLSH(num_perm=16).insertion_session(size)
+    with pytest.raises(error, match="buffer_size must be"):
+        MinHashLSH(num_perm=16).deletion_session(buffer_size=size)
+
+
+@pytest.mark.parametrize("name", ["HNSW", "AsyncMinHashLSH"])
+def test_names_that_are_not_there_say_what_to_use(name):
+    import lshfast.datasketch as ours
+
+    with pytest.raises(ImportError, match=f"no {name}: .*MinHashLSH"):
+        getattr(ours, name)
+
+
+# Threads
+
+
+def test_threads_insert_query_and_remove():
+    index, errors = MinHashLSH(0.5, 64), []
+    sketches = [near(40 * n) for n in range(120)]
+    lasting = near(-40)
+    index.insert("lasting", lasting)
+    start = threading.Barrier(4)
+
+    def write(mine):
+        try:
+            start.wait()
+            for _ in range(3):
+                for n in mine:
+                    index.insert(n, sketches[n])
+                for n in mine:
+                    assert index.query(sketches[n]) == [n]
+                    index.remove(n)
+            for n in mine:
+                index.insert(n, sketches[n])
+        except BaseException as error:
+            errors.append(error)
+
+    def read():
+        try:
+            start.wait()
+            for _ in range(500):
+                assert index.query(lasting) == ["lasting"]
+                assert index.query(lasting, with_scores=True) == [("lasting", 1.0)]
+                pickle.loads(pickle.dumps(index))._entries.keys()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(range(k, 120, 3),)) for k in range(3)]
+    threads.append(threading.Thread(target=read))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert sorted(map(str, index.keys)) == sorted(["lasting", *map(str, range(120))])
+    assert [index.query(sketch) for sketch in sketches] == [[n] for n in range(120)]
+
+
+def test_first_sketches_of_two_schemes_at_once():
+    for _ in range(20):
+        index, refused, start = MinHashLSH(0.5, 16), [], threading.Barrier(2)
+
+        def insert(scheme, index=index, refused=refused, start=start):
+            sketch = near(4, 16, scheme=scheme)
+            start.wait()
+            try:
+                index.insert(scheme, sketch)
+            except ValueError:
+                refused.append(scheme)
+
+        threads = [threading.Thread(target=insert, args=(scheme,)) for scheme in ("affine32", "legacy")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(refused) == len(index.keys) == 1
+
+
+def test_another_scheme_is_first_while_a_sketch_is_read():
+    index = MinHashLSH(0.5, 16, prepickle=True)
+
+    class Key:
+        def __reduce__(self):
+            index.insert("first", near(4, 16))
+            return str, ()
+
+    with pytest.raises(ValueError, match="scheme affine32, not legacy"):
+        index.insert(Key(), near(4, 16, scheme="legacy"))
+    assert len(index.keys) == 1
+
+
+def test_queries_kept_before_the_first_sketch():
+    index = MinHashLSH(0.5, 16)
+    index.add_to_query_buffer(near(4, 16, scheme="legacy"))
+    index.insert("a", near(4, 16))
+    with pytest.raises(ValueError, match="scheme affine32, not legacy"):
+        index.collect_query_buffer()
+    assert index.collect_query_buffer() == []
+
+
+# Beside a model
+
+BANDS, ROWS, SLOTS = 3, 2, 7  # one slot is in no band
+
+KEYS = st.one_of(st.integers(-2, 5), st.sampled_from(["a", "b", b"a", ("a", 1), None, 1.5]))
+VALUES = st.one_of(
+    st.lists(st.integers(0, 2), min_size=SLOTS, max_size=SLOTS),
+    st.lists(st.sampled_from([0, 1, EMPTY_32]), min_size=SLOTS, max_size=SLOTS),
+    st.just([EMPTY_32] * SLOTS),
+).map(tuple)
+
+
+class Model:
+    """Keys and the sets of their sketches."""
+
+    def __init__(self):
+        self.entries = {}
+
+    def insert(self, key, values):
+        self.entries.setdefault(key, set()).add(values)
+
+    def found(self, query):
+        def meet(values):
+            bands = range(0, BANDS * ROWS, ROWS)
+            return set(values) != {EMPTY_32} and any(values[i : i + ROWS] == query[i : i + ROWS] for i in bands)
+
+        if set(query) == {EMPTY_32}:
+            return {}
+        shares = {
+            key: [sum(map(int.__eq__, values, query)) for values in several if meet(values)]
+            for key, several in self.entries.items()
+        }
+        return {key: max(counts) for key, counts in shares.items() if counts}
+
+
+class Machine(RuleBasedStateMachine):
+    """An index and its model: each step is done to both."""
+
+    def make(self, **options):
+        return MinHashLSH(num_perm=SLOTS, params=(BANDS, ROWS), **options)
+
+    scored_slots = SLOTS
+
+    @initialize(prepickle=st.booleans())
+    def start(self, prepickle):
+        self.options = {"prepickle": prepickle}
+        self.index, self.model = self.make(**self.options), Model()
+
+    @rule(key=KEYS, values=VALUES, check=st.booleans(), session=st.booleans())
+    def insert(self, key, values, check, session):
+        def call():
+            if not session:
+                return self.index.insert(key, lean(values), check)
+            with self.index.insertion_session(2) as opened:
+                opened.insert(key, lean(values), check_duplication=check)
+
+        if check and key in self.model.entries:
+            with pytest.raises(ValueError, match="already exists"):
+                call()
+        else:
+            assert call() is None
+            self.model.insert(key, values)
+
+    @rule(key=KEYS, session=st.booleans())
+    def remove(self, key, session):
+        def call():
+            if not session:
+                return self.index.remove(key)
+            with self.index.deletion_session() as opened:
+                opened.remove(key)
+
+        if key in self.model.entries:
+            assert call() is None
+            del self.model.entries[key]
+        else:
+            with pytest.raises(ValueError, match="does not exist"):
+                call()
+
+    @rule(values=VALUES)
+    def query(self, values):
+        found, expected = self.index.query(lean(values)), self.model.found(values)
+        assert len(found) == len(expected)
+        assert set(found) == set(expected)
+
+    @rule(values=VALUES)
+    def score(self, values):
+        found = self.index.query(lean(values), with_scores=True)
+        expected = self.model.found(values)
+        assert {key: round(share * SLOTS) for key, share in found} == expected
+        shares = [share for _, share in found]
+        assert shares == sorted(shares, reverse=True)
+
+    @rule(several=st.lists(VALUES, max_size=3))
+    def collect(self, several):
+        for values in several:
+            self.index.add_to_query_buffer(lean(values))
+        found = [set(self.model.found(values)) for values in several]
+        expected = set.intersection(*found) if found else set()
+        collected = self.index.collect_query_buffer()
+        assert len(collected) == len(expected)
+        assert set(collected) == expected
+        assert self.index.collect_query_buffer() == []
+
+    @rule(entries=st.dictionaries(KEYS, VALUES, max_size=4), check=st.booleans())
+    def merge(self, entries, check):
+        other = self.make(prepickle=not self.options["prepickle"])
+        for key, values in entries.items():
+            other.insert(key, lean(values))
+        if check and entries.keys() & self.model.entries.keys():
+            with pytest.raises(ValueError, match="overlapping"):
+                self.index.merge(other, check_overlap=True)
+        else:
+            self.index.merge(other, check_overlap=check)
+            for key, values in entries.items():
+                self.model.insert(key, values)
+
+    @rule()
+    def renew(self):
+        self.index = pickle.loads(pickle.dumps(self.index))
+
+    @rule(keys=st.lists(KEYS, max_size=4))
+    def count_some(self, keys):
+        counts = self.index.get_subset_counts(*keys)
+        for band in range(BANDS):
+            buckets = {}
+            for key in set(keys):
+                for name in {values[2 * band : 2 * band + 2] for values in self.model.entries.get(key, ())}:
+                    buckets[name] = buckets.get(name, 0) + 1
+            assert sorted(counts[band].values()) == sorted(buckets.values())
+
+    @invariant()
+    def holds_the_same(self):
+        assert len(self.index.keys) == len(self.model.entries)
+        assert self.index.is_empty() == (not self.model.entries)
+        for key in self.model.entries:
+            assert key in self.index
+        for band, counts in enumerate(self.index.get_counts()):
+            buckets = {}
+            for key, several in self.model.entries.items():
+                for values in several:
+                    if set(values) != {EMPTY_32}:
+                        name = b"".join(value.to_bytes(4, "big") for value in values[2 * band : 2 * band + 2])
+                        buckets.setdefault(name, set()).add(key)
+            assert counts == {name: len(keys) for name, keys in buckets.items()}
+
+
+def test_beside_the_model():
+    run_state_machine_as_test(Machine, settings=settings(max_examples=60, stateful_step_count=30))
