@@ -77,6 +77,14 @@ size_t overlap_needed(size_t a, size_t b, double threshold) {
     return needed;
 }
 
+double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
+    struct set set = set_in(table, n);
+    size_t overlap = 0;
+    for (size_t i = 0; i < n; i++) set_add(&set, a[i]);
+    for (size_t i = 0; i < m; i++) overlap += (size_t)set_has(&set, b[i]);
+    return overlap ? (double)overlap / ((double)n + (double)m - (double)overlap) : 0;
+}
+
 void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
                    size_t pairs, double threshold, uint64_t *table, double *out) {
     struct set set = {0};

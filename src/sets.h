@@ -29,6 +29,9 @@ size_t overlap_needed(size_t a, size_t b, double threshold);
 void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
                    size_t pairs, double threshold, uint64_t *table, double *out);
 
+/* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
+double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
+
 /* The number of equal slots of two signatures, 0 if either is empty. */
 size_t agreement(const uint64_t *a, const uint64_t *b, size_t k);
 

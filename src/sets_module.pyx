@@ -16,6 +16,7 @@ cdef extern from "sets.h":
     size_t c_overlap_needed "overlap_needed"(size_t, size_t, double) nogil
     void c_jaccard_pairs "jaccard_pairs"(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t,
                                          double, uint64_t*, double*) nogil
+    double c_jaccard_of_sets "jaccard_of_sets"(const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
     size_t c_agreement "agreement"(const uint64_t*, const uint64_t*, size_t) nogil
     void c_components "components"(const int64_t*, const int64_t*, size_t, size_t, int64_t*) nogil
     void c_stars "stars"(const int64_t*, size_t, const int64_t*, const int64_t*, int64_t*, int64_t*) nogil
@@ -144,3 +145,15 @@ def stars(const int64_t[::1] order not None, const int64_t[::1] offsets not None
 
 cdef size_t equal_slots(const uint64_t* a, const uint64_t* b, size_t k) noexcept nogil:
     return c_agreement(a, b, k)
+
+
+cdef size_t table_of_set(size_t n) noexcept nogil:
+    return table_size(n)
+
+
+cdef size_t distinct_tokens(const uint64_t* tokens, size_t n, uint64_t* table, uint64_t* out) noexcept nogil:
+    return c_distinct_tokens(tokens, n, table, out)
+
+
+cdef double jaccard_of_sets(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t* table) noexcept nogil:
+    return c_jaccard_of_sets(a, n, b, m, table)

@@ -435,3 +435,7 @@ cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, ui
         return SIZE_MAX
     shingler_of_characters(&how, size, seed)
     return c_character_shingles(kernels, &how, text, length, out, &bad)
+
+
+cdef void tokens_of_numbers(const uint64_t* values, size_t n, uint64_t seed, uint64_t* out) noexcept nogil:
+    c_tokens_of_integers(values, n, seed, out)

@@ -55,10 +55,31 @@ PROBE = (
     HELPERS
     + """
 from lshfast.kernels.bands cimport keys_of_bands
-from lshfast.kernels.sets cimport equal_slots
+from lshfast.kernels.sets cimport distinct_tokens, equal_slots, jaccard_of_sets, table_of_set
 from lshfast.kernels.sketch cimport (classic_padding, draw_classic, draw_fast, rounds_of_fast, sketch_classic,
                                      sketch_fast)
-from lshfast.kernels.text cimport character_tokens, token_of_bytes, word_tokens
+from lshfast.kernels.text cimport character_tokens, token_of_bytes, tokens_of_numbers, word_tokens
+
+
+def of_numbers(bytes values, uint64_t seed):
+    cdef size_t n = len(values) // 8
+    out = room(n)
+    tokens_of_numbers(read(values), n, seed, words_of(out))
+    return written(out, n)
+
+
+def set_of(bytes tokens):
+    cdef size_t n = len(tokens) // 8
+    table, out = room(table_of_set(n)), room(n)
+    n = distinct_tokens(read(tokens), n, words_of(table), words_of(out))
+    written(table, 0)
+    return written(out, n)
+
+
+def exact(bytes a, bytes b):
+    cdef size_t n = len(a) // 8, m = len(b) // 8
+    table = room(table_of_set(n))
+    return jaccard_of_sets(read(a), n, read(b), m, words_of(table))
 
 
 def token(bytes data, uint64_t seed):
@@ -173,6 +194,14 @@ both = np.concatenate([signatures, near])
 left = np.arange(len(near))
 ours = [probe.agreement(a.tobytes(), b.tobytes()) for a, b in zip(signatures, near, strict=True)]
 found["equal slots"] = ours, sets.agreements(both, left, left + len(near)).tolist()
+
+values = np.array([0, 1, 42, 2**63, 2**64 - 2], np.uint64)
+ours = numbers(probe.of_numbers(values.tobytes(), 7))
+found["tokens of integers"] = ours, TokenSets.from_sets([values.tolist()], seed=7).tokens.tolist()
+repeated = np.array([5, 0, 7, 5, 0, 9, 7, 7], np.uint64)
+found["different tokens"] = numbers(probe.set_of(repeated.tobytes())), [5, 0, 7, 9]
+some, others = np.arange(100, dtype=np.uint64), np.arange(60, 140, dtype=np.uint64)
+found["exact similarities"] = [probe.exact(some.tobytes(), others.tobytes()), probe.exact(b"", b"")], [40 / 140, 0]
 print(json.dumps(found))
 """
 

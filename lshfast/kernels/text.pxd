@@ -11,3 +11,6 @@ cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_
 # The same for characters. out must hold length tokens.
 cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed,
                              uint64_t* out) noexcept nogil
+
+# The tokens of n integers, as those of token sets made from Python's ints.
+cdef void tokens_of_numbers(const uint64_t* values, size_t n, uint64_t seed, uint64_t* out) noexcept nogil
