@@ -1,5 +1,6 @@
 """What datasketch's sketches are made of: SHA-1 of tokens, the permutations of its three schemes, equal slots."""
 
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.sequence cimport PySequence_Fast_GET_ITEM
@@ -161,6 +162,7 @@ cdef bytes _bytes_of(object token):
         PyBuffer_Release(&view)
 
 
+@cython.auto_pickle(False)
 cdef class Tokens:
     """Rows of bytes-like tokens whose bytes lie where they lie, or are copied if they can change. Immutable.
 
@@ -254,6 +256,7 @@ def native(tokens not None, uint64_t seed):
     return out_array if _natives(held, len(held), seed, &out[0] if len(held) else NULL) else None
 
 
+@cython.auto_pickle(False)
 cdef class NativeRows:
     """Rows of tokens, hashed as `native` does when they are added, one thread at a time."""
     cdef uint64_t* hashes
@@ -337,6 +340,7 @@ SCHEMES = {
 }
 
 
+@cython.auto_pickle(False)
 cdef class Functions:
     """The k functions of a scheme, which lower hash values by hashes. Immutable, and safe to share between threads.
 
