@@ -14,7 +14,6 @@
 #include "cpu.h"
 #include "field.h"
 
-
 /* Words of a code. */
 #define MAX_WORDS 64
 
