@@ -5,6 +5,7 @@
 [True, False, True]
 """
 
+from lshfast import datasketch
 from lshfast.datasketch import (
     HyperLogLog,
     HyperLogLogPlusPlus,
@@ -95,3 +96,9 @@ __all__ = [
     "star_groups",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("HNSW", "AsyncMinHashLSH"):  # raises an ImportError that says what to use
+        return getattr(datasketch, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

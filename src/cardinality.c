@@ -48,9 +48,10 @@ uint8_t highest_register(const uint8_t *registers, size_t n) {
     return highest;
 }
 
-/* Equal neighbours would wait for each other's sums, so they are counted in four places. */
+/* Equal neighbours would wait for each other's sums, so they are counted in four places; whatever the bytes are, and
+ * should they change meanwhile, each has its place. */
 void count_registers(const uint8_t *registers, unsigned p, uint32_t counts[MAX_REGISTER + 1]) {
-    uint32_t held[4][MAX_REGISTER + 1];
+    uint32_t held[4][UINT8_MAX + 1];
     memset(held, 0, sizeof held);
     for (size_t i = 0; i < (size_t)1 << p; i += 4) {
         for (size_t j = 0; j < 4; j++) held[j][registers[i + j]]++;

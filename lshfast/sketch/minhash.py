@@ -91,7 +91,7 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     other = getattr(signatures, "hasher", None)
     if other is not None and other != hasher:
         for what in ("scheme", "seed"):
-            mine, theirs = getattr(hasher, what), getattr(other, what)
+            mine, theirs = getattr(hasher, what), getattr(other, what, None)
             if mine != theirs:
                 raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
     flags = array.flags

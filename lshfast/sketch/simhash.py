@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,7 @@ class Sketcher:
     """What can be done with codes, whoever makes them: a code has `bits` bits in uint64 words, the lowest first."""
 
     bits: int
+    not_for_bands: ClassVar[str] = "the words of codes are no slots"
 
     @property
     def words(self) -> int:
