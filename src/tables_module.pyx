@@ -101,15 +101,15 @@ cdef extern from "band_tables.h":
     uint32_t row_of_integer(const table*, const c_pool*, const c_names*, uint32_t, int64_t) nogil
     uint32_t row_of_bytes(const table*, const c_pool*, const c_names*, uint32_t, const uint8_t*, size_t) nogil
 
-# Signatures of a block, in bytes, about; at most 4,096 of them.
-BLOCK_BYTES = 1 << 22
+# Signatures of a block, in bytes, about; at most 4,096 of them. (numpy has arrays from 4 MB on in huge pages, which take
+# longer to come by where memory is filled little by little.)
+BLOCK_BYTES = 1 << 21
 
 # Entries beyond a table's capacity, at first, and rows that are looked at side by side.
 cdef enum:
     NAMELESS, INTEGERS, STRINGS  # the kinds of names: None, "int" and "str" outside
     SLACK = 64
     GROUP = 16
-    AHEAD_OF_USE = 8  # memory for an eighth of the signatures more is asked for, which is not in use until it is written
     BATCH = 1 << 17
     NAMES = 4096  # are admitted in one go
     WASTE = 1 << 20  # bytes of removed names that may always lie about
@@ -401,7 +401,7 @@ cdef class BandTables:
             return
         if wanted > MOST_ROWS:
             raise OverflowError(f"an index holds at most {MOST_ROWS} entries, not {wanted}")
-        blocks = min(max((wanted + block - 1) >> self.c.shift, had + had // AHEAD_OF_USE), MOST_ROWS >> self.c.shift)
+        blocks = (wanted + block - 1) >> self.c.shift
         pointers = <uint64_t**>realloc(self.c.blocks, blocks * sizeof(uint64_t*))
         if not pointers:
             raise MemoryError
@@ -434,7 +434,7 @@ cdef class BandTables:
                     i += some
                     continue
             if self.c.blocks[at] == NULL:
-                self._new_blocks(at, max((n - i + block - 1) >> self.c.shift, 1 + at // AHEAD_OF_USE) if copy else 1)
+                self._new_block(at)
             elif self.kept_rows[at]:
                 self._own(at)
             with nogil:
@@ -459,29 +459,21 @@ cdef class BandTables:
         self.c.blocks[at] = <uint64_t*>&view[0, 0]
         return True
 
-    cdef _new_blocks(self, size_t at, size_t most):
-        """Make a block, and up to `most` in all that are missing, side by side."""
-        cdef size_t i, block = <size_t>1 << self.c.shift, count = 1, blocks = self.capacity >> self.c.shift
+    cdef _new_block(self, size_t at):
         cdef uint64_t[:, ::1] view
-        while count < most and at + count < blocks and self.c.blocks[at + count] == NULL:
-            count += 1
-        array = np.empty((count * block, self.c.k), np.uint64)
+        array = np.empty((<size_t>1 << self.c.shift, self.c.k), np.uint64)
         view = array
-        for i in range(count):
-            self.blocks[at + i] = array[i * block:(i + 1) * block]
-            self.c.blocks[at + i] = &view[i * block, 0]
+        self.blocks[at] = array
+        self.c.blocks[at] = &view[0, 0]
 
     cdef _own(self, size_t at):
         """Copy a block that is not ours, so that it can be written to."""
-        cdef size_t block = <size_t>1 << self.c.shift
-        cdef uint64_t[:, ::1] view
-        array = np.empty((block, self.c.k), np.uint64)
+        cdef uint64_t* before = self.c.blocks[at]
+        cdef size_t nbytes = self.kept_rows[at] * self.c.k * sizeof(uint64_t)
         kept = self.kept[at]
-        array[:len(kept)] = kept
-        view = array
+        self._new_block(at)
+        memcpy(self.c.blocks[at], before, nbytes)
         self._let_go(at)
-        self.blocks[at] = array
-        self.c.blocks[at] = &view[0, 0]
 
     cdef _let_go(self, size_t at):
         """Forget a block that is not ours; its rows that are not in use are free."""
@@ -491,7 +483,8 @@ cdef class BandTables:
                 self._free(row)
         self.idle -= self.kept_rows[at] - self.kept_used[at]
         self.kept_rows[at] = self.kept_used[at] = 0
-        self.c.blocks[at] = NULL
+        if self.blocks[at] is None:
+            self.c.blocks[at] = NULL
         del self.kept[at]
 
     cdef _check_written(self, const int64_t[::1] rows):
