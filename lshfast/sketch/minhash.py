@@ -81,14 +81,15 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     ValueError
         If they have another number of slots, or are known to come from another scheme or seed.
     """
-    if type(signatures) is not np.ndarray:
+    plain = type(signatures) is np.ndarray
+    if not plain:
         check_for_bands(signatures, name)
     array = np.asarray(signatures)
     if array.dtype is not UINT64 and array.dtype != UINT64:
         raise TypeError(f"{name} must be uint64, not {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
         raise ValueError(f"{name} must have num_perm = {hasher.num_perm} slots each, not shape {array.shape}")
-    other = getattr(signatures, "hasher", None)
+    other = None if plain else getattr(signatures, "hasher", None)
     if other is not None and other != hasher:
         for what in ("scheme", "seed"):
             mine, theirs = getattr(hasher, what), getattr(other, what, None)
