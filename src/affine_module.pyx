@@ -340,6 +340,12 @@ SCHEMES = {
 }
 
 
+cdef bint _is_unsigned(const Py_buffer* view, size_t width) noexcept:
+    """Tell whether what is open, with its format, is aligned unsigned integers of so many bytes."""
+    return (view.format != NULL and view.format[0] in (b"I", b"L", b"Q") and view.format[1] == 0
+            and <size_t>view.itemsize == width and <size_t>view.buf % width == 0)
+
+
 @cython.auto_pickle(False)
 cdef class Functions:
     """The k functions of a scheme, which lower hash values by hashes. Immutable, and safe to share between threads.
@@ -385,8 +391,7 @@ cdef class Functions:
     cdef int _open(self, object values, Py_buffer* view) except -1:
         """Open values (k,) to write them."""
         PyObject_GetBuffer(values, view, PyBUF_WRITABLE | PyBUF_FORMAT)
-        if (view.format == NULL or view.format[0] not in (b"I", b"L", b"Q") or <size_t>view.itemsize != self.width
-                or <size_t>view.len != self.held.k * self.width):
+        if not _is_unsigned(view, self.width) or <size_t>view.len != self.held.k * self.width:
             size = view.len
             PyBuffer_Release(view)
             raise ValueError(f"values must be {self.held.k} unsigned integers of {self.width} bytes, not {size} bytes")
@@ -476,19 +481,19 @@ cdef void* _room(size_t n) except NULL:
 
 
 def equal(a not None, b not None):
-    """Return how many numbers of two contiguous arrays of one length agree; both uint32, or both uint64.
+    """Return how many numbers of two contiguous arrays of one length agree; both uint32, or both uint64, and aligned.
 
     Raises ValueError or BufferError where they are of different lengths or not contiguous, TypeError where their
-    numbers are of other sizes.
+    numbers are others.
     """
     cdef Py_buffer x, y
     cdef size_t n, found
-    PyObject_GetBuffer(a, &x, PyBUF_SIMPLE)
+    PyObject_GetBuffer(a, &x, PyBUF_FORMAT)
     try:
-        PyObject_GetBuffer(b, &y, PyBUF_SIMPLE)
+        PyObject_GetBuffer(b, &y, PyBUF_FORMAT)
         try:
-            if x.itemsize != y.itemsize or x.itemsize not in (4, 8):
-                raise TypeError(f"arrays must be both uint32 or both uint64, not of {x.itemsize} and {y.itemsize} bytes")
+            if not (_is_unsigned(&x, 4) and _is_unsigned(&y, 4)) and not (_is_unsigned(&x, 8) and _is_unsigned(&y, 8)):
+                raise TypeError("arrays must be both uint32 or both uint64, native and aligned")
             if x.len != y.len:
                 raise ValueError(f"arrays must be of one length, not of {x.len} and {y.len} bytes")
             n = x.len // x.itemsize

@@ -44,7 +44,7 @@ void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n);
 
 /* ---- queries ---- */
 
-#define QUERIES (1 << 17) /* are under way at once: what they are worked on with stays in the cache */
+#define QUERIES (1 << 18) /* are under way at once: what they are worked on with stays in the cache */
 
 enum answer { ANSWERED, NO_ROOM, UNSOUND };
 

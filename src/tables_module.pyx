@@ -1,6 +1,7 @@
 """The tables of an index: signatures in numbered rows, found by their bands and by name."""
 
 cimport cython
+from cython cimport view
 from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -149,6 +150,11 @@ def checksum(*pieces):
 cdef inline bint is_crowded(const table* table, size_t more) noexcept nogil:
     """Tell whether a table is too small for so many more entries: seven eighths of it may be in use."""
     return table.count + more > table.capacity - table.capacity // 8
+
+
+def _entries(size_t n):
+    """Return memory for n entries, in small pages: they fill faster than the huge ones that numpy asks for."""
+    return np.asarray(view.array(shape=(n,), itemsize=8, format="Q", mode="c")).view(np.uint64)
 
 
 def _grown(array, size_t used, size_t wanted):
@@ -346,12 +352,11 @@ cdef class BandTables:
         self.names.bytes, self.names.size = &self.arena[0] if len(array) else NULL, len(array)
 
     cdef _new_table(self, size_t i, uint64_t capacity, uint64_t slack):
-        cdef uint64_t[::1] view
         if capacity > MOST_CAPACITY:
             raise OverflowError(f"a table holds at most {MOST_CAPACITY} entries")
-        array = np.empty(capacity + slack + 1, np.uint64)
-        view = array
-        self.c.tables[i].entries = &view[0]
+        array = _entries(capacity + slack + 1)
+        cdef uint64_t[::1] entries = array
+        self.c.tables[i].entries = &entries[0]
         self.c.tables[i].capacity, self.c.tables[i].length = capacity, capacity + slack
         table_clear(&self.c.tables[i])
         self.entries[i] = array
@@ -360,7 +365,7 @@ cdef class BandTables:
         """Move a table to where it holds `more` entries, by steps of a third; its end is `longer` times as long."""
         cdef table* now = &self.c.tables[i]
         cdef table larger
-        cdef uint64_t[::1] view
+        cdef uint64_t[::1] entries
         cdef uint64_t slack = (now.length - now.capacity) * longer
         cdef bint moved = False
         larger.capacity, larger.count = now.capacity, now.count
@@ -370,9 +375,9 @@ cdef class BandTables:
             larger.capacity = min(larger.capacity + larger.capacity // 3, MOST_CAPACITY)
         while not moved:
             larger.length = larger.capacity + slack
-            array = np.empty(larger.length + 1, np.uint64)
-            view = array
-            larger.entries = &view[0]
+            array = _entries(larger.length + 1)
+            entries = array
+            larger.entries = &entries[0]
             with nogil:
                 moved = table_move(now, &larger)
             slack *= 2

@@ -86,6 +86,14 @@ DIFFERENCES = (
         ("MinHashLSH | weighted beside others",),
     ),
     Difference(
+        "`permutations` that were given, and not those of the seed: such a sketch's LeanMinHash or bBitMinHash beside "
+        "others, or such sketches beside others in one index or forest",
+        "taken; the answer is wrong",
+        "raises ValueError",
+        "As for seeds. (What was read from bytes does not say its permutations, and is taken for one of the seed's.)",
+        ("given permutations | *",),
+    ),
+    Difference(
         "what is no sketch, given to an index",
         "AttributeError, or ValueError for its length",
         "raises TypeError",
@@ -231,6 +239,7 @@ DIFFERENCES = (
             "MinHash(hashvalues) | floats, *",
             "MinHash(hashvalues) | an array of floats, *",
             "MinHash(hashvalues) | two dimensions",
+            "values of objects | floats",
         ),
     ),
     Difference(
@@ -439,6 +448,13 @@ DIFFERENCES = (
         "They cannot be compared.",
         ("WeightedMinHash | jaccard of a MinHash",),
     ),
+    Difference(
+        "`WeightedMinHash` without samples",
+        "taken; `jaccard` divides by zero",
+        "raises ValueError",
+        "As for a LeanMinHash.",
+        ("weighted | no samples",),
+    ),
     # ---- HyperLogLog ----
     Difference(
         "`HyperLogLogPlusPlus.count`",
@@ -495,7 +511,7 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "registers, given or read, that no hash value gives, or of more dimensions",
+        "registers, given, read or written over, that no hash value gives, or of more dimensions",
         "taken, or OverflowError",
         "raises ValueError",
         "They are no HyperLogLog's.",
@@ -505,6 +521,7 @@ DIFFERENCES = (
             "HyperLogLog* | reg of impossible ranks",
             "HyperLogLog* | deserialize impossible ranks",
             "HyperLogLog* | deserialize ranks above 127",
+            "registers | written over*",
         ),
     ),
     Difference(

@@ -30,7 +30,29 @@ def flat(*modules):
     }
 
 
-CASES = flat(minhash, weighted, counts, lsh)
+# Calls that several classes share.
+GIVEN = (
+    "n = 16; p = ([2 * i + 1 for i in range(n)], list(range(n))); "
+    "a = MinHash(n, permutations=p, scheme='affine32'); b = MinHash(n); a.update(b'x'); b.update(b'x')\n"
+)
+SHARED = {
+    "given permutations | LeanMinHash": GIVEN + "LeanMinHash(b).jaccard(LeanMinHash(a))",
+    "given permutations | LeanMinHash, merged": GIVEN + "c = LeanMinHash(b); c.merge(LeanMinHash(a))",
+    "given permutations | bBitMinHash": GIVEN + "bBitMinHash(b, 8).jaccard(bBitMinHash(a, 8))",
+    "given permutations | in an index": GIVEN + "i = MinHashLSH(0.5, n); i.insert('a', a); i.insert('b', b)",
+    "given permutations | in a forest": GIVEN + "f = MinHashLSHForest(n); f.add('a', a); f.add('b', b)",
+    "given permutations, alike | LeanMinHash": GIVEN + "LeanMinHash(a).jaccard(LeanMinHash(a)); LeanMinHash(a)",
+    "given permutations, alike | in an index": GIVEN + "i = MinHashLSH(0.5, n); i.insert('a', a); i.query(a)",
+    "given permutations, alike | those of the seed": GIVEN
+    + "c = MinHash(n, permutations=b.permutations, scheme='affine32'); c.update(b'x'); b.jaccard(c); "
+    "LeanMinHash(b).jaccard(LeanMinHash(c))",
+    "values of objects | floats": "MinHash(hashvalues=np.array([1.5, 2.7], object), scheme='affine32')",
+    "values of objects | integers": "MinHash(hashvalues=np.array([1, 2], object), scheme='affine32')",
+    "weighted | no samples": "a = WeightedMinHash(1, np.empty((0, 2), np.int64))",
+    "registers | written over": "h = HyperLogLog(4); h.reg[:] = -1; h.count()",
+    "registers | written over, ++": "h = HyperLogLogPlusPlus(4); h.reg[:] = -1; h.count()",
+}
+CASES = flat(minhash, weighted, counts, lsh) | SHARED
 ON_REDIS = flat(redis)
 CLASSES = [
     name for name in datasketch.__all__ if name not in kit.NOT_PART and inspect.isclass(getattr(datasketch, name))

@@ -7,6 +7,11 @@ import copy
 import pickle
 import pickletools
 import threading
+import uuid
+from datetime import date, datetime, timedelta, timezone
+from datetime import time as clock
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,6 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from lshfast.datasketch import LeanMinHash, MinHash, MinHashLSH, WeightedMinHashLSH, bBitMinHash
 from lshfast.datasketch.lsh import bands_and_rows
 from lshfast.datasketch.slots import PAIRS, Form, rows_of
+from lshfast.datasketch.storage import plain_loads
 
 # Intended differences: what datasketch 2.0 does, and what lshfast does.
 DIFFERENCES = {
@@ -674,3 +680,123 @@ class Machine(RuleBasedStateMachine):
 
 def test_beside_the_model():
     run_state_machine_as_test(Machine, settings=settings(max_examples=60, stateful_step_count=30))
+
+
+# Keys from a server
+
+
+class Made:
+    """What is pickled as a call, and the state that is set after it."""
+
+    def __init__(self, *reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+
+SCALAR = np.int64(1).__reduce__()[0]
+ZONE = timezone(timedelta(hours=2))
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(np.dtype(letter).type(1) for letter in "?bhilBHILefdFD"),
+        np.str_("a\U0001f600"),
+        np.str_(""),
+        np.bytes_(b"ab"),
+        Fraction(-1, 3),
+        Decimal("1.50"),
+        uuid.UUID(int=5),
+        date(2020, 1, 2),
+        datetime(2020, 1, 2, 3, 4, 5, 6, ZONE, fold=1),
+        clock(3, 4, fold=1),
+        1j,
+        ("a", (b"b", frozenset([1, None]))),
+    ],
+)
+def test_plain_keys_are_read(key, protocol):
+    found = plain_loads(pickle.dumps(key, protocol))
+    assert (found, type(found)) == (key, type(key))
+    assert hash(found) == hash(key)
+
+
+def test_plain_keys_of_other_machines_and_versions():
+    swapped = Made(SCALAR, (np.dtype(">i4"), b"\0\0\1\2"))
+    assert plain_loads(pickle.dumps(swapped, 4)) == 258
+    assert plain_loads(pickle.dumps(Made(SCALAR, (np.dtype(">U1"), b"\0\0\0a")), 4)) == "a"
+    assert plain_loads(pickle.dumps(Made(Fraction, ("-3/4",)), 4)) == Fraction(-3, 4)
+
+
+def dtype_with(name, state):
+    return Made(np.dtype, (name, False, True), state)
+
+
+FIELDS = (3, "|", None, ("f",), {"f": (np.dtype("i8"), 1 << 40)}, 8, 1, 27)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (Made(SCALAR, (dtype_with("V8", FIELDS), bytes(8))), "dtype 'V8'"),
+        (Made(SCALAR, (dtype_with("i8", FIELDS), bytes(8))), "several parts"),
+        (Made(SCALAR, (dtype_with("i8", (3, "<", ("i8", (9,)), None, None, -1, -1, 0)), bytes(8))), "several parts"),
+        (Made(SCALAR, (dtype_with("i8", (3, "?", None, None, None, -1, -1, 0)), bytes(8))), "several parts"),
+        (Made(SCALAR, (dtype_with("i8", 5), bytes(8))), "several parts"),
+        (Made(SCALAR, (np.dtype("O"), b"\1" * 8)), "dtype 'O8'"),
+        (Made(SCALAR, (np.dtype("M8[s]"), bytes(8))), "dtype 'M8'"),
+        (Made(SCALAR, (np.dtype("i8"), bytes(7))), "do not fit"),
+        (Made(SCALAR, (np.dtype("U2"), bytes(4))), "do not fit"),
+        (Made(SCALAR, (np.dtype("i8"), "a")), "do not fit"),
+        (Made(SCALAR, (1, bytes(8))), "do not fit"),
+        (np.dtype("i8"), "a class, a function or a dtype"),
+        (uuid.UUID, "a class, a function or a dtype"),
+        (SCALAR, "a class, a function or a dtype"),
+        (Made(Fraction, ("1e999999999",)), "not of two ints"),
+        (Made(Fraction, (0.5,)), "not of two ints"),
+        (Made(Fraction, (Decimal("1e999999999"),)), "not of two ints"),
+        (Made(datetime, (b"\x07\xe4\x01\xff\xff\xff\xff\0\0\0",)), "range"),
+    ],
+)
+def test_keys_that_are_more_than_values_are_refused(made, message):
+    with pytest.raises(ValueError, match=message):
+        plain_loads(pickle.dumps(made, 4))
+
+
+@pytest.mark.parametrize("name", [b"fractions\nFraction", b"uuid\nUUID", b"numpy\ndtype", b"decimal\nDecimal"])
+def test_keys_change_no_classes(name):
+    before = dict(vars(Fraction)), dict(vars(uuid.UUID))
+    for state in (b"N}V__hash__\nNs\x86", b"}V__hash__\nNs"):
+        with pytest.raises((ValueError, TypeError)):
+            plain_loads(b"\x80\x04c" + name + b"\n" + state + b"b.")
+    assert (dict(vars(Fraction)), dict(vars(uuid.UUID))) == before
+    assert plain_loads(pickle.dumps(uuid.UUID(int=5))) == uuid.UUID(int=5)
+
+
+# Permutations that were given
+
+
+OTHER = ([2 * n + 1 for n in range(64)], range(64))
+
+
+@pytest.mark.parametrize("make", [lambda sketch: sketch, LeanMinHash])
+def test_other_permutations_are_refused(make):
+    index, own = held([40]), make(near(38, permutations=OTHER, scheme="affine32"))
+    for call in (lambda: index.insert("a", own), lambda: index.query(own)):
+        with pytest.raises(ValueError, match="other permutations"):
+            call()
+    index = MinHashLSH(0.5, 64)
+    index.insert("a", own)
+    for one in (index, pickle.loads(pickle.dumps(index))):
+        assert one.query(own) == ["a"]
+        with pytest.raises(ValueError, match="other permutations"):
+            one.query(near(40))
+    with pytest.raises(ValueError, match="other permutations"):
+        index.merge(held([40]))
+
+
+def test_permutations_of_the_seed_are_not_others():
+    index, same = held([40]), near(40, permutations=near(40).permutations, scheme="affine32")
+    assert index.query(same) == index.query(LeanMinHash(same)) == [40]

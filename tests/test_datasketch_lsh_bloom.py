@@ -259,3 +259,32 @@ def test_threads(place):
         thread.join()
     assert errors == []
     assert all(map(seen.query, sketches))
+
+
+@pytest.mark.parametrize("ask", ["insert", "query"])
+@pytest.mark.parametrize(
+    "changed",
+    [{"seed": 2}, {"scheme": "legacy"}, {"permutations": (range(1, 129, 2), range(64)), "scheme": "affine32"}],
+)
+def test_the_first_to_insert_into_a_folder_says_what_it_is_of(tmp_path, ask, changed):
+    first, second = folder_of(tmp_path), folder_of(tmp_path)
+    first.insert(near(40, **changed))
+    before = (tmp_path / NAME).read_bytes()
+    with pytest.raises(ValueError, match="compared"):
+        getattr(second, ask)(near(40))
+    assert second.query(near(40, **changed))
+    assert (tmp_path / NAME).read_bytes() == before
+    again = folder_of(tmp_path)
+    assert again.query(LeanMinHash(near(40, **changed)))
+    with pytest.raises(ValueError, match="compared"):
+        again.insert(near(40))
+
+
+def test_closed_filters(place):
+    seen = MinHashLSHBloom(0.5, 64, 100, 1e-6, **place)
+    seen.insert(near(40))
+    seen.close()
+    seen.close()
+    for call in (lambda: seen.insert(near(40)), lambda: seen.query(near(40)), lambda: seen.query(near(0)), seen.sync):
+        with pytest.raises(ValueError, match="the filter is closed"):
+            call()

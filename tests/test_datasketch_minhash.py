@@ -6,7 +6,7 @@ import pickle
 import struct
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,8 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import MinHasher, TokenSets
-from lshfast.datasketch import LeanMinHash, MinHash, bBitMinHash, sha1_hash32, sha1_hash64
+from lshfast.datasketch import (
+    HyperLogLog,
+    HyperLogLogPlusPlus,
+    LeanMinHash,
+    MinHash,
+    bBitMinHash,
+    sha1_hash32,
+    sha1_hash64,
+)
 from lshfast.datasketch.hashfunc import token_hash
+from lshfast.kernels import affine
 from tests.reference import affine as reference
 
 SCHEMES = ("affine32", "affine64", "legacy", "classic", "fast")
@@ -627,3 +636,92 @@ def test_another_process_makes_the_same():
 def test_no_hnsw():
     with pytest.raises(ImportError, match="HNSW"):
         from lshfast.datasketch import HNSW  # noqa: F401
+
+
+# Sketches that cannot be compared, and what was written over
+
+
+@pytest.mark.parametrize("scheme", THEIRS)
+def test_small_sketches_of_other_permutations(scheme):
+    own = MinHash(6, 5, permutations=([1, 3, 5, 7, 9, 11], range(6)), scheme=scheme)
+    drawn = MinHash(6, 5, scheme=scheme)
+    for sketch in (own, drawn):
+        sketch.update_batch(words(0, 9))
+    lean, other = LeanMinHash(own), LeanMinHash(drawn)
+    for mine in (lean, lean.copy(), pickle.loads(pickle.dumps(lean)), LeanMinHash.union(lean, own)):
+        assert mine.jaccard(own) == mine.jaccard(lean) == own.jaccard(mine) == 1.0
+        for call in (mine.jaccard, mine.merge, lambda theirs, mine=mine: LeanMinHash.union(mine, theirs)):
+            for theirs in (other, drawn):
+                with pytest.raises(ValueError, match="permutations"):
+                    call(theirs)
+    small, others = bBitMinHash(own, 8), bBitMinHash(drawn, 8)
+    for mine in (small, pickle.loads(pickle.dumps(small)), bBitMinHash(lean, 8)):
+        assert mine.jaccard(small) == 1.0
+        with pytest.raises(ValueError, match="permutations"):
+            mine.jaccard(others)
+    far = MinHash(6, 2**40, permutations=own.permutations, scheme=scheme)
+    assert far.jaccard(far.copy()) == 0.0
+
+
+def test_objects_that_are_no_integers():
+    for values, place in (([1.5, 2.7], 0), ([1, 2.0], 1), ([1, True], 1), (["a"], 0)):
+        for kind in (MinHash, partial(LeanMinHash, seed=1)):
+            with pytest.raises(TypeError, match=rf"hashvalues\[{place}\] must be an integer"):
+                kind(hashvalues=np.array(values, object), scheme="affine32")
+    assert MinHash(hashvalues=np.array([1, 2], object), scheme="affine32").digest().tolist() == [1, 2]
+
+
+def test_hash_values_of_other_arrays_are_compared():
+    a = sketched(words(0, 30), num_perm=8)
+    b = a.copy()
+    data = b"x" + a.hashvalues.tobytes()
+    for values in (np.frombuffer(data, np.uint32, 8, 1), a.hashvalues.astype(">u4"), np.repeat(a.hashvalues, 2)[::2]):
+        b.hashvalues = values
+        assert a.jaccard(b) == b.jaccard(a) == 1.0
+    for values in (a.hashvalues.astype(np.float32), a.hashvalues.astype(np.int64)):
+        b.hashvalues = values
+        with pytest.raises(TypeError, match="cannot be compared"):
+            a.jaccard(b)
+
+
+def test_the_kernel_takes_aligned_unsigned_integers_only():
+    values = np.arange(4, dtype=np.uint32)
+    shifted = np.frombuffer(bytes(17), np.uint32, 4, 1)
+    for other in (values.view(np.float32), values.view(np.int32), values.astype(">u4"), shifted, values.tobytes()):
+        for pair in ((values, other), (other, values), (other, other)):
+            with pytest.raises(TypeError, match="uint32"):
+                affine.equal(*pair)
+    with pytest.raises((TypeError, BufferError)):
+        affine.equal(*2 * [memoryview(bytes(17))[1:].cast("I")])
+    with pytest.raises(ValueError, match="values must be 4 unsigned integers"):
+        MinHash(4)._functions.lower(1, np.frombuffer(bytearray(17), np.uint32, 4, 1))
+
+
+def test_buffers_of_any_format():
+    lean = LeanMinHash(sketched(words(0, 30), num_perm=7))
+    size = lean.bytesize("<")
+    buffer = np.zeros(-(-size // 4), np.uint32)
+    lean.serialize(memoryview(buffer), "<")
+    assert LeanMinHash.deserialize(memoryview(buffer), "<") == LeanMinHash.deserialize(buffer.tobytes(), "<") == lean
+    with pytest.raises(ValueError, match="buf must have"):
+        lean.serialize(memoryview(np.zeros(size // 4 - 1, np.uint32)), "<")
+    counter = HyperLogLog(4)
+    counter.update(b"a")
+    buffer = np.zeros(5, np.uint32)
+    counter.serialize(buffer)
+    assert HyperLogLog.deserialize(buffer) == counter
+
+
+def test_bits_of_whole_universes():
+    a, b = bBitMinHash(sketched([b"a"]), 4, 1.0), bBitMinHash(sketched([b"b"]), 4, 1.0)
+    assert a.jaccard(a) == 1.0
+    assert a.jaccard(b) == np.mean(a.hashvalues == b.hashvalues)
+
+
+@pytest.mark.parametrize("kind", [HyperLogLog, HyperLogLogPlusPlus])
+@pytest.mark.parametrize("register", [-1, 100])
+def test_registers_that_were_written_over(kind, register):
+    counter = kind(4)
+    counter.reg[:] = register
+    with pytest.raises(ValueError, match="register"):
+        counter.count()

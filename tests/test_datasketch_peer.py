@@ -218,3 +218,23 @@ def test_what_cannot_be_converted():
     for thing in (5, None, ours.MinHash(), datasketch.MinHashLSHEnsemble(num_perm=16)):
         with pytest.raises(TypeError, match="from_datasketch takes"):
             from_datasketch(thing)
+
+
+@EACH
+def test_permutations_of_theirs(scheme):
+    given = np.array([range(1, 33, 2), range(16)], np.uint32 if scheme == "affine32" else np.uint64)
+    own = datasketch.MinHash(16, permutations=given, scheme=scheme)
+    mine, theirs = both(words(0, 20), num_perm=16, scheme=scheme)
+    alike = ours.MinHash(16, permutations=given, scheme=scheme)
+    for sketch in (own, alike):
+        sketch.update_batch(words(0, 20))
+    index = ours.MinHashLSH(0.5, 16)
+    index.insert("theirs", theirs)
+    assert index.query(mine) == index.query(theirs) == ["theirs"]
+    lean = ours.LeanMinHash(own)
+    assert alike.jaccard(own) == alike.jaccard(lean) == from_datasketch(own).jaccard(alike) == 1.0
+    for call in (mine.jaccard, mine.merge, index.query, ours.LeanMinHash(mine).jaccard, ours.bBitMinHash(mine).jaccard):
+        for other in (own, lean, ours.bBitMinHash(own)):
+            if (call.__self__.__class__ is ours.bBitMinHash) == isinstance(other, ours.bBitMinHash):
+                with pytest.raises(ValueError, match="permutations"):
+                    call(other)

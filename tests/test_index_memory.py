@@ -19,18 +19,29 @@ BLOCK = 64  # rows of a block of signatures where it is made small
 
 @contextmanager
 def failing(n, onwards=False, dtype=None):
-    """Let numpy.empty raise MemoryError at its n-th call (for this type), and at all later ones if so told."""
-    calls, real = 0, np.empty
+    """Let numpy.empty (and what tables get their memory from) raise MemoryError at its n-th call (for this type).
 
-    def empty(*arguments, **options):
+    At all later ones too, if so told.
+    """
+    calls, real, real_entries = 0, np.empty, tables._entries
+
+    def count(counts):
         nonlocal calls
-        calls += dtype is None or arguments[1:] == (dtype,)
+        calls += counts
         if calls == n or (onwards and calls > n):
             raise MemoryError("injected")
+
+    def empty(*arguments, **options):
+        count(dtype is None or arguments[1:] == (dtype,))
         return real(*arguments, **options)
+
+    def entries(length):
+        count(dtype in (None, np.uint64))
+        return real_entries(length)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np, "empty", empty)
+        patch.setattr(tables, "_entries", entries)
         yield
 
 

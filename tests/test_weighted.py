@@ -373,6 +373,17 @@ def test_bad_rows_are_named():
         WeightedSets.from_matrix([1.0, 2.0])
 
 
+def test_sets_keep_no_arrays_of_others():
+    offsets, tokens, weights = np.array([0, 1, 3]), np.arange(3, dtype=np.uint64), np.ones(3)
+    for arrays in ((offsets, tokens, weights), (memoryview(offsets), memoryview(tokens), memoryview(weights))):
+        sets = WeightedSets(*arrays)
+        for mine, theirs in zip((sets.offsets, sets.tokens, sets.weights), (offsets, tokens, weights), strict=True):
+            assert not np.shares_memory(mine, theirs)
+    before = WeightedMinHasher(8).sketch(sets)
+    offsets[:], tokens[:], weights[:] = 9, 9, np.nan
+    assert (WeightedMinHasher(8).sketch(sets) == before).all()
+
+
 def test_sets_are_immutable_and_pickle():
     sets = WeightedSets.from_matrix(np.eye(3))
     with pytest.raises(AttributeError, match="immutable"):

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import MinHash
-from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, is_empty, scheme_of
-from lshfast.kernels import affine as kernels
+from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, agreements, is_empty, permutations_of, scheme_of
 
 HEAD = struct.Struct("<qBdi")
 BLOCK_BITS = 64
@@ -52,7 +51,7 @@ class bBitMinHash:
     True
     """
 
-    __slots__ = ("_empty", "b", "hashvalues", "r", "scheme", "seed")
+    __slots__ = ("_empty", "_given", "b", "hashvalues", "r", "scheme", "seed")
 
     scheme: SchemeName
     hashvalues: npt.NDArray[np.uint32]
@@ -68,6 +67,7 @@ class bBitMinHash:
         self.hashvalues = np.bitwise_and(values, values.dtype.type((1 << b) - 1)).astype(np.uint32)
         self.seed, self.scheme, self.b, self.r = minhash.seed, minhash.scheme, b, r
         self._empty = is_empty(kind, values)
+        self._given = permutations_of(minhash)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether all is the same."""
@@ -98,12 +98,14 @@ class bBitMinHash:
         Returns
         -------
         float
-            Unbiased, and so below 0 now and then for sets that share little; 0 where either set is empty.
+            Unbiased, and so below 0 now and then for sets that share little; 0 where either set is empty. Where both r
+            are 1, no bits agree by chance, and it is the share of those that agree: 1 for two sets that are all there
+            is.
 
         Raises
         ------
         ValueError
-            If the other is of another scheme, seed, length or b, or both r are 1.
+            If the other is of another scheme, seed, length, b or set of permutations.
         """
         for what in ("b", "scheme", "seed"):
             mine, theirs = getattr(self, what), getattr(other, what)
@@ -113,9 +115,11 @@ class bBitMinHash:
             raise ValueError(
                 f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values cannot be compared"
             )
+        if permutations_of(self) != permutations_of(other):
+            raise ValueError("sketches of different permutations cannot be compared")
         if self._empty or other._empty:
             return 0.0
-        agreeing = kernels.equal(self.hashvalues, other.hashvalues) / len(self.hashvalues)
+        agreeing = agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
         first, second = self._chance(), other._chance()
         if self.r == other.r == 0.0:
             c1, c2 = first, second
@@ -176,16 +180,18 @@ class bBitMinHash:
         self.hashvalues = slots.ravel()[:k].astype(np.uint32)
         self.seed, self.b, self.r = seed % 2**64 if scheme.is_own else seed, b, r
         self.scheme = scheme.name  # type: ignore[assignment]
+        self._given = None
         self._empty = k * b >= CERTAIN_BITS and bool(np.all(self.hashvalues == (1 << b) - 1))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), bytes(self.__getstate__()), self._empty)
+        given = () if self._given is None else (self._given,)
+        return _restored, (type(self), bytes(self.__getstate__()), self._empty, *given)
 
 
-def _restored(cls: type[bBitMinHash], data: bytes, empty: bool) -> bBitMinHash:
+def _restored(cls: type[bBitMinHash], data: bytes, empty: bool, given: bytes | None = None) -> bBitMinHash:
     made = object.__new__(cls)
     made.__setstate__(data)
-    made._empty = empty
+    made._empty, made._given = empty, given
     return made
 
 

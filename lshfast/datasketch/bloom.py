@@ -5,7 +5,8 @@ What a folder holds is one file, "bands.lshbloom", mapped into memory: numbers a
     8 bytes     b"lshbloom"
     uint32 x 6  format (1), num_perm, b, r, hashes of a key, bytes of a slot (4, 8, 16; 0 before the first)
     uint64 x 3  bits of a filter, seed, whether the seed is known (0, 1)
-    16 bytes    scheme, padded with zeros
+    8 bytes     scheme, padded with zeros
+    8 bytes     digest of permutations that were given; zeros of those drawn from the seed
     the filters, b of them, each of its bits rounded up to whole bytes
 
 A band's key, of 64 bits, is that of `Bands.keys`. Its bits are (x + i y) mod bits for i in 0..hashes - 1, where x is
@@ -35,7 +36,7 @@ from lshfast.tokens import UInt64Array, check_number
 
 MAGIC, FORMAT, NAME = b"lshbloom", 1, "bands.lshbloom"
 DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64), 16: PAIRS}
-HEADER = struct.Struct("<8s6I3Q16s")
+HEADER = struct.Struct("<8s6I3Q8s8s")
 
 
 class MinHashLSHBloom:
@@ -60,7 +61,9 @@ class MinHashLSHBloom:
     Notes
     -----
     Needs no further package. Threads may query beside each other and one that inserts. An empty set is neither inserted
-    nor like any. What was inserted reaches the disk when the system writes it there, at the latest by `sync`.
+    nor like any. What was inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder
+    may be open in several places, and what one inserts the others find; but only one may insert at a time, as nothing
+    is locked between processes. After `close`, `insert`, `query` and `sync` raise ValueError.
 
     Examples
     --------
@@ -109,6 +112,7 @@ class MinHashLSHBloom:
         self._sketches = Sketches(self.h)
         self._bands = Bands(self.b, self.r)
         self._map: mmap.mmap | None = None
+        self._closed = False
         size = self.b * -(-self.bits // 8)
         if self.save_dir is None:
             self._filters = np.zeros((self.b, size // self.b), np.uint8)
@@ -122,7 +126,7 @@ class MinHashLSHBloom:
                 file.truncate(HEADER.size + size)
                 file.write(self._header())
                 file.flush()
-            self._read_header(path, file.read(HEADER.size) if file.seek(0) == 0 else b"")
+            self._read_header(file.read(HEADER.size) if file.seek(0) == 0 else b"")
             if os.fstat(file.fileno()).st_size != HEADER.size + size:
                 raise FormatError(f"{path}: must be of {HEADER.size + size} bytes")
             self._map = mmap.mmap(file.fileno(), 0)
@@ -132,12 +136,14 @@ class MinHashLSHBloom:
         form = self._sketches.form
         scheme, seed = ("", None) if form is None else (form.scheme or "", form.seed)
         shape = FORMAT, self.h, self.b, self.r, self.hashes, 0 if form is None else form.width
-        return HEADER.pack(MAGIC, *shape, self.bits, seed or 0, int(seed is not None), scheme.encode())
+        given = b"" if form is None or form.permutations is None else form.permutations
+        return HEADER.pack(MAGIC, *shape, self.bits, seed or 0, int(seed is not None), scheme.encode(), given)
 
-    def _read_header(self, path: str, data: bytes) -> None:
+    def _read_header(self, data: bytes) -> None:
+        path = "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
         if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
             raise FormatError(f"{path}: is no file of a MinHashLSHBloom")
-        _, version, h, b, r, hashes, width, bits, seed, known, scheme = HEADER.unpack(data)
+        _, version, h, b, r, hashes, width, bits, seed, known, scheme, given = HEADER.unpack(data)
         if version != FORMAT:
             raise FormatError(f"{path}: is of format {version}, not {FORMAT}")
         for name, mine, theirs in (
@@ -156,7 +162,7 @@ class MinHashLSHBloom:
                 made_by = scheme.rstrip(b"\0").decode("ascii") or None
             except UnicodeDecodeError:
                 raise FormatError(f"{path}: its header is damaged") from None
-            self._sketches.form = Form(made_by, seed if known else None, DTYPES[width])
+            self._sketches.form = Form(made_by, seed if known else None, DTYPES[width], given if any(given) else None)
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:
@@ -176,15 +182,25 @@ class MinHashLSHBloom:
         bits = np.remainder(x[:, None] + step[:, None] * turns, np.uint64(self.bits), dtype=np.uint64)
         return bits >> np.uint64(3), np.left_shift(1, (bits & np.uint64(7)).astype(np.uint8)).astype(np.uint8)
 
+    def _open_filters(self) -> npt.NDArray[np.uint8]:
+        """Return the filters, and learn what sketches the folder is of if others were the first to insert."""
+        if self._closed:
+            raise ValueError("the filter is closed")
+        if self._map is not None and self._sketches.form is None:
+            self._read_header(self._map[: HEADER.size])
+        return self._filters
+
     def insert(self, minhash: Any) -> None:
         """Insert a sketch.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no sketch, has another number of slots, or cannot be compared with those inserted before.
+            If it is no sketch, has another number of slots, or cannot be compared with those inserted before, here or
+            by whoever else has the folder open; also if the filter is closed.
         """
         with self._lock:
+            filters = self._open_filters()
             row, form = self._sketches.read(minhash)
             if self._sketches.form is None:
                 self._sketches.form = form
@@ -192,33 +208,39 @@ class MinHashLSHBloom:
                     self._map[: HEADER.size] = self._header()
             if row[0] != EMPTY:
                 places, bits = self._places(row)
-                for table, own, mask in zip(self._filters, places, bits, strict=True):
+                for table, own, mask in zip(filters, places, bits, strict=True):
                     np.bitwise_or.at(table, own, mask)
 
     def query(self, minhash: Any) -> bool:
         """Tell whether a similar set was inserted, or seems to have been."""
+        with self._lock:
+            filters = self._open_filters()
         row = self._sketches.row(minhash)
         if row[0] == EMPTY:
             return False
         places, bits = self._places(row)
-        held = np.take_along_axis(self._filters, places.astype(np.intp), axis=1)
+        held = np.take_along_axis(filters, places.astype(np.intp), axis=1)
         return bool(((held & bits) == bits).all(axis=1).any())
 
     def sync(self) -> None:
         """Write the filters to the disk; without a folder, warn that there is none."""
-        if self._map is None:
+        with self._lock:
+            self._open_filters()
+            if self._map is not None:
+                self._map.flush()
+        if self.save_dir is None:
             warnings.warn("an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2)
-        else:
-            self._map.flush()
 
     def close(self) -> None:
         """Write the filters to the disk and let go of the file."""
-        if self._map is not None:
-            self._map.flush()
-            self._filters = np.zeros((self.b, 0), np.uint8)
-            with suppress(BufferError):  # of whoever holds `hashtables`: closed when they are gone
-                self._map.close()
-            self._map = None
+        with self._lock:
+            self._closed = True
+            if self._map is not None:
+                self._map.flush()
+                self._filters = np.zeros((self.b, 0), np.uint8)
+                with suppress(BufferError):  # of whoever holds `hashtables`, or queries: closed when they are gone
+                    self._map.close()
+                self._map = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -236,7 +258,7 @@ class MinHashLSHBloom:
         self.save_dir = state["save_dir"]
         self._make()
         if self.save_dir is None:
-            self._read_header("the pickle", state["header"])
+            self._read_header(state["header"])
             self._filters = np.frombuffer(state["filters"], np.uint8).reshape(self.b, -1).copy()
 
 

@@ -18,7 +18,7 @@ from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
 from lshfast.datasketch.lean import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH
 from lshfast.datasketch.minhash import MinHash
-from lshfast.datasketch.schemes import SCHEMES, Values, drawn
+from lshfast.datasketch.schemes import SCHEMES, Values
 from lshfast.datasketch.storage import plain_loads
 from lshfast.datasketch.weighted import WeightedMinHash, WeightedMinHashGenerator
 
@@ -67,18 +67,12 @@ def _hashfunc(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _minhash(thing: Any, seed: int) -> MinHash:
-    values, permutations = thing.hashvalues, np.asarray(thing.permutations)
-    functions = drawn(thing.scheme, thing.seed, len(values))
-    same = all(
-        np.array_equal(mine, theirs)
-        for mine, theirs in zip((functions.first, functions.second), permutations, strict=True)
-    )
     return MinHash(
         seed=thing.seed,
         gpu_mode=getattr(thing, "_gpu_mode", "disable"),
         hashfunc=_hashfunc(thing.hashfunc),
-        hashvalues=values,
-        permutations=None if same else permutations,
+        hashvalues=thing.hashvalues,
+        permutations=thing.permutations,
         scheme=thing.scheme,
     )
 

@@ -166,7 +166,7 @@ class MinHashLSHEnsemble:
             "threshold": self.threshold,
             "shape": (self.h, self.num_part, self.m),
             "keys": self._keys,
-            "form": None if form is None else (form.scheme, form.seed, form.dtype.str),
+            "form": None if form is None else form.state,
             "values": b"" if form is None else form.to_bytes(self._values),
             "sizes": self._sizes.tolist(),
         }
@@ -178,9 +178,8 @@ class MinHashLSHEnsemble:
         self.h, self.num_part, self.m = state["shape"]
         self._make()
         if state["form"] is not None:
-            scheme, seed, dtype = state["form"]
             sketches = Sketches(self.h)
-            form = sketches.form = Form(scheme, seed, np.dtype(dtype))
+            form = sketches.form = Form.of_state(state["form"])
             values = form.of_bytes(state["values"], self.h)
             self._fill(state["keys"], rows_of(values, form), values, np.array(state["sizes"], np.int64), sketches)
 

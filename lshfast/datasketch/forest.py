@@ -170,7 +170,7 @@ class MinHashLSHForest:
                 "version": 1,
                 "shape": (self.k, self.l),
                 "keys": list(self.keys),
-                "form": None if form is None else (form.scheme, form.seed, form.dtype.str),
+                "form": None if form is None else form.state,
                 "values": b"" if form is None else form.to_bytes(np.array(values)),
                 "indexed": self._waiting is None,
             }
@@ -183,8 +183,7 @@ class MinHashLSHForest:
         self._make()
         if state["form"] is None:
             return
-        scheme, seed, dtype = state["form"]
-        form = self._sketches.form = Form(scheme, seed, np.dtype(dtype))
+        form = self._sketches.form = Form.of_state(state["form"])
         values = form.of_bytes(state["values"], self.k * self.l)
         self.keys = dict(zip(state["keys"], values, strict=True))
         self._numbers = dict(enumerate(state["keys"]))

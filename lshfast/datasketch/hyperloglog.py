@@ -127,13 +127,16 @@ class HyperLogLog:
     def reg(self, registers: npt.NDArray[Any]) -> None:
         if _precision_of(registers) != self.p:
             raise ValueError(f"there must be {self.m} registers, as p is {self.p}, not {registers.size}")
+        self._check_registers(registers)
+        if registers.dtype != np.int8 or not (registers.flags.writeable and registers.flags.c_contiguous):
+            registers = registers.astype(np.int8, order="C", copy=True)
+        self._hold(registers)
+
+    def _check_registers(self, registers: npt.NDArray[Any]) -> None:
         lowest, highest = int(registers.min()), int(registers.max())
         if lowest < 0 or highest > self.max_rank + 1:
             wrong = lowest if lowest < 0 else highest
             raise ValueError(f"registers must be in 0..{self.max_rank + 1}, as p is {self.p}, not {wrong}")
-        if registers.dtype != np.int8 or not (registers.flags.writeable and registers.flags.c_contiguous):
-            registers = registers.astype(np.int8, order="C", copy=True)
-        self._hold(registers)
 
     def _hold(self, registers: Int8Array) -> None:
         self._reg = registers
@@ -163,8 +166,10 @@ class HyperLogLog:
         """Return the estimated number of distinct values, by the formula of Flajolet and others (2007).
 
         A UserWarning says where the estimate lies near the change of its formula, at 2.5 * 2**p, and may be off by more
-        than the standard error of 1.04 / sqrt(2**p).
+        than the standard error of 1.04 / sqrt(2**p). Registers that were written to, and that no hash value gives,
+        raise ValueError.
         """
+        self._check_registers(self._reg)
         estimate = self.alpha * self.m**2 / float(np.sum(2.0 ** -self._reg.astype(np.float64)))
         seam = 2.5 * self.m
         if abs(estimate - seam) / seam < 0.15:
@@ -249,9 +254,10 @@ class HyperLogLog:
         TypeError, ValueError
             If it cannot be written to, or has fewer bytes than `bytesize` says.
         """
-        if len(buf) < self.bytesize():
-            raise ValueError(f"buf must have at least {self.bytesize()} bytes, not {len(buf)}")
-        memoryview(buf).cast("B")[: self.bytesize()] = bytes([self.p]) + self._reg.tobytes()
+        data = memoryview(buf).cast("B")
+        if len(data) < self.bytesize():
+            raise ValueError(f"buf must have at least {self.bytesize()} bytes, not {len(data)}")
+        data[: self.bytesize()] = bytes([self.p]) + self._reg.tobytes()
 
     @classmethod
     def deserialize(cls: type[Kind], buf: Any, hashfunc: Callable[[Any], int] | None = None) -> Kind:

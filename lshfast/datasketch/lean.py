@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import MinHash, check_alike, check_int
-from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, scheme_of
+from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, permutations_of, scheme_of
 
 BYTE_ORDERS = ("@", "=", "<", ">", "!")
 
@@ -20,6 +20,9 @@ Lean = TypeVar("Lean", bound="LeanMinHash")
 
 class LeanMinHash(MinHash):
     """Keep a MinHash without what is needed to update it: the seed, the scheme and the hash values.
+
+    Of `permutations` that were given to the MinHash it keeps 8 bytes, so that it is compared only with their like; the
+    bytes below have no room for them, and what is read from these is taken for one of drawn permutations.
 
     It is compared, merged, counted and hashed like a MinHash, and becomes bytes and comes back from them. The layout is
     datasketch's: the seed (8 bytes) and the number of hash values (4), which is negative where a byte with the number
@@ -54,7 +57,7 @@ class LeanMinHash(MinHash):
     (269, True)
     """
 
-    __slots__ = ("hashvalues", "scheme", "seed")
+    __slots__ = ("_given", "hashvalues", "scheme", "seed")
     __eq__ = MinHash.__eq__
 
     def __init__(
@@ -68,6 +71,7 @@ class LeanMinHash(MinHash):
             if scheme is not None and scheme != minhash.scheme:
                 raise ValueError(f"scheme {scheme!r} is not that of the MinHash given, {minhash.scheme!r}")
             self._fill(minhash.seed, minhash.hashvalues, minhash.scheme)
+            self._given = permutations_of(minhash)
         elif hashvalues is None or seed is None:
             raise ValueError("a LeanMinHash is made of a MinHash, or of seed, hashvalues and scheme")
         elif scheme is None:
@@ -86,7 +90,7 @@ class LeanMinHash(MinHash):
             values = integers(hashvalues, kind.dtype, kind.greatest, "hashvalues")
         if len(values) == 0:
             raise ValueError("hashvalues must not be empty")
-        self.seed, self.hashvalues, self.scheme = check_int(seed, "seed"), values, scheme
+        self.seed, self.hashvalues, self.scheme, self._given = check_int(seed, "seed"), values, scheme, None
 
     @property
     def num_perm(self) -> int:  # type: ignore[override]
@@ -103,7 +107,7 @@ class LeanMinHash(MinHash):
 
     def _with(self: Lean, values: Values) -> Lean:
         made = object.__new__(type(self))
-        made.seed, made.hashvalues, made.scheme = self.seed, values, self.scheme
+        made.seed, made.hashvalues, made.scheme, made._given = self.seed, values, self.scheme, self._given
         return made
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -129,7 +133,9 @@ class LeanMinHash(MinHash):
         for other in lmhs[1:]:
             check_alike(lmhs[0], other, "united")
         values = np.minimum.reduce([lmh.hashvalues for lmh in lmhs])
-        return cls(seed=lmhs[0].seed, hashvalues=values, scheme=lmhs[0].scheme)
+        made = cls(seed=lmhs[0].seed, hashvalues=values, scheme=lmhs[0].scheme)
+        made._given = permutations_of(lmhs[0])
+        return made
 
     def bytesize(self, byteorder: str = "@") -> int:
         """Return the number of bytes that `serialize` writes.
@@ -161,12 +167,12 @@ class LeanMinHash(MinHash):
             If there is no such order, or the seed has more than 8 bytes.
         """
         head, start, values = _layout(self.scheme, byteorder)
-        k = len(self.hashvalues)
-        if len(buf) < start + k * values.itemsize:
-            raise ValueError(f"buf must have {start + k * values.itemsize} bytes, not {len(buf)}")
+        k, data = len(self.hashvalues), memoryview(buf).cast("B")
+        if len(data) < start + k * values.itemsize:
+            raise ValueError(f"buf must have {start + k * values.itemsize} bytes, not {len(data)}")
         code = SCHEMES[self.scheme].code
-        head.pack_into(buf, 0, self.seed, *((-k, code) if code else (k,)))
-        np.frombuffer(buf, values, k, start)[:] = self.hashvalues
+        head.pack_into(data, 0, self.seed, *((-k, code) if code else (k,)))
+        np.frombuffer(data, values, k, start)[:] = self.hashvalues
 
     @classmethod
     def deserialize(cls: type[Lean], buf: Any, byteorder: str = "@") -> Lean:
@@ -185,8 +191,7 @@ class LeanMinHash(MinHash):
         ValueError
             If they name no scheme that is known, or no hash values.
         """
-        if not isinstance(buf, (bytes, bytearray, memoryview)):
-            buf = memoryview(buf).cast("B")
+        buf = memoryview(buf).cast("B")
         seed, k = _layout("legacy", byteorder)[0].unpack_from(buf, 0)
         scheme = BY_CODE[0]
         if k < 0:
@@ -205,7 +210,7 @@ class LeanMinHash(MinHash):
         if len(buf) < start + k * values.itemsize:
             raise struct.error(f"buf must have {start + k * values.itemsize} bytes for {k} values, not {len(buf)}")
         made = object.__new__(cls)
-        made.seed, made.scheme = seed, scheme.name  # type: ignore[assignment]
+        made.seed, made.scheme, made._given = seed, scheme.name, None  # type: ignore[assignment]
         made.hashvalues = np.frombuffer(buf, values, k, start).astype(scheme.dtype)
         return made
 
@@ -217,16 +222,18 @@ class LeanMinHash(MinHash):
 
     def __setstate__(self, buf: Any) -> None:
         other = LeanMinHash.deserialize(buf)
-        self.seed, self.hashvalues, self.scheme = other.seed, other.hashvalues, other.scheme
+        self.seed, self.hashvalues, self.scheme, self._given = other.seed, other.hashvalues, other.scheme, None
 
     def __reduce__(self) -> tuple[Any, ...]:
         buffer = bytearray(self.bytesize("<"))
         self.serialize(buffer, "<")
-        return _read, (type(self), bytes(buffer))
+        return _read, (type(self), bytes(buffer), *(() if self._given is None else (self._given,)))
 
 
-def _read(cls: type[Lean], data: bytes) -> Lean:
-    return cls.deserialize(data, "<")
+def _read(cls: type[Lean], data: bytes, given: bytes | None = None) -> Lean:
+    made = cls.deserialize(data, "<")
+    made._given = given
+    return made
 
 
 @cache

@@ -363,7 +363,7 @@ class MinHashLSH:
             "config": self._config,
             "prepickle": self.prepickle,
             "hashfunc": self.hashfunc,
-            "form": None if form is None else (form.scheme, form.seed, form.dtype.str),
+            "form": None if form is None else form.state,
             "entries": self._entries.dump() if isinstance(self._entries, MemoryEntries) else None,
         }
 
@@ -374,8 +374,7 @@ class MinHashLSH:
         self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
         self._make()
         if state["form"] is not None:
-            scheme, seed, dtype = state["form"]
-            self._sketches.form = Form(scheme, seed, np.dtype(dtype))
+            self._sketches.form = Form.of_state(state["form"])
         if isinstance(self._entries, MemoryEntries):
             self._entries.load(state["entries"])
 

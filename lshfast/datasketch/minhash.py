@@ -14,16 +14,18 @@ from lshfast.datasketch.schemes import (
     SCHEMES,
     SchemeName,
     Values,
-    are_same,
+    agreements,
     constants,
     count,
+    digest_of,
     drawn,
     given,
     integers,
     is_empty,
+    permutations_of,
     scheme_of,
 )
-from lshfast.kernels.affine import Tokens, equal
+from lshfast.kernels.affine import Tokens
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, UInt64Array
 
@@ -64,7 +66,8 @@ class MinHash:
     hashvalues : array_like of int, shape (num_perm,), optional
         Values of another sketch to begin with; scheme must be given with them.
     permutations : pair of array_like of int, shape (num_perm,), optional
-        Multipliers and summands in place of drawn ones; scheme must be given with them.
+        Multipliers and summands in place of drawn ones; scheme must be given with them. Sketches of others than those
+        of the seed are compared only with their like.
     scheme : {"affine32", "affine64", "legacy", "classic", "fast"}, optional
         ``affine32`` by default.
 
@@ -95,6 +98,7 @@ class MinHash:
     num_perm: int
     hashfunc: Callable[[Any], Any]
     hashvalues: Values
+    _given: bytes | None  # what tells permutations that were given from others
 
     def __init__(
         self,
@@ -136,12 +140,12 @@ class MinHash:
         """Keep what the kernels need; it follows from the scheme, the seed, the hash function and the permutations."""
         kind = SCHEMES[self.scheme]
         self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
-        self._is_drawn = permutations is None
-        self._functions = (
-            drawn(self.scheme, self.seed, self.num_perm)
-            if permutations is None
-            else given(kind, permutations, self.num_perm)
-        )
+        self._given = None
+        if permutations is not None:
+            self._functions = given(kind, permutations, self.num_perm)
+            self._given = digest_of(self.scheme, self.seed, self._functions)
+        if self._given is None:
+            self._functions = drawn(self.scheme, self.seed, self.num_perm)
 
     @property
     def permutations(self) -> Values | None:
@@ -209,7 +213,7 @@ class MinHash:
             If the other is of another scheme, seed, length or set of permutations.
         """
         check_alike(self, other, "compared")
-        agreeing = equal(self.hashvalues, other.hashvalues)
+        agreeing = agreements(self.hashvalues, other.hashvalues)
         if agreeing:
             kind = SCHEMES[self.scheme]
             if is_empty(kind, self.hashvalues) or is_empty(kind, other.hashvalues):
@@ -306,7 +310,7 @@ class MinHash:
             gpu_mode=getattr(first, "_gpu_mode", "disable"),
             hashfunc=getattr(first, "hashfunc", None),
             hashvalues=np.minimum.reduce([mh.hashvalues for mh in mhs]),
-            permutations=None if getattr(first, "_is_drawn", True) else first.permutations,
+            permutations=None if permutations_of(first) is None else first.permutations,
             scheme=first.scheme,
         )
 
@@ -392,7 +396,8 @@ class MinHash:
         state = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
         state["hashfunc"] = None if self.hashfunc is SCHEMES[self.scheme].hashfunc else self.hashfunc
         state["hashvalues"] = _little_endian(self.hashvalues)
-        state["permutations"] = None if self._is_drawn else [_little_endian(row) for row in constants(self._functions)]
+        rows = constants(self._functions)
+        state["permutations"] = None if self._given is None else [_little_endian(row) for row in rows]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -406,7 +411,7 @@ class MinHash:
 
 
 # What a pickle leaves out, as it follows from the rest.
-DERIVED = ("_hasher", "_functions", "_is_drawn")
+DERIVED = ("_hasher", "_functions", "_given")
 
 
 def _little_endian(values: Values) -> bytes:
@@ -445,6 +450,9 @@ def check_alike(a: MinHash, b: MinHash, what: str) -> None:
         raise ValueError(f"sketches of seeds {a.seed} and {b.seed} cannot be {what}")
     if len(b) != len(a):
         raise ValueError(f"sketches of {len(a)} and {len(b)} hash values cannot be {what}")
-    mine, theirs = getattr(a, "_functions", None), getattr(b, "_functions", None)
-    if mine is not theirs and mine is not None and theirs is not None and not are_same(mine, theirs):
+    try:
+        alike = a._given == b._given
+    except AttributeError:  # of datasketch
+        alike = permutations_of(a) == permutations_of(b)
+    if not alike:
         raise ValueError(f"sketches of different permutations cannot be {what}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64, token_hash
 from lshfast.kernels import sketch
-from lshfast.kernels.affine import Functions
+from lshfast.kernels.affine import Functions, equal
 from lshfast.sketch.cardinality import estimate_sizes
 from lshfast.sketch.minhash import MinHasher
 from lshfast.tokens import check_seed
@@ -104,10 +105,10 @@ def _legacy(seed: int, num_perm: int) -> tuple[Values, Values]:
 
 def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Values:
     """Return integers in 0..greatest as a new array of one dimension, or say what is wrong with them."""
-    array = values if isinstance(values, np.ndarray) else _array(values, name)
+    array = values if isinstance(values, np.ndarray) and values.dtype != object else _array(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
-    if array.dtype.kind not in "iuO" and len(array):
+    if array.dtype.kind not in "iuO" and len(array):  # objects have been looked at, each
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if len(array):
         least, most = int(array.min()), int(array.max())
@@ -152,6 +153,45 @@ def constants(functions: Functions) -> tuple[Values, Values]:
 def are_same(a: Functions, b: Functions) -> bool:
     """Tell whether two sketches' functions are the same."""
     return a is b or all(np.array_equal(x, y) for x, y in zip(constants(a), constants(b), strict=True))
+
+
+def digest_of(name: str, seed: int, functions: Functions) -> bytes | None:
+    """Return 8 bytes that tell functions from others; None for those that the seed gives."""
+    try:
+        if are_same(functions, drawn(name, seed, len(constants(functions)[0]))):
+            return None
+    except ValueError:  # a seed from which none are drawn
+        pass
+    little = (row.astype(row.dtype.newbyteorder("<")) for row in constants(functions))
+    return blake2b(b"".join(row.tobytes() for row in little), digest_size=8).digest()
+
+
+def permutations_of(sketch: Any) -> bytes | None:
+    """Return the digest of the permutations that were given to a sketch; None if they are drawn, or it has none.
+
+    Of the sketches that keep none, those of this library keep the digest, and those of datasketch do not.
+    """
+    try:
+        known: bytes | None = sketch._given
+    except AttributeError:
+        permutations, name = getattr(sketch, "permutations", None), getattr(sketch, "scheme", None)
+        if permutations is None or name not in SCHEMES or len(permutations) != 2:
+            return None
+        return digest_of(name, sketch.seed, given(SCHEMES[name], permutations, len(permutations[0])))
+    return known
+
+
+def agreements(a: Any, b: Any) -> int:
+    """Return how many hash values of two sketches of one length are the same."""
+    try:
+        return equal(a, b)
+    except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
+        values, others = np.asarray(a), np.asarray(b)
+        if values.dtype.kind not in "iu" or values.dtype.newbyteorder("=") != others.dtype.newbyteorder("="):
+            raise TypeError(f"hash values of {values.dtype} and {others.dtype} cannot be compared") from None
+        if values.shape != others.shape:
+            raise ValueError(f"hash values of shapes {values.shape} and {others.shape} cannot be compared") from None
+        return int(np.count_nonzero(values == others))
 
 
 def is_empty(scheme: Scheme, values: Values) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.datasketch.schemes import permutations_of
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import UInt64Array
 
@@ -29,11 +30,14 @@ class Form:
         None where it is not known.
     dtype : dtype
         That of the hash values: uint32, uint64, or int64 for the pairs (k, t) of weighted sketches.
+    permutations : bytes or None
+        What tells those that were given from others; None for those drawn from the seed.
     """
 
     scheme: str | None
     seed: int | None
     dtype: np.dtype[Any]
+    permutations: bytes | None = None
 
     @classmethod
     def of(cls, sketch: Any, values: npt.NDArray[Any]) -> Form:
@@ -44,7 +48,19 @@ class Form:
                 "hashvalues must be uint32 or uint64 (n,), or int64 (n, 2) of weighted sketches, "
                 f"not {values.dtype} {values.shape}"
             )
-        return cls(getattr(sketch, "scheme", None), sketch.seed, values.dtype)
+        return cls(getattr(sketch, "scheme", None), sketch.seed, values.dtype, permutations_of(sketch))
+
+    @classmethod
+    def of_state(cls, state: tuple[Any, ...]) -> Form:
+        """Return the form of which `state` is a pickle's part."""
+        scheme, seed, dtype, *permutations = state
+        return cls(scheme, seed, np.dtype(dtype), *permutations)
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What a pickle of an index says of it."""
+        given = () if self.permutations is None else (self.permutations,)
+        return self.scheme, self.seed, self.dtype.str, *given
 
     @property
     def width(self) -> int:
@@ -64,6 +80,8 @@ class Form:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise ValueError(f"the sketches here are of {of} {mine!s}, not {theirs!s}: these cannot be compared")
+        if self.permutations != other.permutations:
+            raise ValueError("the sketches here are of other permutations: these cannot be compared")
 
     def values_of(self, rows: UInt64Array) -> npt.NDArray[Any]:
         """Return the hash values that became these rows."""
@@ -122,13 +140,13 @@ class Sketches:
         That of all sketches; None before the first.
     """
 
-    __slots__ = ("_dtype", "_empty", "_form", "_kind", "_scheme", "_seed", "_shape", "length", "longer")
+    __slots__ = ("_dtype", "_empty", "_form", "_given", "_kind", "_scheme", "_seed", "_shape", "length", "longer")
 
     def __init__(self, length: int, longer: bool = False) -> None:
         self.length, self._shape = length, (length,)
         self.longer = longer
         self.form = None
-        self._kind: type | None = None  # the last that was found to be a sketch
+        self._kind: type | None = None  # the last that was found to be a sketch and says its permutations at once
 
     @property
     def form(self) -> Form | None:
@@ -137,6 +155,7 @@ class Sketches:
     @form.setter
     def form(self, form: Form | None) -> None:
         self._scheme, self._seed, self._empty = (form.scheme, form.seed, form.empty) if form else (None, None, 0)
+        self._given = form.permutations if form else None
         self._dtype = form.dtype if form is not None and form.dtype != PAIRS else None
         self._form = form
 
@@ -163,6 +182,7 @@ class Sketches:
                 and seed == self._seed
                 and values.shape == self._shape
                 and getattr(sketch, "scheme", None) == self._scheme
+                and getattr(sketch, "_given", None) == self._given
                 and form is not None
             ):
                 row = values.astype(np.uint64)
@@ -188,7 +208,8 @@ class Sketches:
             known.check_same(form)
             form = known
         rows = rows_of(values, form)
-        self._kind = type(sketch)
+        if hasattr(sketch, "_given") or not hasattr(sketch, "permutations"):
+            self._kind = type(sketch)
         return rows, form
 
 

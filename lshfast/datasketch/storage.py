@@ -13,17 +13,24 @@ pickled, or the key itself if it is bytes and nothing is pickled.
 
 from __future__ import annotations
 
+import datetime
 import io
 import os
 import pickle
 import random
+import re
 import string
 import struct
+import sys
 import threading
+import uuid
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,25 +41,9 @@ from lshfast.readers.files import optional
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
 
-# How keys are pickled, whatever the version of Python: equal keys must become equal bytes.
+# How keys are pickled, whatever the version of Python, so that a number or a text becomes the same bytes everywhere.
+# Equal tuples may become different ones: a pickle says of a member that it is the same object as one before.
 PROTOCOL = 4
-
-# What keys on a server may be, beside what pickle knows itself.
-KINDS = {
-    ("builtins", "complex"),
-    ("builtins", "frozenset"),
-    ("datetime", "date"),
-    ("datetime", "datetime"),
-    ("datetime", "time"),
-    ("datetime", "timedelta"),
-    ("datetime", "timezone"),
-    ("decimal", "Decimal"),
-    ("fractions", "Fraction"),
-    ("numpy", "dtype"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy.core.multiarray", "scalar"),
-    ("uuid", "UUID"),
-}
 
 # Entries that are read from the tables at once.
 PIECE = 1 << 13
@@ -479,25 +470,136 @@ def _resolved(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+class _Maker:
+    """What a pickle names in place of a class or function: it can be called, and nothing in it can be changed."""
+
+    __slots__ = ("_make",)
+
+    _make: Callable[..., Any]
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        object.__setattr__(self, "_make", make)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._make(*arguments)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ValueError("a stored key would change how keys are read")
+
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError("a stored key would change how keys are read")
+
+
+class _Sealed(type):
+    """The type of classes that a pickle cannot change."""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        raise ValueError("a stored key would change how keys are read")
+
+
+class _UUID(metaclass=_Sealed):
+    """What a pickle makes a UUID with: one that has no number yet, as UUIDs are pickled."""
+
+    def __new__(cls) -> Any:
+        return object.__new__(uuid.UUID)
+
+
+class _PlainType:
+    """The dtype of a numpy scalar: a number, or a text or bytes of so many places. A pickle sets its byte order."""
+
+    __slots__ = ("kind", "order", "size")
+
+    kind: str
+    order: Literal["<", ">", "|", "="]
+    size: int
+
+    def __init__(self, name: Any, align: Any = False, copy: Any = False) -> None:
+        known = isinstance(name, str) and re.fullmatch("b1|[iu][1248]|f[248]|c(?:8|16)|[SU][0-9]{1,9}", name)
+        if not known:
+            raise ValueError(f"a stored key is a numpy scalar of dtype {name!r}, {NOT_READ}")
+        put = partial(object.__setattr__, self)
+        put("kind", name[0])
+        put("order", "=")
+        put("size", int(name[1:]) * (4 if name[0] == "U" else 1))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ValueError("a stored key would change how keys are read")
+
+    def __setstate__(self, state: Any) -> None:
+        """Take the byte order of a dtype's state, which names no fields, no shape and no names."""
+        known = isinstance(state, tuple) and len(state) == 8 and state[2:5] == (None,) * 3
+        if not known or state[1] not in ("<", ">", "|", "="):
+            raise ValueError(f"a stored key is a numpy scalar of a dtype of several parts, {NOT_READ}")
+        object.__setattr__(self, "order", state[1])
+
+
+def _scalar(kind: Any, data: Any) -> Any:
+    """Return the numpy scalar of a dtype that these bytes are."""
+    if not isinstance(kind, _PlainType) or not isinstance(data, bytes) or len(data) != kind.size:
+        raise ValueError("a stored key is a numpy scalar whose bytes do not fit its dtype")
+    if kind.kind == "S":
+        return np.bytes_(data.rstrip(b"\0"))
+    if kind.kind == "U":
+        big = kind.order == ">" or (kind.order != "<" and sys.byteorder == "big")
+        return np.str_(data.decode("utf-32-be" if big else "utf-32-le", "surrogatepass").rstrip("\0"))
+    return np.frombuffer(data, np.dtype(f"{kind.kind}{kind.size}").newbyteorder(kind.order))[0]
+
+
+def _fraction(first: Any, second: Any = 1) -> Fraction:
+    """Return a fraction of two ints, or of their text; any other text could be one of very many digits."""
+    if isinstance(first, str) and second == 1 and re.fullmatch("-?[0-9]{1,4000}(?:/[0-9]{1,4000})?", first):
+        numerator, _, denominator = first.partition("/")
+        first, second = int(numerator), int(denominator or 1)
+    if type(first) is not int or type(second) is not int:
+        raise ValueError("a stored key is a fraction, but not of two ints")
+    return Fraction(first, second)
+
+
+def _moment(kind: type[Any], *arguments: Any) -> Any:
+    """Return a date or time, which its bytes alone need not be: `replace` checks the ranges."""
+    return kind(*arguments).replace()
+
+
+NOT_READ = 'which is not read from a server; storage_config may say "loads": pickle.loads where the server is trusted'
+
+# What keys on a server may be, beside what pickle knows itself, and what makes them, which no pickle can change.
+KINDS: dict[tuple[str, str], Any] = {
+    ("builtins", "complex"): complex,
+    ("builtins", "frozenset"): frozenset,
+    ("datetime", "date"): _Maker(partial(_moment, datetime.date)),
+    ("datetime", "datetime"): _Maker(partial(_moment, datetime.datetime)),
+    ("datetime", "time"): _Maker(partial(_moment, datetime.time)),
+    ("datetime", "timedelta"): _Maker(datetime.timedelta),
+    ("datetime", "timezone"): _Maker(datetime.timezone),
+    ("decimal", "Decimal"): _Maker(Decimal),
+    ("fractions", "Fraction"): _Maker(_fraction),
+    ("numpy", "dtype"): _Maker(_PlainType),
+    ("numpy._core.multiarray", "scalar"): _Maker(_scalar),
+    ("numpy.core.multiarray", "scalar"): _Maker(_scalar),
+    ("uuid", "UUID"): _UUID,
+}
+
+
 class _Plain(pickle.Unpickler):
-    """Read pickles of data, and call nothing that one names but the kinds of values known here."""
+    """Read pickles of data, and call nothing that one names but what makes the kinds of values known here."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in KINDS:
-            raise ValueError(
-                f"a stored key is a {module}.{name}, which is not read from a server; storage_config may say "
-                '"loads": pickle.loads where the server is trusted'
-            )
-        return super().find_class(module, name)
+            raise ValueError(f"a stored key is a {module}.{name}, {NOT_READ}")
+        return KINDS[module, name]
 
 
 def plain_loads(data: bytes) -> Any:
-    """Return the key that bytes from a server are the pickle of: numbers, texts, bytes, tuples, dates, UUIDs.
+    """Return the key that bytes from a server are the pickle of.
+
+    That is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number, text or bytes, or a tuple
+    or frozenset of such.
 
     Raises
     ------
     ValueError
-        If it is an object of another kind: making it would run code that the bytes name.
+        If it is an object of another kind: making it would run code that the bytes name, or read memory that is not
+        its own.
 
     Examples
     --------
@@ -506,9 +608,16 @@ def plain_loads(data: bytes) -> Any:
     >>> plain_loads(pickle.dumps(("a", 1)))
     ('a', 1)
     """
-    return _Plain(io.BytesIO(data)).load()
+    found = _Plain(io.BytesIO(data)).load()
+    if isinstance(found, (type, _Maker, _PlainType)):
+        raise ValueError(f"a stored key is a class, a function or a dtype, {NOT_READ}")
+    return found
 
 
 def dumps(key: Any) -> bytes:
-    """Return a key as datasketch stores it."""
+    """Return a key as datasketch stores it.
+
+    Keys are found by these bytes. Equal tuples whose members are the same object in one, and equal ones in the other,
+    have different bytes, and are two keys: so with datasketch too.
+    """
     return pickle.dumps(key, PROTOCOL)

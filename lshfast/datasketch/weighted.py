@@ -34,7 +34,12 @@ class WeightedMinHash:
     seed : int
         That of the generator.
     hashvalues : ndarray of int64, shape (k, 2)
-        The dimension and the level of each sample. Not copied.
+        The dimension and the level of each sample, at least one. Not copied.
+
+    Raises
+    ------
+    ValueError
+        If there are no samples.
 
     Examples
     --------
@@ -51,6 +56,8 @@ class WeightedMinHash:
     hashvalues: Int64Array
 
     def __init__(self, seed: int, hashvalues: Int64Array) -> None:
+        if len(hashvalues) == 0:
+            raise ValueError("hashvalues must not be empty")
         self.seed = seed
         self.hashvalues = hashvalues
 

@@ -29,7 +29,8 @@ class WeightedSets:
     """Rows of 64-bit tokens with weights: row i is ``tokens[offsets[i]:offsets[i + 1]]`` and those of `weights`.
 
     Weights of a token that a row repeats are added up, and tokens of weight 0 are left out, so that the rows hold
-    different tokens with weights above 0. Immutable, and safe to share between threads.
+    different tokens with weights above 0. Immutable, and safe to share between threads: arrays are copied before they
+    are checked, so that whoever gave them may go on writing to them.
 
     Parameters
     ----------
@@ -63,6 +64,7 @@ class WeightedSets:
 
     def __init__(self, offsets: npt.ArrayLike, tokens: npt.ArrayLike, weights: npt.ArrayLike) -> None:
         sets = TokenSets(offsets, tokens)
+        sets = TokenSets(sets.offsets.copy(), sets.tokens.copy())
         kept = _add_up(*_without_zeros(sets, _checked_weights(sets, weights)))
         for name, array in zip(self.__slots__, kept, strict=True):
             view = array.view()
@@ -210,7 +212,7 @@ def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
         raise ValueError(f"weights must be {len(sets.tokens)}, one a token, not of shape {array.shape}")
     if len(array) and array.dtype.kind not in "iuf":
         raise TypeError(f"weights must be numbers, not {array.dtype}")
-    array = np.ascontiguousarray(array, np.float64)
+    array = np.array(array, np.float64)
     first, last = sets.offsets[0], sets.offsets[-1]
     held = array[first:last]
     wrong = np.flatnonzero(~((held >= 0) & (held < np.inf)))

@@ -82,8 +82,9 @@ class MemoryStore(Store):
         try:
             loose = self.loose
             # a part that grows is there only where it may be written to
-            if (kind is int or kind is str) and loose is not None and loose.kind == kind.__name__ and not self.fixed:
-                if loose.tables.insert_one(key, signature):
+            if loose is not None and (kind is int or kind is str) and loose.kind == kind.__name__ and not self.fixed:
+                made: bool = loose.tables.insert_one(key, signature)
+                if made:
                     return 1
         except OverflowError:  # an int of more than 64 bits
             pass

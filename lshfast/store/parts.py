@@ -18,7 +18,7 @@ from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 # Queries of a piece of work, the least and the most: many at once walk over the tables in order; rows of a batch of
 # items.
 PIECE = 1 << 13
-LONGEST = 1 << 17
+LONGEST = 1 << 18
 
 # What is told how many more bytes are done.
 Tell: TypeAlias = Callable[[int], None]
