@@ -15,11 +15,12 @@ SOURCES = {
     "trees": ["trees.c"],
     "bits": ["bits.c", "bits_avx2.c", "bits_avx512.c", "sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
     "cardinality": ["cardinality.c", "cardinality_avx512.c", "cardinality_estimates.c", "cpu.c"],
+    "checksum": ["checksum.c"],
     "gate": [],
     "weighted": ["weighted.c", "weighted_avx2.c", "weighted_avx512.c", "cpu.c"],
     "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],
     "affine": [
-        *("affine.c", "affine_avx2.c", "affine_avx512.c", "lower.c", "sha1.c", "sha1_ni.c"),
+        *("affine.c", "affine_avx2.c", "affine_avx512.c", "lower.c", "sha1.c", "sha1_ni.c", "sha1_avx512.c"),
         *("sketch.c", "sketch_avx2.c", "sketch_avx512.c", "text.c", "text_avx2.c", "text_avx512.c", "cpu.c"),
     ],
 }

@@ -158,6 +158,9 @@ def remove(one: Contestant, task: Task) -> Figures:
     back = timed(one.insert, keys, theirs)
     figures = {"remove, items/s": len(gone) / out, "put back, items/s": len(gone) / back}
     figures |= {"time to remove / to put back": out / back, "query speed after / before": before / after}
+    if isinstance(one, Lshfast):
+        again, one.copy = timed(one.remove, keys), True
+        figures["time to remove / to put back a copy"] = again / timed(one.insert, keys, theirs)
     return figures | checked
 
 

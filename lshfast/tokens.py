@@ -32,14 +32,36 @@ def check_number(name: str, value: float) -> float:
     """Return the value as a float, or raise an error that names the argument."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be a number, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that a float64 holds, unlike this int") from None
+
+
+def check_int(name: str, value: int, least: int, most: int) -> int:
+    """Return the value as an int, or raise an error that names the argument and its range."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an int, not {value!r}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
+    return int(value)
+
+
+def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """Return values as a plain array, or raise an error that names the argument."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be an array with rows of one length, not a {kind} of other lengths") from None
 
 
 class TokenSets:
     """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
     A row stands for the set of its tokens; it may repeat them and may be empty. Immutable, and safe to share between
-    threads. Arrays of the right type are not copied: do not write to them afterwards.
+    threads: both arrays are read-only views. Arrays of the right type are not copied, so what their owner writes into
+    them afterwards shows here: give copies where they are still to be written.
 
     Parameters
     ----------
@@ -53,7 +75,7 @@ class TokenSets:
     TypeError
         If an array is not of integers.
     ValueError
-        If the offsets fall, or point outside the tokens.
+        If an array has not one dimension, a token is negative, or the offsets fall or point outside the tokens.
 
     Examples
     --------
@@ -120,6 +142,8 @@ class TokenSets:
         [3, 2]
         """
         seed = check_seed(seed)
+        if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
+            raise TypeError(f"rows must be an iterable of rows, not {rows!r}")
         held = [_row(row, number) for number, row in enumerate(rows)]
         offsets = np.zeros(len(held) + 1, np.int64)
         np.cumsum([len(row) for row in held], out=offsets[1:])
@@ -148,7 +172,9 @@ class TokenSets:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> UInt64Array:
-        """Return the tokens of one row."""
+        """Return the tokens of one row: a read-only view, uint64 (m,)."""
+        if not hasattr(row, "__index__"):
+            raise TypeError(f"row must be an int, not {row!r}")
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} is out of range: there are {len(self)} rows")
         row %= len(self)
@@ -158,8 +184,36 @@ class TokenSets:
         return f"TokenSets({len(self)} rows, {self.offsets[-1] - self.offsets[0]} tokens)"
 
     def take(self, rows: npt.ArrayLike) -> TokenSets:
-        """Return the rows of the given numbers, in that order, or those of a mask of n bools."""
-        chosen = np.asarray(rows)
+        """Return some of the rows, as TokenSets of their own.
+
+        Parameters
+        ----------
+        rows : array_like of integers, shape (m,), or of bool, shape (n,)
+            Numbers of rows in -n..n - 1, in the order wanted, or a mask of the rows wanted.
+
+        Raises
+        ------
+        TypeError
+            If they are neither integers nor bools.
+        ValueError
+            If they have not one dimension.
+        IndexError
+            If there is no such row, or the mask has not one bool a row.
+
+        Examples
+        --------
+        >>> from lshfast import TokenSets
+        >>> sets = TokenSets([0, 1, 3], [7, 8, 9])
+        >>> sets.take([1, 0]).tokens.tolist(), sets.take([True, False]).tokens.tolist()
+        ([8, 9, 7], [7])
+        """
+        chosen = array_of(rows, "rows")
+        if chosen.ndim != 1:
+            raise ValueError(f"rows must have one dimension, not {chosen.ndim}")
+        if len(chosen) and chosen.dtype.kind not in "iub":
+            raise TypeError(f"rows must be integers or bools, not {chosen.dtype}")
+        if chosen.dtype == bool and len(chosen) not in (0, len(self)):
+            raise IndexError(f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}")
         rows = np.arange(len(self))[chosen if len(chosen) else slice(0)]
         counts = self.counts[rows]
         offsets = np.zeros(len(rows) + 1, np.int64)
@@ -174,6 +228,9 @@ class TokenSets:
     @staticmethod
     def concatenate(parts: Sequence[TokenSets]) -> TokenSets:
         """Return the rows of several TokenSets one after the other."""
+        for number, part in enumerate(parts):
+            if not isinstance(part, TokenSets):
+                raise TypeError(f"parts[{number}] must be TokenSets, not {part!r}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts])
@@ -190,7 +247,7 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], name: str) -> npt.NDArray[Any]:
-    array = np.asarray(values)
+    array = array_of(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:

@@ -3,7 +3,7 @@
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
-from cpython.sequence cimport PySequence_Fast_GET_ITEM
+from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -12,6 +12,10 @@ from libc.string cimport memcpy
 import numpy as np
 
 cdef extern from "Python.h":
+    PyObject** PySequence_Fast_ITEMS(object)
+    bint is_bytes "PyBytes_CheckExact"(PyObject*)
+    const char* start_of "PyBytes_AS_STRING"(PyObject*)
+    size_t length_of "PyBytes_GET_SIZE"(PyObject*)
     int PyLong_CheckExact(object)
     int PyUnicode_Check(object)
     int PyUnicode_IS_COMPACT_ASCII(object)
@@ -37,8 +41,11 @@ cdef extern from "text.h":
 
 cdef extern from "sha1.h":
     ctypedef void sha1_compressor(uint32_t*, const uint8_t*, size_t) noexcept nogil
-    sha1_compressor* sha1_compressor_of(cpu_level) nogil
+    struct sha1_kernels:
+        sha1_compressor* compress
+    sha1_kernels sha1_kernels_of(cpu_level) nogil
     uint64_t sha1_head(sha1_compressor*, const uint8_t*, size_t) nogil
+    void sha1_heads(const sha1_kernels*, const uint8_t**, const size_t*, size_t, uint64_t*) nogil
 
 cdef extern from "sketch.h":
     const size_t CLASSIC_LANES
@@ -71,18 +78,19 @@ cdef extern from "lower.h":
     void lower(const levels*, const functions*, const uint64_t*, size_t, void*) nogil
 
 cdef levels kernels
-cdef sha1_compressor* compressor
+cdef sha1_kernels hashing
 
 cdef enum:
+    STRETCH = 256  # tokens whose places are noted before they are hashed
     LONG = 1024  # hashes at a time that are worth giving the interpreter lock away
 
 
 def use_level(int level):
     """Use the kernels of a CPU level, which must be one this machine has."""
-    global compressor
+    global hashing
     kernels.affine = affine_kernels_of(<cpu_level>level)
     kernels.sketch = sketch_kernels_of(<cpu_level>level)
-    compressor = sha1_compressor_of(<cpu_level>level)
+    hashing = sha1_kernels_of(<cpu_level>level)
 
 
 use_level(cpu_detect())
@@ -109,9 +117,9 @@ cdef uint64_t _head(object token) except? 0:
     cdef Py_buffer view
     cdef uint64_t head
     if PyBytes_CheckExact(token):
-        return sha1_head(compressor, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
+        return sha1_head(hashing.compress, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
     _open(token, &view)
-    head = sha1_head(compressor, <const uint8_t*>view.buf, view.len)
+    head = sha1_head(hashing.compress, <const uint8_t*>view.buf, view.len)
     PyBuffer_Release(&view)
     return head
 
@@ -132,23 +140,46 @@ cdef uint64_t _mask(int bits) except 0:
     return 0xFFFFFFFF if bits == 32 else 0xFFFFFFFFFFFFFFFF
 
 
+cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
+    """Write the hash of each token: those of bytes a stretch at a time, and those of others one by one."""
+    cdef const uint8_t* starts[STRETCH]
+    cdef size_t[STRETCH] lengths
+    cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
+    cdef size_t i, first, count, n = len(tokens)
+    cdef bint others
+    for first in range(0, n, STRETCH):
+        count = min(n - first, <size_t>STRETCH)
+        others = False
+        for i in range(count):
+            if is_bytes(items[first + i]):
+                starts[i] = <const uint8_t*>start_of(items[first + i])
+                lengths[i] = length_of(items[first + i])
+            else:
+                others, starts[i], lengths[i] = True, NULL, 0
+        sha1_heads(&hashing, starts, lengths, count, out + first)
+        for i in range(first, first + count):
+            if others and not is_bytes(items[i]):
+                out[i] = _head(<object>items[i])
+            out[i] &= mask
+    return 0
+
+
 def sha1(tokens not None, int bits):
     """Return sha1_hash32 or sha1_hash64 of each token, uint64 (n,)."""
     cdef tuple held = tuple(tokens)
-    cdef Py_ssize_t i, n = len(held)
-    cdef uint64_t mask = _mask(bits)
-    out_array = np.empty(n, np.uint64)
+    out_array = np.empty(len(held), np.uint64)
     cdef uint64_t[::1] out = out_array
-    for i in range(n):
-        out[i] = _head(held[i]) & mask
+    _heads(held, _mask(bits), &out[0] if len(held) else NULL)
     return out_array
 
 
-def kept(tokens not None):
+cdef tuple _kept(object tokens):
     """Return a tuple of bytes-like tokens as bytes: copies, except of those that cannot change."""
     cdef tuple held = tuple(tokens)
-    for token in held:
-        if not PyBytes_CheckExact(token):
+    cdef PyObject** items = PySequence_Fast_ITEMS(held)
+    cdef Py_ssize_t i
+    for i in range(len(held)):
+        if not is_bytes(items[i]):
             return tuple([token if PyBytes_CheckExact(token) else _bytes_of(token) for token in held])
     return held
 
@@ -166,31 +197,45 @@ cdef bytes _bytes_of(object token):
 cdef class Tokens:
     """Rows of bytes-like tokens whose bytes lie where they lie, or are copied if they can change. Immutable.
 
-    `offsets`, int64 (n + 1,), says where each row begins.
+    Of an iterator no more rows are taken than it takes to have `size` tokens or rows. `offsets`, int64 (n + 1,), says
+    where each row begins.
     """
-    cdef tuple owners
+    cdef list owners
     cdef const uint8_t** starts
     cdef size_t* lengths
-    cdef size_t count
+    cdef size_t count, room
     cdef readonly object offsets
 
-    def __cinit__(self, rows):
-        cdef tuple row
-        cdef bytes token
-        cdef size_t at = 0
-        self.owners = tuple([kept(tokens) for tokens in rows])
-        self.offsets = np.cumsum([0, *map(len, self.owners)], dtype=np.int64)
-        self.count = self.offsets[len(self.owners)]
+    def __cinit__(self, rows, size_t size=<size_t>-1):
+        cdef list offsets = [0]
+        self.owners = []
+        for row in rows:
+            self._add(_kept(row))
+            offsets.append(self.count)
+            if self.count >= size or <size_t>len(self.owners) >= size:
+                break
+        self.offsets = np.array(offsets, np.int64)
         self.offsets.flags.writeable = False
-        self.starts = <const uint8_t**>malloc(self.count * sizeof(uint8_t*) or 1)
-        self.lengths = <size_t*>malloc(self.count * sizeof(size_t) or 1)
-        if self.starts == NULL or self.lengths == NULL:
-            raise MemoryError
-        for row in self.owners:
-            for token in row:
-                self.starts[at] = <const uint8_t*>PyBytes_AS_STRING(token)
-                self.lengths[at] = PyBytes_GET_SIZE(token)
-                at += 1
+
+    cdef int _add(self, tuple row) except -1:
+        cdef PyObject** items = PySequence_Fast_ITEMS(row)
+        cdef size_t i, n = len(row)
+        cdef void* larger
+        if self.count + n > self.room:
+            larger = realloc(self.starts, (self.count + n) * 2 * sizeof(uint8_t*))
+            if larger == NULL:
+                raise MemoryError
+            self.starts = <const uint8_t**>larger
+            larger = realloc(self.lengths, (self.count + n) * 2 * sizeof(size_t))
+            if larger == NULL:
+                raise MemoryError
+            self.lengths, self.room = <size_t*>larger, (self.count + n) * 2
+        for i in range(n):
+            self.starts[self.count + i] = <const uint8_t*>start_of(items[i])
+            self.lengths[self.count + i] = length_of(items[i])
+        self.count += n
+        self.owners.append(row)
+        return 0
 
     def __dealloc__(self):
         free(self.starts)
@@ -206,8 +251,10 @@ cdef class Tokens:
         cdef uint64_t[::1] out = out_array
         cdef size_t i
         with nogil:
+            if self.count:
+                sha1_heads(&hashing, self.starts, self.lengths, self.count, &out[0])
             for i in range(self.count):
-                out[i] = sha1_head(compressor, self.starts[i], self.lengths[i]) & mask
+                out[i] &= mask
         return out_array
 
 
@@ -259,20 +306,19 @@ def native(tokens not None, uint64_t seed):
 @cython.auto_pickle(False)
 cdef class NativeRows:
     """Rows of tokens, hashed as `native` does when they are added, one thread at a time."""
+    cdef object array
     cdef uint64_t* hashes
     cdef size_t count, room
     cdef uint64_t seed
-    cdef list counts
+    cdef list offsets
 
     def __cinit__(self, uint64_t seed):
         self.seed = seed
-        self.counts = []
-
-    def __dealloc__(self):
-        free(self.hashes)
+        self.offsets = [0]
+        self.array = np.empty(0, np.uint64)
 
     def __len__(self):
-        return len(self.counts)
+        return len(self.offsets) - 1
 
     @property
     def size(self):
@@ -280,24 +326,37 @@ cdef class NativeRows:
         return self.count
 
     cdef int _make_room(self, size_t n) except -1:
-        cdef void* larger
+        cdef uint64_t[::1] larger
         if self.count + n > self.room:
-            larger = realloc(self.hashes, (self.count + n) * 2 * sizeof(uint64_t))
-            if larger == NULL:
-                raise MemoryError
-            self.hashes, self.room = <uint64_t*>larger, (self.count + n) * 2
+            array = np.empty((self.count + n) * 2, np.uint64)
+            larger = array
+            if self.count:
+                memcpy(&larger[0], self.hashes, self.count * sizeof(uint64_t))
+            self.array, self.hashes, self.room = array, &larger[0], (self.count + n) * 2
         return 0
 
-    def add(self, row not None):
-        """Add a row and return whether `native` could hash it; nothing is added if it could not."""
-        held = row if isinstance(row, list) else tuple(row)
-        cdef Py_ssize_t n = len(held)
-        self._make_room(n)
-        if not _natives(held, n, self.seed, self.hashes + self.count):
-            return False
-        self.count += n
-        self.counts.append(n)
-        return True
+    def fill(self, rows not None, size_t size):
+        """Add rows of an iterator until there are `size` tokens or rows.
+
+        Return the row it ends at if `native` cannot hash that, which is a list, str, bytes or array, and else None.
+        """
+        cdef Py_ssize_t n
+        while self.count < size and <size_t>len(self.offsets) <= size:
+            try:
+                row = next(rows)
+            except StopIteration:
+                break
+            if type(row) is not list:
+                if isinstance(row, (str, bytes, np.ndarray)):
+                    return row
+                row = list(row)
+            n = len(row)
+            self._make_room(n)
+            if not _natives(row, n, self.seed, self.hashes + self.count):
+                return row
+            self.count += n
+            self.offsets.append(self.count)
+        return None
 
     def add_hashes(self, const uint64_t[::1] row not None):
         """Add a row of hashes that others made."""
@@ -305,26 +364,22 @@ cdef class NativeRows:
         if len(row):
             memcpy(self.hashes + self.count, &row[0], len(row) * sizeof(uint64_t))
         self.count += len(row)
-        self.counts.append(len(row))
+        self.offsets.append(self.count)
 
     def rows(self):
-        """Return (offsets, hashes) of all rows."""
-        out_array = np.empty(self.count, np.uint64)
-        cdef uint64_t[::1] out = out_array
-        if self.count:
-            memcpy(&out[0], self.hashes, self.count * sizeof(uint64_t))
-        return np.cumsum([0, *self.counts], dtype=np.int64), out_array
+        """Return (offsets, hashes) of all rows, which rows that are added later do not change."""
+        return np.array(self.offsets, np.int64), self.array[:self.count]
 
 
 cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) except -1:
     """Write the tokens of the n elements of a list or tuple; nothing here runs Python, which might change a list."""
     cdef token_hasher hasher = token_hasher_of(seed)
+    cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
     cdef Py_ssize_t i
     for i in range(n):
-        token = <object>PySequence_Fast_GET_ITEM(tokens, i)
-        if PyBytes_CheckExact(token):
-            out[i] = token_of_bytes(&hasher, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
-        elif not _native(token, &hasher, seed, &out[i]):
+        if is_bytes(items[i]):
+            out[i] = token_of_bytes(&hasher, <const uint8_t*>start_of(items[i]), length_of(items[i]))
+        elif not _native(<object>items[i], &hasher, seed, &out[i]):
             return False
     return True
 
@@ -423,11 +478,10 @@ cdef class Functions:
         """Lower values (k,) in place by sha1_hash32 or sha1_hash64 of each token, and return how many there are."""
         cdef tuple held = tuple(tokens)
         cdef uint64_t mask = _mask(bits)
-        cdef Py_ssize_t i, n = len(held)
+        cdef Py_ssize_t n = len(held)
         cdef uint64_t* hashes = <uint64_t*>_room(n)
         try:
-            for i in range(n):
-                hashes[i] = _head(held[i]) & mask
+            _heads(held, mask, hashes)
             self._lower(hashes, n, values)
         finally:
             free(hashes)
@@ -512,7 +566,7 @@ def equal(a not None, b not None):
 
 
 cdef uint64_t sha1_of_bytes(const uint8_t* data, size_t length) noexcept nogil:
-    return sha1_head(compressor, data, length)
+    return sha1_head(hashing.compress, data, length)
 
 
 cdef void lower_affine32(const uint64_t* hashes, size_t n, const uint32_t* a, const uint32_t* b, size_t k,

@@ -23,10 +23,12 @@ void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n) {
 static inline int is_empty(const uint64_t *signature) { return signature[0] == EMPTY_SLOT; }
 
 /* Ask for what an entry of a band leads to. */
-static inline void prefetch_rows(const struct band_tables *index, uint64_t entry, size_t band) {
+static inline void prefetch_rows(const struct band_tables *index, uint64_t entry, size_t band, const int64_t *names) {
     uint32_t to = (uint32_t)entry;
     if (!(to & SHARED)) {
-        if (to < index->limit) prefetch(signature_of(index, to) + band * index->rows);
+        if (to >= index->limit) return;
+        prefetch(signature_of(index, to) + band * index->rows);
+        if (names) prefetch(names + to);
     } else if ((to & ~SHARED) < index->pool->used) {
         prefetch(index->pool->words + (size_t)(to & ~SHARED) * UNIT_WORDS);
     }
@@ -42,18 +44,20 @@ static void find_entries(const struct band_tables *index, const uint64_t *signat
     }
     for (size_t band = 0; band < index->bands; band++) prefetch_tags(index->tables + band, answers->tags + band * n, first);
     for (size_t band = 0; band < index->bands; band++) {
-        tag_order(answers->tags + band * n, NULL, NULL, n, answers->order);
+        if (n == 1) answers->order[0] = (uint64_t)answers->tags[band] << 32;
+        else tag_order(answers->tags + band * n, NULL, NULL, n, answers->order);
         index->kernels->find(index->tables + band, answers->order, n, answers->entries + band * n);
     }
 }
 
 /* Ask for what the entries of query q of n lead to. A row that meets in many bands is compared in the first. */
-static inline void prefetch_query(const struct band_tables *index, const uint64_t *entries, size_t n, size_t q) {
+static inline void prefetch_query(const struct band_tables *index, const uint64_t *entries, size_t n, size_t q,
+                                  const int64_t *names) {
     uint64_t last = NO_ENTRY;
     for (size_t band = 0; band < index->bands; band++) {
         uint64_t entry = entries[band * n + q];
         if (entry == NO_ENTRY || (uint32_t)entry == (uint32_t)last) continue;
-        prefetch_rows(index, entry, band);
+        prefetch_rows(index, entry, band, names);
         last = entry;
     }
 }
@@ -129,9 +133,9 @@ enum answer answer_queries(const struct band_tables *index, const uint64_t *sign
     while (*next < n) {
         size_t first = *next, count = n - first < QUERIES ? n - first : QUERIES;
         find_entries(index, signatures + first * index->k, count, answers);
-        for (size_t i = 0; i < count && i < TOGETHER; i++) prefetch_query(index, entries, count, i);
+        for (size_t i = 0; i < count && i < TOGETHER; i++) prefetch_query(index, entries, count, i, answers->names);
         for (size_t i = 0; i < count; i++, ++*next) {
-            if (i + TOGETHER < count) prefetch_query(index, entries, count, i + TOGETHER);
+            if (i + TOGETHER < count) prefetch_query(index, entries, count, i + TOGETHER, answers->names);
             enum answer answer =
                 answer_one(index, signatures + (first + i) * index->k, entries + i, count, first + i, answers);
             if (answer != ANSWERED) return answer;

@@ -59,6 +59,7 @@ struct answers {
     size_t needed;       /* after NO_ROOM: the room that the next query needs */
     size_t least;        /* candidates with fewer equal slots are left out */
     int count;           /* 1: count equal slots */
+    const int64_t *names; /* of rows, asked for early because they will be looked up; or NULL */
     uint32_t *rows;      /* the candidates of the queries, one query after the other */
     uint32_t *agreements; /* their equal slots, if counted */
     size_t capacity, used; /* of both */

@@ -22,7 +22,7 @@ cdef class _Side:
         else:
             self.gate.enter_read()
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, error, traceback):
         if self.writes:
             self.gate.leave_write()
         else:
@@ -46,6 +46,7 @@ cdef class Gate:
     """
     cdef PyThread_type_lock entrance, room, counter
     cdef size_t readers
+    cdef bint written  # a writer holds it
     cdef _Side _reading, _writing
 
     def __cinit__(self):
@@ -93,11 +94,17 @@ cdef class Gate:
         """Wait until nobody holds the lock, and hold it alone."""
         acquire(self.entrance)
         acquire(self.room)
+        self.written = True
 
     cpdef leave_write(self):
         """Let go of the writer's side."""
+        self.written = False
         PyThread_release_lock(self.room)
         PyThread_release_lock(self.entrance)
+
+
+cdef bint has_writer(object gate) except -1:
+    return (<Gate?>gate).written
 
 
 cdef inline void acquire(PyThread_type_lock lock) noexcept:

@@ -5,6 +5,9 @@
 
 #define BLOCK 64
 
+/* Fewer messages than these are quicker one at a time than in sixteen lanes. */
+#define FEW 8
+
 static inline uint32_t rotated(uint32_t x, int bits) { return x << bits | x >> (32 - bits); }
 
 static inline uint32_t load_big_endian(const uint8_t *bytes) {
@@ -47,8 +50,13 @@ void sha1_compress_scalar(uint32_t state[5], const uint8_t *blocks, size_t count
     }
 }
 
-sha1_compressor *sha1_compressor_of(enum cpu_level level) {
-    return level != CPU_SCALAR && sha1_ni_detect() ? sha1_compress_ni : sha1_compress_scalar;
+struct sha1_kernels sha1_kernels_of(enum cpu_level level) {
+    struct sha1_kernels kernels = {sha1_compress_scalar, NULL};
+    if (level != CPU_SCALAR && sha1_ni_detect()) kernels.compress = sha1_compress_ni;
+#if LSHFAST_X86
+    if (level == CPU_AVX512) kernels.sixteen = sha1_sixteen_avx512;
+#endif
+    return kernels;
 }
 
 uint64_t sha1_head(sha1_compressor *compress, const uint8_t *data, size_t length) {
@@ -62,4 +70,33 @@ uint64_t sha1_head(sha1_compressor *compress, const uint8_t *data, size_t length
     for (size_t i = 0; i < 8; i++) tail[blocks * BLOCK - 1 - i] = (uint8_t)(bits >> 8 * i);
     compress(state, tail, blocks);
     return (uint64_t)swapped(state[1]) << 32 | swapped(state[0]);
+}
+
+/* Short messages wait until there are sixteen, whatever long ones come between. With the last of them go empty ones, or
+ * some of the sixteen before. */
+void sha1_heads(const struct sha1_kernels *kernels, const uint8_t *const *starts, const size_t *lengths, size_t n,
+                uint64_t *heads) {
+    const uint8_t *waiting[SHA1_LANES] = {0};
+    size_t sizes[SHA1_LANES] = {0}, places[SHA1_LANES], count = 0;
+    uint64_t made[SHA1_LANES];
+    for (size_t i = 0; i < n; i++) {
+        if (!kernels->sixteen || lengths[i] > SHA1_ONE_BLOCK) {
+            heads[i] = sha1_head(kernels->compress, starts[i], lengths[i]);
+            continue;
+        }
+        waiting[count] = starts[i];
+        sizes[count] = lengths[i];
+        places[count] = i;
+        if (++count == SHA1_LANES) {
+            kernels->sixteen(waiting, sizes, made);
+            for (size_t j = 0; j < SHA1_LANES; j++) heads[places[j]] = made[j];
+            count = 0;
+        }
+    }
+    if (count < FEW) {
+        for (size_t j = 0; j < count; j++) heads[places[j]] = sha1_head(kernels->compress, waiting[j], sizes[j]);
+    } else {
+        kernels->sixteen(waiting, sizes, made);
+        for (size_t j = 0; j < count; j++) heads[places[j]] = made[j];
+    }
 }

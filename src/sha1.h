@@ -17,9 +17,26 @@ sha1_compressor sha1_compress_scalar, sha1_compress_ni;
 /* Whether this processor has the SHA instructions (Goldmont, Zen, Ice Lake and later). */
 int sha1_ni_detect(void);
 
-/* The compressor of a CPU level: the SHA instructions above the scalar one, where there are any. */
-sha1_compressor *sha1_compressor_of(enum cpu_level level);
-
 uint64_t sha1_head(sha1_compressor *compress, const uint8_t *data, size_t length);
+
+/* The heads of sixteen messages of at most SHA1_ONE_BLOCK bytes, which are one block with their padding. An empty one
+ * may be NULL. */
+#define SHA1_LANES 16
+#define SHA1_ONE_BLOCK 55
+typedef void sha1_sixteen(const uint8_t *const starts[SHA1_LANES], const size_t lengths[SHA1_LANES],
+                          uint64_t heads[SHA1_LANES]);
+sha1_sixteen sha1_sixteen_avx512;
+
+/* What a CPU level hashes with: the SHA instructions above the scalar one, where there are any; and sixteen lanes where
+ * there is AVX-512, else NULL. */
+struct sha1_kernels {
+    sha1_compressor *compress;
+    sha1_sixteen *sixteen;
+};
+struct sha1_kernels sha1_kernels_of(enum cpu_level level);
+
+/* The heads of n messages of any length; an empty one may be NULL. */
+void sha1_heads(const struct sha1_kernels *kernels, const uint8_t *const *starts, const size_t *lengths, size_t n,
+                uint64_t *heads);
 
 #endif

@@ -140,18 +140,6 @@ static inline size_t bucket_count(const struct pool *pool, uint64_t entry) {
     return (to & ~SHARED) < pool->used ? pool->words[(size_t)(to & ~SHARED) * UNIT_WORDS] : 0;
 }
 
-/* A sum of 64 bits over bytes, by which the sections of files are checked: any change within one word of eight bytes
- * changes it, and any other with a probability of about 1 - 2^-64. docs/file-format.md gives it to the bit. Begin, feed
- * the bytes in pieces of any size, and end. */
-#define CHECK_BLOCK 32
-struct checksum {
-    uint64_t sums[4], fed;
-    uint8_t rest[CHECK_BLOCK];
-};
-void checksum_begin(struct checksum *sum);
-void checksum_feed(struct checksum *sum, const uint8_t *bytes, size_t n);
-uint64_t checksum_end(const struct checksum *sum);
-
 /* 1 if the entries rise in their order, stand where a search finds them, are as many as count says, lead to rows below
  * `limit` and to blocks within the pool whose counts are true, and the last of all is NO_ENTRY. */
 int table_is_sound(const struct table *table, const struct pool *pool, size_t limit);

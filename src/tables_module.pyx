@@ -2,13 +2,18 @@
 
 cimport cython
 from cython cimport view
-from cpython.number cimport PyNumber_Index
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
+
+from lshfast.kernels.gate cimport has_writer
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 
 cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
@@ -53,11 +58,6 @@ cdef extern from "tables.h":
     void pool_clear(c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil
     bint table_is_sound(const table*, const c_pool*, size_t) nogil
-    struct c_checksum "checksum":
-        pass
-    void checksum_begin(c_checksum*) nogil
-    void checksum_feed(c_checksum*, const uint8_t*, size_t) nogil
-    uint64_t checksum_end(const c_checksum*) nogil
 
 cdef extern from "band_tables.h":
     const size_t QUERIES, SOON
@@ -81,6 +81,7 @@ cdef extern from "band_tables.h":
         uint64_t* records
         size_t room, needed, least
         int count
+        const int64_t* names
         uint32_t* rows
         uint32_t* agreements
         size_t capacity, used
@@ -116,6 +117,7 @@ cdef enum:
     WASTE = 1 << 20  # bytes of removed names that may always lie about
     LONGEST_NAME = 1 << 30
     MOST_SLOTS = 1 << 16
+    MOST_SPARE = 1 << 16  # candidates that there is always memory for
 
 
 cdef const table_kernels* kernels = table_kernels_of(cpu_detect())
@@ -128,24 +130,6 @@ def use_level(int level):
     kernels = table_kernels_of(<cpu_level>level)
     key_kernel = band_key_kernel_of(<cpu_level>level)
 
-
-# ---- checksums ----
-
-def checksum(*pieces):
-    """Return the checksum of some pieces of bytes, one after the other, as files carry it: in 0..2**64 - 1."""
-    cdef c_checksum sum
-    cdef const uint8_t[::1] data
-    checksum_begin(&sum)
-    for piece in pieces:
-        whole = memoryview(piece)
-        if whole.nbytes:
-            data = whole.cast("B")
-            with nogil:
-                checksum_feed(&sum, &data[0], len(data))
-    return checksum_end(&sum)
-
-
-# ---- the tables ----
 
 cdef inline bint is_crowded(const table* table, size_t more) noexcept nogil:
     """Tell whether a table is too small for so many more entries: seven eighths of it may be in use."""
@@ -210,7 +194,7 @@ cdef class _Answers:
 
     def __cinit__(self, size_t bands, size_t queries, least):
         cdef size_t most = min(queries, <size_t>QUERIES), slots = most * bands
-        self.c.count, self.c.least = least is not None, 0 if least is None else least
+        self.begin(least)
         self.c.room, self.c.capacity = 4 * bands + 64, 2 * queries + 64
         self.c.keys = <uint64_t*>malloc((bands + most + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
         self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
@@ -221,6 +205,9 @@ cdef class _Answers:
         self.c.entries = self.c.order + most
         self.c.tags = <uint32_t*>(self.c.entries + slots)
         self.c.agreements = self.c.rows + self.c.capacity
+
+    cdef begin(self, least):
+        self.c.count, self.c.least, self.c.used = least is not None, 0 if least is None else least, 0
 
     def __dealloc__(self):
         free(self.c.keys)
@@ -233,10 +220,11 @@ cdef class _Answers:
         cdef uint32_t* rows
         if self.c.needed > self.c.room:
             free(self.c.records)
-            self.c.room = self.c.needed + self.c.needed // 2
-            self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
+            self.c.room = 0  # where memory runs out: the next query may ask here, too
+            self.c.records = <uint64_t*>malloc(2 * (self.c.needed + self.c.needed // 2) * sizeof(uint64_t))
             if not self.c.records:
                 raise MemoryError
+            self.c.room = self.c.needed + self.c.needed // 2
         if self.c.needed > self.c.capacity - self.c.used:
             rows = <uint32_t*>malloc(2 * capacity * sizeof(uint32_t))
             if not rows:
@@ -273,6 +261,7 @@ cdef class BandTables:
     cdef dict kept  # blocks of signatures in arrays that are not ours
     cdef uint32_t[::1] kept_rows, kept_used  # of each block: the rows that it has in such an array, and those in use
     cdef _Batch one
+    cdef _Answers asking  # of single queries
     cdef dict given  # sections that are not ours
     cdef object words, alive_array, free_array, integers_array, bytes_array, starts_array, lengths_array, gone_array
     cdef uint8_t[::1] alive
@@ -302,7 +291,7 @@ cdef class BandTables:
         while self.c.shift and (num_perm * 8) << self.c.shift > <size_t>BLOCK_BYTES:
             self.c.shift -= 1
         self.blocks, self.kept, self.entries = [], {}, [None] * (bands + 1)
-        self.one = _Batch(bands, 1)
+        self.one, self.asking = _Batch(bands, 1), _Answers(bands, 1, None)
         pool_clear(&self.pool)
         self._set_pool(np.empty(16 * UNIT_WORDS, np.uint32))
         for i in range(bands + (self.kind != NAMELESS)):
@@ -516,9 +505,12 @@ cdef class BandTables:
         return row
 
     cdef _give_back(self, const int64_t* rows, size_t n):
-        """Free rows. One of an array that is not ours is used again when the whole block is free, so as not to copy it."""
+        """Free rows; the first of them is taken first again.
+
+        One of an array that is not ours is used again when the whole block is free, so as not to copy it.
+        """
         cdef size_t i, at, block = <size_t>1 << self.c.shift
-        for i in range(n):
+        for i in reversed(range(n)):
             at = rows[i] >> self.c.shift
             self.alive[rows[i]] = 0
             if self.kept_rows[at] <= rows[i] % block:
@@ -833,7 +825,8 @@ cdef class BandTables:
             self._find_places(&rows[0], len(rows), signatures, copy)
             self._write(&rows[0], &given[0, 0], len(rows))
 
-    cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n):
+    cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n, bint tagged=False):
+        """Put signatures into rows and tables; the tags of a single one may be in its batch already."""
         cdef size_t done = 0, band = 0, next = 0, bands = self.c.bands
         cdef outcome outcome = DONE
         cdef _Batch batch = self._batch(n)
@@ -844,11 +837,11 @@ cdef class BandTables:
                 batch.n = min(n - done, batch.most)
                 band = next = 0
                 if n == 1:  # shorter than to let others run and to wait for them
-                    self._lay_down(rows, signatures, batch)
+                    self._lay_down(rows, signatures, batch, tagged)
                     outcome = self._put(rows, batch, &band, &next)
                 else:
                     with nogil:
-                        self._lay_down(rows + done, signatures + done * self.c.k, batch)
+                        self._lay_down(rows + done, signatures + done * self.c.k, batch, False)
                         outcome = self._put(rows + done, batch, &band, &next)
                 while outcome != DONE:
                     if next == 0 and is_crowded(&self.c.tables[band], batch.count):
@@ -892,8 +885,8 @@ cdef class BandTables:
         cdef size_t so_far = self.c.tables[band].count - batch.before[band]
         return batch.count + <size_t>((n - done - batch.n) * (so_far / <double>done)) if done else batch.count
 
-    cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, _Batch batch) noexcept nogil:
-        """Copy signatures to their rows unless they lie there, and get their tags."""
+    cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, _Batch batch, bint tagged) noexcept nogil:
+        """Copy signatures to their rows unless they lie there, and get their tags unless they are known."""
         cdef size_t i, k = self.c.k
         cdef uint64_t* place
         for i in range(batch.n):
@@ -902,8 +895,10 @@ cdef class BandTables:
             place = signature_of(&self.c, rows[i])
             if place != signatures + i * k:
                 memcpy(place, signatures + i * k, k * sizeof(uint64_t))
-            self._tag(signatures + i * k, i, batch)
-        self._ask(batch)
+            if not tagged:
+                self._tag(signatures + i * k, i, batch)
+        if not tagged:
+            self._ask(batch)
 
     cdef void _tag(self, const uint64_t* signature, size_t i, _Batch batch) noexcept nogil:
         batch.skip[i] = signature[0] == UINT64_MAX
@@ -915,36 +910,51 @@ cdef class BandTables:
         for band in range(self.c.bands):
             prefetch_tags(&self.c.tables[band], batch.tags + band * batch.most, min(batch.n, <size_t>2))
 
-    def insert_one(self, name, const uint64_t[::1] signature not None):
-        """Give a new name a row with this signature; False if it has one already."""
-        cdef int64_t row
-        cdef int64_t integer
+    def insert_one(self, name, signature not None):
+        """Give a new name a row with this signature; False if it has one already, or cannot be a name of these rows."""
+        cdef Py_buffer slots
+        self._check_writable()
+        get_slots(signature, self.c.k, &slots)
+        try:
+            return self._insert_one(name, <const uint64_t*>slots.buf)
+        finally:
+            PyBuffer_Release(&slots)
+
+    cdef bint _insert_one(self, name, const uint64_t* signature) except -1:
+        cdef table* table = &self.c.tables[self.c.bands]
+        cdef int64_t row, integer
+        cdef int beyond
         cdef uint32_t tag
         cdef Py_ssize_t length
         cdef const uint8_t* text
-        self._check_writable()
-        if <size_t>len(signature) != self.c.k:
-            raise ValueError(f"signature must be of {self.c.k} slots, not {len(signature)}")
+        if self.kind == INTEGERS and type(name) is int:
+            integer = PyLong_AsLongLongAndOverflow(name, &beyond)
+            if beyond:
+                return False
+            tag = tag_of_integer(integer)
+        elif self.kind == STRINGS and type(name) is str:
+            text = utf8_of(name, &length)
+            tag = tag_of_bytes(text, length)
+        else:
+            return False
+        prefetch_tags(table, &tag, 1)
+        self.one.n = 1
+        self._tag(signature, 0, self.one)
+        self._ask(self.one)
         self._reserve(1)
         if self.kind == INTEGERS:
-            integer = PyNumber_Index(name)
-            tag = tag_of_integer(integer)
-            if row_of_integer(&self.c.tables[self.c.bands], &self.pool, &self.names, tag, integer) != NO_ROW:
+            if row_of_integer(table, &self.pool, &self.names, tag, integer) != NO_ROW:
                 return False
             row = self._allot()
             self.integers[row] = integer
-        elif self.kind == STRINGS:
-            text = utf8_of(name, &length)
-            tag = tag_of_bytes(text, length)
-            if row_of_bytes(&self.c.tables[self.c.bands], &self.pool, &self.names, tag, text, length) != NO_ROW:
+        else:
+            if row_of_bytes(table, &self.pool, &self.names, tag, text, length) != NO_ROW:
                 return False
             row = self._allot_bytes(text, length)
-        else:
-            raise ValueError("rows of this index have no names")
         try:
-            self._put_name(tag, <uint32_t>row, table_put(&self.c.tables[self.c.bands], &self.pool, tag, <uint32_t>row))
+            self._put_name(tag, <uint32_t>row, table_put(table, &self.pool, tag, <uint32_t>row))
             self._find_places(&row, 1, None, True)
-            self._write(&row, &signature[0], 1)
+            self._write(&row, signature, 1, True)
         except BaseException:
             self._release(&row, 1)
             raise
@@ -960,15 +970,14 @@ cdef class BandTables:
 
     def discard(self, const int64_t[::1] rows not None):
         """Take rows out of the tables and free them and their names; a row may come twice."""
-        cdef size_t i, n = 0
         self._check_writable()
         self._check_in_use(rows)
-        once_array = np.empty(len(rows), np.int64)
-        cdef int64_t[::1] once = once_array
-        for i in range(<size_t>len(rows)):
-            if self.alive[rows[i]]:
-                self.alive[rows[i]] = 0
-                once[n] = rows[i]
+        cdef size_t i, n = 0
+        cdef int64_t[::1] once = np.sort(rows)  # in their order memory is quicker at them, too
+        for i in range(<size_t>len(once)):
+            if self.alive[once[i]]:
+                self.alive[once[i]] = 0
+                once[n] = once[i]
                 n += 1
         if n:
             self._take(&once[0], n, self.c.bands, self._batch(n))
@@ -1040,18 +1049,39 @@ cdef class BandTables:
         rows = _int64_of(a.c.rows, a.c.used)
         return offsets_array, rows, _int64_of(a.c.agreements, a.c.used) if a.c.count else None
 
-    def query_one(self, const uint64_t[::1] signature not None, least=None):
-        """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None)."""
-        if <size_t>len(signature) != self.c.k:
-            raise ValueError(f"signature must be of {self.c.k} slots, not {len(signature)}")
-        cdef _Answers a = _Answers(self.c.bands, 1, least)
+    def query_one(self, signature not None, least=None, gate=None):
+        """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None).
+
+        It takes less time than locking does, so the interpreter lock is held throughout. Of the `Gate` that writers come
+        through, the readers' side is entered only where one is inside.
+        """
+        cdef Py_buffer slots
+        cdef list names = [], agreements = None if least is None else []  # here already: memory may be tidied up for them
+        get_slots(signature, self.c.k, &slots)
+        try:
+            if gate is None or not has_writer(gate):
+                self._answer_one(<const uint64_t*>slots.buf, least, names, agreements)
+            else:
+                with gate.reading():
+                    self._answer_one(<const uint64_t*>slots.buf, least, names, agreements)
+        finally:
+            PyBuffer_Release(&slots)
+        return names, agreements
+
+    cdef _answer_one(self, const uint64_t* signature, least, list names, list agreements):
+        """Answer a query, running no code of Python's: no other thread can come between."""
+        cdef _Answers a = self.asking
         cdef int64_t[2] offsets
         cdef size_t i
-        self._answer(&signature[0], 1, offsets, a)
-        names = []
+        a.begin(least)
+        a.c.names = self.names.integers
+        self._answer(signature, 1, offsets, a)
         for i in range(a.c.used):
             names.append(self._name_of(a.c.rows[i]))
-        return names, [a.c.agreements[i] for i in range(a.c.used)] if a.c.count else None
+            if agreements is not None:
+                agreements.append(a.c.agreements[i])
+        if a.c.capacity > MOST_SPARE:
+            self.asking = _Answers(self.c.bands, 1, None)
 
     cdef _answer(self, const uint64_t* signatures, size_t m, int64_t* offsets, _Answers a):
         cdef size_t next = 0
@@ -1059,7 +1089,7 @@ cdef class BandTables:
         offsets[0] = 0
         a.c.offsets = offsets
         while True:
-            if m == 1:  # shorter than to let others run and to wait for them
+            if m == 1:
                 outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
             else:
                 with nogil:
@@ -1290,6 +1320,20 @@ cdef _int64_of(const uint32_t* numbers, size_t n):
         for i in range(n):
             out[i] = numbers[i]
     return array
+
+
+cdef int get_slots(signature, size_t k, Py_buffer* slots) except -1:
+    """Get the memory of a signature of k slots, to be released; it takes a third of the time of a memoryview."""
+    PyObject_GetBuffer(signature, slots, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    cdef bint is_uint64 = (
+        slots.ndim == 1 and slots.itemsize == sizeof(uint64_t)
+        and (slots.format[0] == b"L" or slots.format[0] == b"Q") and slots.format[1] == 0
+    )
+    cdef size_t length = slots.shape[0] if slots.ndim == 1 else 0
+    if not is_uint64 or length != k:
+        PyBuffer_Release(slots)
+        raise ValueError(f"signature must be of {k} slots, not {length}" if is_uint64 else "signature must be uint64")
+    return 0
 
 
 cdef const uint8_t* utf8_of(name, Py_ssize_t* length) except NULL:

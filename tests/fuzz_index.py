@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import LSHIndex
-from lshfast.kernels.tables import checksum
+from lshfast.kernels.checksum import checksum
 from lshfast.store import file as file_store
 from tests.index_model import EMPTY, IndexModel
 from tests.reference import index_file

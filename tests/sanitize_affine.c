@@ -77,15 +77,32 @@ static void check_scheme(enum scheme scheme, size_t n, size_t k) {
     free(before);
 }
 
-static void check_sha1(size_t length) {
-    uint8_t *data = malloc(length + !length);
-    for (size_t i = 0; i < length; i++) data[i] = (uint8_t)anything();
-    uint64_t scalar = sha1_head(sha1_compress_scalar, data, length);
-    note(&scalar, sizeof scalar);
-    for (int i = CPU_SCALAR; i <= (int)cpu_detect(); i++) {
-        if (sha1_head(sha1_compressor_of((enum cpu_level)i), data, length) != scalar) fail("sha1", i, length, 0);
+enum { MOST_MESSAGES = 40 };
+
+/* n messages of 0 to `longest` bytes, each at the end of its own buffer, at any address. */
+static void check_sha1(size_t n, size_t longest) {
+    uint8_t *buffers[MOST_MESSAGES];
+    const uint8_t *starts[MOST_MESSAGES];
+    size_t lengths[MOST_MESSAGES];
+    uint64_t scalar[MOST_MESSAGES], level[MOST_MESSAGES];
+    for (size_t i = 0; i < n; i++) {
+        size_t shift = anything() % 64;
+        lengths[i] = anything() % (longest + 1);
+        buffers[i] = malloc(shift + lengths[i] + !(shift + lengths[i]));
+        starts[i] = buffers[i] + shift;
+        for (size_t j = 0; j < lengths[i]; j++) buffers[i][shift + j] = (uint8_t)anything();
+        scalar[i] = sha1_head(sha1_compress_scalar, starts[i], lengths[i]);
     }
-    free(data);
+    note(scalar, n * sizeof *scalar);
+    for (int i = CPU_SCALAR; i <= (int)cpu_detect(); i++) {
+        struct sha1_kernels kernels = sha1_kernels_of((enum cpu_level)i);
+        sha1_heads(&kernels, starts, lengths, n, level);
+        if (memcmp(scalar, level, n * sizeof *scalar)) fail("sha1", i, n, longest);
+        for (size_t j = 0; j < n; j++) {
+            if (sha1_head(kernels.compress, starts[j], lengths[j]) != scalar[j]) fail("sha1_head", i, lengths[j], 0);
+        }
+    }
+    for (size_t i = 0; i < n; i++) free(buffers[i]);
 }
 
 int main(void) {
@@ -98,7 +115,9 @@ int main(void) {
             }
         }
     }
-    for (size_t length = 0; length < 300; length++) check_sha1(length);
+    for (size_t n = 0; n <= MOST_MESSAGES; n++) {
+        for (size_t longest = 0; longest < 300; longest += 9) check_sha1(n, longest);
+    }
     printf("%016llx\n", (unsigned long long)digest);
     return 0;
 }

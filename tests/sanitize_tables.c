@@ -3,6 +3,7 @@
  * reading stays within it. Prints a digest of all results, which no compiler and no CPU level may change. */
 #include "band_tables.h"
 #include "bands.h"
+#include "checksum.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -162,6 +162,27 @@ def test_sha1_of_each_length(level):
     assert [affine.sha1_hash32(token) for token in tokens] == [head & MASK32 for head in heads]
 
 
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 15, 16, 17, 31, 33, 255, 256, 257, 273])
+def test_sha1_of_many_at_once(level, n):
+    """Around sixteen short tokens at a time: alone, and with long ones and others than bytes among them."""
+    data = np.random.default_rng(n).bytes(200)
+    short = [data[i : i + i % 56] for i in range(n)]
+    for tokens in (short, [data[: 60 + i] if i % 3 == 1 else token for i, token in enumerate(short)]):
+        heads = [reference.sha1_head(token, 64) for token in tokens]
+        assert affine.sha1(tokens, 64).tolist() == heads
+        assert affine.Tokens([tokens]).sha1(64).tolist() == heads
+        mixed = [bytearray(token) if i % 5 == 2 else token for i, token in enumerate(tokens)]
+        assert affine.sha1(mixed, 64).tolist() == heads
+        assert affine.Tokens([mixed]).sha1(32).tolist() == [head & MASK32 for head in heads]
+
+
+def test_tokens_take_no_more_rows_than_they_need():
+    rows = iter([[b"a", b"b"], [], [b"c"], [b"d"]])
+    for size, offsets in [(3, [0, 2, 2, 3]), (9, [0, 1]), (9, [0])]:
+        assert affine.Tokens(rows, size).offsets.tolist() == offsets
+    assert len(affine.Tokens(iter([[], [], []]), 2)) == 2
+
+
 @given(st.lists(st.binary(max_size=200), max_size=40))
 def test_sha1_of_any_bytes(level, tokens):
     assert affine.sha1(tokens, 64).tolist() == [reference.sha1_head(token, 64) for token in tokens]
@@ -229,11 +250,12 @@ def test_native_tokens(tokens, seed):
     wanted = TokenSets.from_sets([tokens], seed=seed).tokens
     assert np.array_equal(affine.native(tokens, seed), wanted)
     rows = affine.NativeRows(seed)
-    assert rows.add([])
-    assert rows.add(tokens)
+    assert rows.fill(iter([[], tokens]), 1000) is None
+    before = rows.rows()
     rows.add_hashes(wanted)
-    assert rows.add(iter(tokens))
+    assert rows.fill(iter([iter(tokens)]), 1000) is None
     assert (len(rows), rows.size) == (4, 3 * len(tokens))
+    assert np.array_equal(before[1], wanted)
     offsets, found = rows.rows()
     assert offsets.tolist() == [0, 0, *(len(tokens) * i for i in (1, 2, 3))]
     assert np.array_equal(found, np.tile(wanted, 3))
@@ -244,9 +266,13 @@ def test_native_tokens(tokens, seed):
 def test_tokens_that_are_left_to_python(token):
     assert affine.native_hash(token, 1) is None
     assert affine.native(["a", token], 1) is None
-    rows = affine.NativeRows(1)
-    assert not rows.add(["a", token])
-    assert (len(rows), rows.size) == (0, 0)
+    left = [["a", token], np.array([7]), "str"]
+    rows, others = affine.NativeRows(1), iter([["b"], *left, ["c"]])
+    for row in left:
+        assert rows.fill(others, 9) is row
+        assert (len(rows), rows.size) == (1, 1)
+    assert rows.fill(others, 9) is None
+    assert (len(rows), rows.size) == (2, 2)
     values = fresh("fast", 8)
     assert not own_functions("fast", 8).lower_native(["a", token], 1, values)
     assert values.tolist() == [MASK64] * 8

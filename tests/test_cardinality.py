@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lshfast import MinHasher, TokenSets
 from lshfast.kernels import cardinality as kernels
-from lshfast.kernels.tables import checksum
+from lshfast.kernels.checksum import checksum
 from lshfast.sketch import cardinality
 from lshfast.sketch.cardinality import (
     DistinctCounter,

@@ -601,6 +601,7 @@ def test_the_page_answers_as_the_python_api(project):
 
 
 def test_the_page_names_every_function():
-    declared = "\n".join(path.read_text(encoding="utf-8") for path in KERNELS.glob("*.pxd"))
+    offered = [path for path in KERNELS.glob("*.pxd") if path.stem != "gate"]  # which is for this package's own modules
+    declared = "\n".join(path.read_text(encoding="utf-8") for path in offered)
     functions = set(re.findall(r"^cdef \w+ (\w+)\(", declared, re.MULTILINE))
     assert functions - set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8"))) == set()

@@ -1,7 +1,9 @@
 """The lock for many readers or one writer; and an index that is asked by many threads while others change it."""
 
+import signal
 import threading
 from contextlib import contextmanager
+from itertools import count
 
 import numpy as np
 import pytest
@@ -252,3 +254,52 @@ def test_batches_appear_at_once_in_a_file(tmp_path):
     with LSHIndex.open(path) as again:
         again.verify()
         assert sorted(again) == held
+
+
+def test_a_query_while_a_file_is_let_go_of(tmp_path, monkeypatch):
+    """One that comes before the file that was written anew is open finds what is in it all the same."""
+    path, signature = tmp_path / "index", np.full(K, 7, np.uint64)
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index.insert(1, signature)
+    index.save(path)
+    closed, asked, found = threading.Event(), threading.Event(), []
+    with LSHIndex.open(path, "r+") as opened:
+        opened.insert(2, signature)
+        again = opened.store._open
+
+        def reopen(verify):
+            closed.set()
+            assert asked.wait(PATIENCE)
+            again(verify)
+
+        def ask():
+            assert closed.wait(PATIENCE)
+            asked.set()
+            found.append(opened.query(signature))
+
+        monkeypatch.setattr(opened.store, "_open", reopen)
+        with threads(ask):
+            opened.compact()
+    assert found == [[1, 2]]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here that interrupt")
+def test_an_interrupt_leaves_nothing_locked():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def insert(turn):
+        signal.setitimer(signal.ITIMER_REAL, 0.001 + turn * 1e-6)
+        for key in keys:
+            index.insert(key, np.full(K, 7 + turn, np.uint64))
+
+    index, keys = LSHIndex(num_perm=K, bands=2, rows=K // 2), count()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for turn in range(100):
+            with pytest.raises(KeyboardInterrupt):
+                insert(turn)
+            with threads(lambda: len(index)):
+                pass
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -12,7 +12,7 @@ from lshfast.kernels import tables
 from lshfast.kernels.tables import BandTables
 from tests.index_files import content, python, shared, small
 from tests.reference.hashing import EMPTY
-from tests.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, numbered, state
+from tests.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, listed, numbered, state
 
 BLOCK = 64  # rows of a block of signatures where it is made small
 
@@ -104,11 +104,11 @@ def test_memory_runs_out_in_a_batch_of_one(kind, base):
     generator = np.random.default_rng(base)
     signatures = np.ascontiguousarray(generator.integers(0, [3, 100_000], (base + n, 2)), np.uint64)
     names = numbered(kind, range(base + n))
-    held = filled(kind, signatures[:base], 2, 1)
+    held, singles = filled(kind, signatures[:base], 2, 1), listed(names)
     fails = 0
     for i in range(base, base + n):
         fail, done = until_it_succeeds(
-            lambda i=i: held.insert_one(names[i], signatures[i]),
+            lambda i=i: held.insert_one(singles[i], signatures[i]),
             lambda i=i: state(held, signatures[i : i + 1], names[i : i + 1]),
         )
         assert done is True
@@ -223,6 +223,32 @@ def test_rows_are_taken_out_without_memory():
     # Of the rows with signatures of 0, 1, 2, 0, 1, 2 those of the names 0, 100 and 200 are gone, 300 is erased, 400 has
     # the name 144 now, and 500 none.
     assert (done.stdout, done.stderr) == ("None [] [144] [0] [256, 306, 356, 406, 200, 250]\n", "")
+
+
+FOR_AN_ANSWER = """
+import resource
+import numpy as np
+from lshfast.kernels.tables import BandTables
+n, bands = 100_000, 8
+signatures = np.ones((n, bands), np.uint64)
+held = BandTables(bands, bands, 1)
+held.write(held.allot(n), signatures)
+pages = int(open("/proc/self/statm").read().split()[0])
+some, limits = pages * resource.getpagesize() + (4 << 20), resource.getrlimit(resource.RLIMIT_AS)
+for most in (some, some, limits[0]):
+    resource.setrlimit(resource.RLIMIT_AS, (most, limits[1]))
+    try:
+        print(held.query_one(signatures[0])[0] == list(range(n)))
+    except MemoryError:
+        print("no memory")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited and looked at as Linux does it")
+def test_memory_runs_out_for_an_answer():
+    """The next single query, which is worked on in the same memory, asks for it again."""
+    done = python(FOR_AN_ANSWER, command=("env", "MALLOC_MMAP_THRESHOLD_=65536"))
+    assert (done.stdout, done.stderr) == ("no memory\nno memory\nTrue\n", "")
 
 
 # Memory that runs out under an index

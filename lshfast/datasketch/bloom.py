@@ -58,6 +58,22 @@ class MinHashLSHBloom:
         A folder for the filters, made if need be, where they are found again; without it they are in memory, with a
         RuntimeWarning. The file is the library's own: files of datasketch's filters are not read.
 
+    Attributes
+    ----------
+    h, b, r : int
+        num_perm, bands, and slots a band.
+    bits, hashes : int
+        Bits of a band's filter, and of these how many a key sets.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong kind.
+    ValueError
+        If one is out of range, or the folder's filters were made with others.
+    FormatError
+        If the folder's file is damaged, or it holds filters of datasketch.
+
     Notes
     -----
     Needs no further package. Threads may query beside each other and one that inserts. An empty set is neither inserted
@@ -171,7 +187,10 @@ class MinHashLSHBloom:
 
     @property
     def hashtables(self) -> list[npt.NDArray[np.uint8]]:
-        """The filters of all bands, as bytes: not to be written to."""
+        """The filters of the b bands, as they lie in memory or in the file: uint8 (bits / 8 rounded up,) each.
+
+        Not to be written to.
+        """
         return list(self._filters)
 
     def _places(self, row: UInt64Array) -> tuple[UInt64Array, npt.NDArray[np.uint8]]:
@@ -193,6 +212,11 @@ class MinHashLSHBloom:
     def insert(self, minhash: Any) -> None:
         """Insert a sketch.
 
+        Parameters
+        ----------
+        minhash : MinHash, LeanMinHash or WeightedMinHash
+            Of num_perm slots.
+
         Raises
         ------
         TypeError, ValueError
@@ -212,7 +236,25 @@ class MinHashLSHBloom:
                     np.bitwise_or.at(table, own, mask)
 
     def query(self, minhash: Any) -> bool:
-        """Tell whether a similar set was inserted, or seems to have been."""
+        """Tell whether a similar set was inserted, or seems to have been.
+
+        Parameters
+        ----------
+        minhash : MinHash, LeanMinHash or WeightedMinHash
+            Of num_perm slots.
+
+        Returns
+        -------
+        bool
+            True for whatever shares a band with one inserted, and by mistake with a probability of at most about
+            ``b * fp`` until n sets are in.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no sketch, has another number of slots, or cannot be compared with those inserted; also if the
+            filter is closed.
+        """
         with self._lock:
             filters = self._open_filters()
         row = self._sketches.row(minhash)
@@ -223,7 +265,13 @@ class MinHashLSHBloom:
         return bool(((held & bits) == bits).all(axis=1).any())
 
     def sync(self) -> None:
-        """Write the filters to the disk; without a folder, warn that there is none."""
+        """Write the filters to the disk; without a folder, give a RuntimeWarning that there is none.
+
+        Raises
+        ------
+        ValueError
+            If the filter is closed.
+        """
         with self._lock:
             self._open_filters()
             if self._map is not None:
@@ -232,7 +280,7 @@ class MinHashLSHBloom:
             warnings.warn("an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2)
 
     def close(self) -> None:
-        """Write the filters to the disk and let go of the file."""
+        """Write the filters to the disk and let go of the file; what is closed may be closed again."""
         with self._lock:
             self._closed = True
             if self._map is not None:

@@ -99,13 +99,30 @@ class MinHashLSHEnsemble:
         self._lock = threading.Lock()
 
     def index(self, entries: Iterable[tuple[Any, Any, int]]) -> None:
-        """Insert all sets, once: (key, sketch, size of the set).
+        """Insert all sets, once.
+
+        Parameters
+        ----------
+        entries : iterable of (key, sketch, size)
+            A hashable key, a MinHash or LeanMinHash of num_perm slots, which is copied, and the number of distinct
+            elements of the set, an int of at least 1.
 
         Raises
         ------
+        TypeError
+            If a key cannot be hashed, a size is no int, or something is no sketch. Then nothing was inserted.
         ValueError
             If there are entries already, or none are given; if a size is less than 1, a key comes twice, or a sketch
             has another number of slots or cannot be compared with the others. Then nothing was inserted.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSHEnsemble
+        >>> a, b = MinHash.bulk([[b"x", b"y"], [b"z"]])
+        >>> ensemble = MinHashLSHEnsemble()
+        >>> ensemble.index([("a", a, 2), ("b", b, 1)])
+        >>> list(ensemble.query(a, 2)), "b" in ensemble
+        (['a'], True)
         """
         with self._lock:
             if self._keys:
@@ -143,6 +160,16 @@ class MinHashLSHEnsemble:
             Elements of the query's set, at least 1.
         with_scores : bool, default False
             Give (key, estimated containment) instead.
+
+        Yields
+        ------
+        key, or (key, float in [0, 1])
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the size is no int of at least 1, or the sketch is none, has another number of slots, or cannot be
+            compared with those held; when the first key is asked for.
         """
         size = _check_size(size)
         row = self._sketches.row(minhash)

@@ -83,12 +83,30 @@ class MinHashLSHForest:
     def add(self, key: Any, minhash: Any) -> None:
         """Add a key and the sketch of its set; it can be found after `index` was called.
 
+        Parameters
+        ----------
+        key : hashable
+        minhash : MinHash, LeanMinHash or WeightedMinHash
+            Of ``l * k`` slots or more, of which the first ``l * k`` are copied: it may be updated afterwards.
+
         Raises
         ------
         ValueError
             If the key was added already, or the sketch is too short or cannot be compared with the others.
         TypeError
             If the key cannot be hashed, or this is no sketch.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSHForest
+        >>> forest, sketch = MinHashLSHForest(), MinHash()
+        >>> sketch.update(b"a")
+        >>> forest.add("key", sketch)
+        >>> "key" in forest, forest.query(sketch, 1)
+        (True, [])
+        >>> forest.index()
+        >>> forest.query(sketch, 1)
+        ['key']
         """
         with self._lock:
             row, form = self._sketches.read(minhash)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.kernels.affine import Functions, NativeRows, Tokens, kept, native_hash, sha1_hash32, sha1_hash64
+from lshfast.kernels.affine import Functions, NativeRows, Tokens, native_hash, sha1_hash32, sha1_hash64
 from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 
 __all__ = ["sha1_hash32", "sha1_hash64", "token_hash"]
@@ -97,37 +97,24 @@ class Hasher:
 
         Rows are read when they come. SHA-1 is left for who has no interpreter lock.
         """
+        remaining = iter(rows)
         if self.sha1:
-            held: list[tuple[bytes, ...]] = []
-            tokens = 0
-            for row in rows:
-                held.append(kept(row))
-                tokens += len(held[-1])
-                if tokens >= size or len(held) >= size:
-                    made = Tokens(held)
-                    yield made.offsets, made
-                    held, tokens = [], 0
-            if held:
-                made = Tokens(held)
-                yield made.offsets, made
+            while len(tokens := Tokens(remaining, size)):
+                yield tokens.offsets, tokens
             return
-        batch = NativeRows(TOKEN_SEED)
-        for row in rows:
-            self._add(row, batch)
-            if batch.size >= size or len(batch) >= size:
-                yield batch.rows()
-                batch = NativeRows(TOKEN_SEED)
-        if len(batch):
+        while True:
+            batch = NativeRows(TOKEN_SEED)
+            if self.is_native:
+                while (row := batch.fill(remaining, size)) is not None:
+                    batch.add_hashes(token_hashes(row))
+            else:
+                for row in remaining:
+                    batch.add_hashes(np.array([self.check(self.hashfunc(token)) for token in row], np.uint64))
+                    if batch.size >= size or len(batch) >= size:
+                        break
+            if not len(batch):
+                return
             yield batch.rows()
-
-    def _add(self, row: Iterable[Any], batch: NativeRows) -> None:
-        if not self.is_native:
-            batch.add_hashes(np.array([self.check(self.hashfunc(token)) for token in row], np.uint64))
-            return
-        if type(row) is not list and not isinstance(row, (str, bytes, np.ndarray)):
-            row = list(row)
-        if type(row) is not list or not batch.add(row):
-            batch.add_hashes(token_hashes(row))
 
     def check(self, value: Any) -> int:
         """Return what the function returned as an int, or say what is wrong with it."""

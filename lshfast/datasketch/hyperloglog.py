@@ -29,8 +29,8 @@ Kind = TypeVar("Kind", bound="HyperLogLog")
 
 LOWEST_P, HIGHEST_P = 4, 16
 
-# Items hashed before their registers are raised, so that any iterable is taken in little memory.
-STRETCH = 1 << 16
+# Items hashed before their registers are raised: few, so that they are in the cache from the first look to the last.
+STRETCH = 1 << 12
 
 
 def _in_c(hashfunc: Callable[[Any], int]) -> tuple[int, bool]:
@@ -39,7 +39,7 @@ def _in_c(hashfunc: Callable[[Any], int]) -> tuple[int, bool]:
     return hasher.sha1, hasher.is_native
 
 
-def _hash_all(hashfunc: Callable[[Any], int], items: list[Any]) -> UInt64Array:
+def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64Array:
     """Return the hash values of items: those of functions that are in C in one call."""
     bits, is_native = _in_c(hashfunc)
     if bits:
@@ -159,7 +159,7 @@ class HyperLogLog:
         """
         values = iter(b)
         registers = self._reg.view(np.uint8)
-        while stretch := list(islice(values, STRETCH)):
+        while stretch := tuple(islice(values, STRETCH)):
             kernels.update_hashes(_hash_all(self.hashfunc, stretch), self._width, registers)
 
     def count(self) -> float:

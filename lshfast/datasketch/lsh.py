@@ -135,10 +135,37 @@ class MinHashLSH:
 
     @property
     def keys(self) -> Keys:
+        """What is stored, as a view: iterates over the keys, and gives the names of the buckets of each.
+
+        Keys are as they are stored: pickled where `prepickle` is true, as it is on Redis by default.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSH
+        >>> lsh = MinHashLSH(num_perm=16, params=(4, 4))
+        >>> lsh.insert("a", MinHash(num_perm=16))
+        >>> list(lsh.keys), "a" in lsh.keys, len(lsh.keys["a"])
+        (['a'], True, 4)
+        """
         return Keys(self)
 
     @property
     def hashtables(self) -> list[Buckets]:
+        """The buckets of each of the b bands, as views: each a mapping from the names of buckets to sets of keys.
+
+        In memory they are made from all entries whenever they are asked for: for looking into, not for queries.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSH
+        >>> lsh = MinHashLSH(num_perm=16, params=(4, 4))
+        >>> for key, tokens in {"a": [b"x"], "b": [b"x"], "c": [b"y"]}.items():
+        ...     sketch = MinHash(num_perm=16)
+        ...     sketch.update_batch(tokens)
+        ...     lsh.insert(key, sketch)
+        >>> sorted(sorted(lsh.hashtables[0][name]) for name in lsh.hashtables[0])
+        [['a', 'b'], ['c']]
+        """
         return [Buckets(self, band) for band in range(self.b)]
 
     @property
@@ -206,12 +233,26 @@ class MinHashLSH:
         return key
 
     def remove(self, key: Any) -> None:
-        """Remove a key.
+        """Remove a key, with all sketches that it was inserted with.
+
+        Parameters
+        ----------
+        key : hashable
+            Where keys are pickled, one that pickles to the same bytes.
 
         Raises
         ------
         ValueError
             If there is no such key.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSH
+        >>> lsh = MinHashLSH()
+        >>> lsh.insert("a", MinHash())
+        >>> lsh.remove("a")
+        >>> "a" in lsh
+        False
         """
         self._remove(key, False)
 
@@ -267,12 +308,52 @@ class MinHashLSH:
     def insertion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHInsertionSession:
         """Return a context that inserts: into Redis in pieces of `buffer_size` entries, which are there at its end.
 
-        In memory each is there at once.
+        In memory each is there at once. What was inserted before an error stays.
+
+        Parameters
+        ----------
+        buffer_size : int, default 50000
+            Entries to keep back until they are sent, at least 1; it becomes the index's `buffer_size`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no int, or less than 1.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSH
+        >>> lsh = MinHashLSH()
+        >>> with lsh.insertion_session() as session:
+        ...     session.insert("a", MinHash())
+        >>> "a" in lsh
+        True
         """
         return MinHashLSHInsertionSession(self, buffer_size=buffer_size)
 
     def deletion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHDeletionSession:
-        """Return a context that removes, as `insertion_session` inserts."""
+        """Return a context that removes, as `insertion_session` inserts.
+
+        Parameters
+        ----------
+        buffer_size : int, default 50000
+            As for `insertion_session`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no int, or less than 1.
+
+        Examples
+        --------
+        >>> from lshfast.datasketch import MinHash, MinHashLSH
+        >>> lsh = MinHashLSH()
+        >>> lsh.insert("a", MinHash())
+        >>> with lsh.deletion_session() as session:
+        ...     session.remove("a")
+        >>> lsh.is_empty()
+        True
+        """
         return MinHashLSHDeletionSession(self, buffer_size=buffer_size)
 
     # ---- reading ----
@@ -485,7 +566,7 @@ class MinHashLSHInsertionSession(_Session):
         return self
 
     def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set, as ``MinHashLSH.insert`` does."""
+        """Insert a key and the sketch of its set, as ``MinHashLSH.insert`` does, and raise what that raises."""
         self.lsh._insert(key, minhash, check_duplication, True)
 
 
@@ -496,7 +577,7 @@ class MinHashLSHDeletionSession(_Session):
         return self
 
     def remove(self, key: Any) -> None:
-        """Remove a key, as ``MinHashLSH.remove`` does."""
+        """Remove a key, as ``MinHashLSH.remove`` does, and raise what that raises."""
         self.lsh._remove(key, True)
 
 

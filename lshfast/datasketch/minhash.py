@@ -34,8 +34,9 @@ Sketch = TypeVar("Sketch", bound="MinHash")
 # The most functions there can be, as a number of 4 bytes says how many.
 MOST_FUNCTIONS = 2**32
 
-# Tokens that `bulk` hashes at a time.
-BATCH = 1 << 15
+# Tokens that `bulk` hashes at a time: enough to be worth a thread's while; fewer where there is one thread, as memory
+# for more would come from the system, and go back to it, each time.
+BATCH, SMALL_BATCH = 1 << 15, 1 << 13
 
 GPU_MODES = ("disable", "detect", "always")
 
@@ -343,7 +344,7 @@ class MinHash:
         base = cls(**minhash_kwargs)
         if cls.update_batch is not MinHash.update_batch:
             return [base._updated(row) for row in b]
-        batches = base._hasher.batches(b, BATCH)
+        batches = base._hasher.batches(b, BATCH if threads > 1 else SMALL_BATCH)
         first = next(batches, None)
         if first is None:
             return []
@@ -381,7 +382,8 @@ class MinHash:
             self._refuse_gpu()
         if isinstance(hashes, Tokens):
             hashes = hashes.sha1(self._hasher.sha1)
-        values = np.tile(self.hashvalues, (len(offsets) - 1, 1))
+        values = np.empty((len(offsets) - 1, len(self)), self.hashvalues.dtype)
+        values[:] = self.hashvalues
         self._functions.lower_rows(offsets, hashes, values)
         made, kind, state, new = [], type(self), self.__dict__, object.__new__
         for row in values:

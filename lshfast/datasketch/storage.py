@@ -172,15 +172,13 @@ class MemoryEntries(Entries):
             self._next = number + 1
             self._several |= known is not None
             self._names[number] = key
-            self._gate.enter_write()
             try:
-                self._tables.insert_one(number, row)
-                self._numbers[key] = number if known is None else (*_numbers(known), number)
+                with self._gate.writing():
+                    self._tables.insert_one(number, row)
+                    self._numbers[key] = number if known is None else (*_numbers(known), number)
             except BaseException:
                 del self._names[number]
                 raise
-            finally:
-                self._gate.leave_write()
 
     def remove(self, key: Any, *, buffer: bool) -> None:
         with self._lock:
@@ -193,12 +191,7 @@ class MemoryEntries(Entries):
                 del self._names[number]
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        gate = self._gate
-        gate.enter_read()
-        try:
-            numbers = self._tables.query_one(row)[0]
-        finally:
-            gate.leave_read()
+        numbers = self._tables.query_one(row, None, self._gate)[0]
         if not numbers:
             return numbers
         names = self._names
@@ -209,8 +202,7 @@ class MemoryEntries(Entries):
         return list(dict.fromkeys(found)) if self._several else found
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        with self._gate.reading():
-            numbers, counts = self._tables.query_one(row, 0)
+        numbers, counts = self._tables.query_one(row, 0, self._gate)
         best: dict[Any, int] = {}
         for number, count in sorted(zip(numbers, counts or (), strict=True)):
             name = self._names.get(number, _ABSENT)
@@ -247,7 +239,8 @@ class MemoryEntries(Entries):
         if form is not None:
             for key, row in self.rows(form):
                 if row[0] != EMPTY:
-                    found.setdefault(self._hashed(row, form)[band], set()).add(key)
+                    own = form.buckets_of(row[band * self.depth :], 1, self.depth)[0]
+                    found.setdefault(own if self.hashfunc is None else self.hashfunc(own), set()).add(key)
         return found
 
     def counts(self, band: int, form: Form | None) -> dict[bytes, int]:

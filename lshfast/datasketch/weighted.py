@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshfast.kernels import weighted as kernels
 from lshfast.shingling import pieces
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array
+from lshfast.tokens import Float64Array, Int64Array, array_of, check_int
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -90,6 +90,8 @@ class WeightedMinHash:
         """Return a copy that shares nothing with this one."""
         return WeightedMinHash(self.seed, self.digest())
 
+    __copy__ = copy
+
     def __len__(self) -> int:
         return len(self.hashvalues)
 
@@ -132,9 +134,9 @@ class WeightedMinHashGenerator:
     """
 
     def __init__(self, dim: int, sample_size: int = 128, seed: int = 1) -> None:
-        _check_int("dim", dim, 1, 2**31 - 1)
-        _check_int("sample_size", sample_size, 1, 65536)
-        _check_int("seed", seed, 0, 2**32 - 1)
+        check_int("dim", dim, 1, 2**31 - 1)
+        check_int("sample_size", sample_size, 1, 65536)
+        check_int("seed", seed, 0, 2**32 - 1)
         self.dim = dim
         self.sample_size = sample_size
         self.seed = seed
@@ -244,8 +246,15 @@ class WeightedMinHashGenerator:
         ----------
         a, b : array_like of int64, shapes (n, k, 2) and (m, k, 2)
             As `sketch` returns them. What is all 0 is similar to nothing.
+
+        Raises
+        ------
+        TypeError
+            If they are not integers.
+        ValueError
+            If they are of other shapes, or k is 0.
         """
-        left, right = (np.ascontiguousarray(samples, np.int64) for samples in (a, b))
+        left, right = (np.ascontiguousarray(_samples(*given), np.int64) for given in ((a, "a"), (b, "b")))
         if left.ndim != 3 or right.ndim != 3 or left.shape[1:] != right.shape[1:] or left.shape[2] != 2:
             raise ValueError(f"samples must be of shapes (n, k, 2) and (m, k, 2), not {left.shape} and {right.shape}")
         if left.shape[1] == 0:
@@ -297,11 +306,11 @@ class WeightedMinHashGenerator:
         return out
 
 
-def _check_int(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an int, not {value!r}")
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
+def _samples(samples: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    array = array_of(samples, name)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {array.dtype}")
+    return array
 
 
 def _float32(values: Any) -> Float32Array:

@@ -1,7 +1,8 @@
 from contextlib import AbstractContextManager
 
-from typing_extensions import disjoint_base
+from typing_extensions import CapsuleType, disjoint_base
 
+__pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
 @disjoint_base

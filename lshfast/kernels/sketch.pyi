@@ -1,4 +1,4 @@
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
 def use_level(level: int) -> None: ...
+def is_signature(array: npt.NDArray[Any], k: int) -> bool: ...
 def classic_constants(seed: int, k: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
 def fast_constants(seed: int, k: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
 def classic(

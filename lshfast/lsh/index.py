@@ -318,7 +318,7 @@ class LSHIndex:
             in the order of the keys. Keys that do not compare stand in no order.
         """
         array = check_signatures(signatures, self.hasher)
-        if array.ndim == 1 and k is None and threshold is None and threads is None:
+        if k is None and threshold is None and threads is None and array.ndim == 1:
             return in_order(self.store.query_one(array, None)[0])
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
             raise TypeError(f"k must be an int, not {k!r}")

@@ -13,7 +13,7 @@ from lshfast.shingling import pieces
 from lshfast.sketch.compare import Int32Array, best_rows, compared
 from lshfast.sketch.minhash import MinHasher, check_signatures, signatures_of
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, array_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -135,6 +135,7 @@ class BBits:
         ValueError
             If they have another number of slots, or are known to come from another scheme or seed.
         """
+        array_of(signatures, "signatures")
         array = check_signatures(signatures, self.hasher)
         rows = np.require(array, requirements=("C", "A")).reshape(-1, self.hasher.num_perm)
         packed = np.empty((len(rows), self.words), np.uint64)
@@ -159,6 +160,13 @@ class BBits:
         float64 or ndarray of float64, shape (...)
             At most 1, and below 0 where fewer slots agree than would by chance: so it is without bias. 0 where either
             set is empty.
+
+        Raises
+        ------
+        TypeError
+            If they are not uint64.
+        ValueError
+            If they have another number of words, other numbers of rows, or are known to be of another BBits.
         """
         return self._estimates(self._equal(self._packed(a, "a"), self._packed(b, "b")))
 
@@ -183,6 +191,12 @@ class BBits:
             there are not enough others, an answer ends in -1.
         similarity : ndarray of float64, of the same shape
             Estimates as `similarity` gives them; 0 beside -1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `most` is no int of at least 1, or the signatures are such as `similarity` refuses or have other
+            dimensions.
         """
         queries, packed = self._packed(queries, "queries"), self._packed(packed, "packed")
         if queries.ndim > 2 or packed.ndim != 2:
@@ -222,11 +236,19 @@ class BBits:
         Returns
         -------
         float64 or ndarray of float64
+            Of the same shape.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are no numbers, or out of range.
         """
-        s = np.asarray(similarity, np.float64)
+        s = array_of(similarity, "similarity")
+        if s.dtype.kind not in "iuf":
+            raise TypeError(f"similarity must be numbers, not {s.dtype}")
         if not ((s >= 0) & (s <= 1)).all():
             raise ValueError(f"similarity must be in [0, 1], not {similarity!r}")
-        p = self.chance + (1 - self.chance) * s
+        p = self.chance + (1 - self.chance) * s.astype(np.float64)
         return np.asarray(p * (1 - p) / (self.hasher.num_perm * (1 - self.chance) ** 2))[()]
 
     def standard_error(self, similarity: npt.ArrayLike) -> Float64Array:
@@ -253,7 +275,7 @@ class BBits:
         return np.asarray(np.where(equal < 0, 0.0, (share - self.chance) / (1 - self.chance)))[()]
 
     def _packed(self, packed: npt.ArrayLike, name: str) -> UInt64Array:
-        array = np.asarray(packed)
+        array = array_of(packed, name)
         if array.dtype != np.uint64:
             raise TypeError(f"{name} must be packed signatures of uint64, not {array.dtype}")
         if array.ndim < 1 or array.shape[-1] != self.words:

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels import cardinality as kernels
-from lshfast.kernels.tables import checksum
+from lshfast.kernels.checksum import checksum
 from lshfast.shingling import pieces
+from lshfast.sketch.compare import fitted
 from lshfast.sketch.minhash import EMPTY, PIECE, MinHasher, check_signatures
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_seed
+from lshfast.tokens import Float64Array, TokenSets, UInt64Array, array_of, check_int, check_number, check_seed
 
 UInt8Array = npt.NDArray[np.uint8]
 
@@ -84,6 +85,7 @@ def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -
     (True, 0.0)
     """
     hasher = _hasher_of(hasher, signatures)
+    array_of(signatures, "signatures")
     array = check_signatures(signatures, hasher)
     rows = np.ascontiguousarray(np.atleast_2d(array))
     out = np.empty(len(rows))
@@ -97,6 +99,18 @@ def size_error(n: float, hasher: MinHasher) -> float:
     It is n / sqrt(k - 2) with `classic` signatures of k slots, and with `fast` ones by a factor of up to sqrt(1/2) less
     where n is below some k.
 
+    Parameters
+    ----------
+    n : float
+        At least 0 and finite.
+    hasher : MinHasher
+        Of at least 3 slots.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
+
     Examples
     --------
     >>> from lshfast import MinHasher
@@ -106,8 +120,7 @@ def size_error(n: float, hasher: MinHasher) -> float:
     """
     if not isinstance(hasher, MinHasher):
         raise TypeError(f"hasher must be a MinHasher, not {hasher!r}")
-    if isinstance(n, bool) or not isinstance(n, (int, float, np.integer, np.floating)):
-        raise TypeError(f"n must be a number, not {n!r}")
+    n = check_number("n", n)
     if not 0 <= n < math.inf:
         raise ValueError(f"n must be in 0..inf, not {n}")
     if hasher.num_perm < kernels.MIN_NUM_PERM:
@@ -137,7 +150,21 @@ def estimate_overlap(
     hasher : MinHasher, optional
         Who made them; needed where both are plain arrays.
     sizes_a, sizes_b : array_like of numbers, shape () or (n,), optional
-        Distinct tokens of the sets where these are known, which is better than the estimates taken by default.
+        Distinct tokens of the sets where these are known, which is better than the estimates taken by default: at
+        least 0 and finite, one for all rows or one a row.
+
+    Returns
+    -------
+    Overlap
+        Of float64, or arrays of them, shape (n,).
+
+    Raises
+    ------
+    TypeError
+        If signatures are not uint64, sizes are no numbers, or plain arrays come without a hasher.
+    ValueError
+        If signatures are another hasher's, or have fewer than 3 slots where sizes are to be estimated; if the numbers
+        of rows or of sizes do not fit; or a size is out of range.
 
     Examples
     --------
@@ -149,9 +176,11 @@ def estimate_overlap(
     [0.2, 0.5]
     """
     hasher = _hasher_of(hasher, a, b)
+    array_of(a, "a"), array_of(b, "b")
     left, right = check_signatures(a, hasher, "a"), check_signatures(b, hasher, "b")
-    n = estimate_sizes(left, hasher) if sizes_a is None else _sizes(sizes_a, "sizes_a")
-    x = estimate_sizes(right, hasher) if sizes_b is None else _sizes(sizes_b, "sizes_b")
+    shape = fitted(left, right)
+    n = estimate_sizes(left, hasher) if sizes_a is None else _sizes(sizes_a, "sizes_a", shape)
+    x = estimate_sizes(right, hasher) if sizes_b is None else _sizes(sizes_b, "sizes_b", shape)
     agreements = np.count_nonzero(left == right, axis=-1) * (left[..., 0] != EMPTY)
     both = np.minimum(agreements * (n + x) / (hasher.num_perm + agreements), np.minimum(n, x))
     return _overlap(both, n, x)
@@ -168,10 +197,12 @@ def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHashe
     return hasher
 
 
-def _sizes(sizes: npt.ArrayLike, name: str) -> Float64Array:
-    array = np.asarray(sizes)
+def _sizes(sizes: npt.ArrayLike, name: str, rows: tuple[int, ...]) -> Float64Array:
+    array = array_of(sizes, name)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
+    if array.shape not in ((), (1,), rows):
+        raise ValueError(f"{name} must be one number or one a row, shape {rows}, not shape {array.shape}")
     array = array.astype(np.float64)
     wrong = ~((array >= 0) & (array < np.inf))
     if wrong.any():
@@ -193,7 +224,8 @@ def _overlap(both: Float64Array, a: Float64Array, b: Float64Array) -> Overlap:
 class Registers(np.ndarray[Any, np.dtype[np.uint8]]):
     """Registers that know who made them: an array of uint8, (n, 2**p) or (2**p,), whose rows and slices know it too.
 
-    Whatever is computed from them is a plain array again.
+    Whatever is computed from them is a plain array again; what is written into them in place leaves them their
+    maker's name.
 
     Attributes
     ----------
@@ -262,11 +294,7 @@ class DistinctCounter:
     _constant: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.p, bool) or not isinstance(self.p, (int, np.integer)):
-            raise TypeError(f"p must be an int, not {self.p!r}")
-        if not kernels.MIN_P <= self.p <= kernels.MAX_P:
-            raise ValueError(f"p must be in {kernels.MIN_P}..{kernels.MAX_P}, not {self.p}")
-        object.__setattr__(self, "p", int(self.p))
+        object.__setattr__(self, "p", check_int("p", self.p, kernels.MIN_P, kernels.MAX_P))
         object.__setattr__(self, "_constant", kernels.constant(check_seed(self.seed)))
 
     @property
@@ -275,8 +303,30 @@ class DistinctCounter:
         return math.sqrt((3 * math.log(2) - 1) / 2**self.p)
 
     def empty(self, n: int | None = None) -> UInt8Array:
-        """Return registers of an empty set, uint8 (2**p,), or those of n of them, (n, 2**p)."""
-        shape = (2**self.p,) if n is None else (n, 2**self.p)
+        """Return the registers of empty sets, to be changed by `update`.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many sets: 0 to 2**32, as far as memory lasts. One by default.
+
+        Returns
+        -------
+        Registers, an ndarray of uint8, shape (2**p,), or (n, 2**p) where n is given
+            Zeros.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If n is no int, or out of range.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter
+        >>> DistinctCounter(p=4).empty().shape, DistinctCounter(p=4).empty(2).shape
+        ((16,), (2, 16))
+        """
+        shape = (2**self.p,) if n is None else (check_int("n", n, 0, 2**32), 2**self.p)
         return registers_of(np.zeros(shape, np.uint8), self)
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt8Array:
@@ -308,6 +358,9 @@ class DistinctCounter:
     def update(self, registers: UInt8Array, tokens: npt.ArrayLike, *, threads: int | None = None) -> None:
         """Add tokens to the registers of one set, in place.
 
+        One thread at a time may update the same registers, and none may read them meanwhile: nothing is locked. To
+        count in several threads give each registers of its own, and merge these.
+
         Parameters
         ----------
         registers : ndarray of uint8, shape (2**p,)
@@ -316,6 +369,24 @@ class DistinctCounter:
             Tokens as those of TokenSets: uint64, or what is not negative of other integers.
         threads : int, optional
             At least 1; the CPUs this process may use by default. The result does not depend on it.
+
+        Raises
+        ------
+        TypeError
+            If registers are not uint8, or tokens not integers.
+        ValueError
+            If registers are not those of one set, not writable or contiguous, or known to be another counter's; or a
+            token is negative. Nothing is changed then.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter
+        >>> counter = DistinctCounter()
+        >>> registers = counter.empty()
+        >>> for part in (range(0, 600), range(400, 1000)):
+        ...     counter.update(registers, part)
+        >>> int(counter.count(registers).round(-2))
+        1000
         """
         array = self._check(registers, "registers")
         if array.ndim != 1:
@@ -337,8 +408,37 @@ class DistinctCounter:
             np.maximum(array, own, out=array)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt8Array:
-        """Return the registers of the unions: the greater of each two registers of two arrays."""
-        return registers_of(np.maximum(self._check(a, "a"), self._check(b, "b")), self)
+        """Return the registers of the unions: the greater of each two registers.
+
+        Parameters
+        ----------
+        a, b : array_like of uint8, shape (2**p,) or (n, 2**p)
+            Registers; one may be held against many.
+
+        Returns
+        -------
+        Registers, an ndarray of uint8, shape (2**p,) or (n, 2**p)
+            An array of its own, whatever a and b are.
+
+        Raises
+        ------
+        TypeError
+            If they are not uint8.
+        ValueError
+            If they are not 2**p a set, greater than 65 - p, have other numbers of rows, or are known to be another
+            counter's.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter, TokenSets
+        >>> counter = DistinctCounter()
+        >>> a, b, both = counter.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
+        >>> bool((counter.merge(a, b) == both).all())
+        True
+        """
+        left, right = self._check(a, "a"), self._check(b, "b")
+        fitted(left, right, "merged")
+        return registers_of(np.maximum(left, right), self)
 
     def count(self, registers: npt.ArrayLike) -> Float64Array:
         """Return the estimated number of distinct tokens of each set.
@@ -350,7 +450,19 @@ class DistinctCounter:
         Returns
         -------
         float64 or ndarray of float64, shape () or (n,)
-            0 for an empty set.
+            0 for an empty set, inf where each register has its greatest value. The standard error is `error` of it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are no registers of this counter, as by `merge`.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter, TokenSets
+        >>> counter = DistinctCounter()
+        >>> counter.count(counter.sketch(TokenSets.from_sets([range(3000), []]))).round(-2).tolist()
+        [3000.0, 0.0]
         """
         array = self._check(registers, "registers")
         out = np.empty(array.shape[:-1])
@@ -368,8 +480,28 @@ class DistinctCounter:
         ----------
         a, b : array_like of uint8, shape (2**p,) or (n, 2**p)
             Registers; one may be held against many.
+
+        Returns
+        -------
+        Overlap
+            Of float64, or arrays of them, shape (n,).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are no registers of this counter, or have other numbers of rows, as by `merge`.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter, TokenSets
+        >>> counter = DistinctCounter()
+        >>> a, b = counter.sketch(TokenSets.from_sets([range(0, 6000), range(3000, 9000)]))
+        >>> found = counter.overlap(a, b)
+        >>> float(found.union.round(-3)), float(found.containment.round(1))
+        (9000.0, 0.5)
         """
         left, right = self._check(a, "a"), self._check(b, "b")
+        fitted(left, right)
         n, x, union = self.count(left), self.count(right), self.count(np.maximum(left, right))
         both = np.clip(n + x - union, 0, np.minimum(n, x))
         found = _overlap(both, n, x)
@@ -378,13 +510,34 @@ class DistinctCounter:
         return found._replace(union=union, similarity=similarity[()])
 
     def to_bytes(self, registers: npt.ArrayLike) -> bytes:
-        """Return registers, (2**p,) or (n, 2**p), as bytes for `registers_from_bytes`: a header, they, a checksum."""
+        """Return registers as bytes for `registers_from_bytes`: a header, they, a checksum.
+
+        Parameters
+        ----------
+        registers : array_like of uint8, shape (2**p,) or (n, 2**p)
+
+        Returns
+        -------
+        bytes
+            40 more than there are registers.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are no registers of this counter, as by `merge`.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter
+        >>> len(DistinctCounter(p=4).to_bytes(DistinctCounter(p=4).empty()))
+        56
+        """
         array = np.ascontiguousarray(np.atleast_2d(self._check(registers, "registers")))
         whole = _HEADER.pack(_MAGIC, _VERSION, self.p, self.seed, len(array)) + array.tobytes()
         return whole + _SUM.pack(checksum(whole))
 
     def _check(self, registers: npt.ArrayLike, name: str) -> UInt8Array:
-        array = np.asarray(registers)
+        array = array_of(registers, name)
         if array.dtype != np.uint8:
             raise TypeError(f"{name} must be registers of uint8, not {array.dtype}")
         if array.ndim not in (1, 2) or array.shape[-1] != 2**self.p:
@@ -421,7 +574,10 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
     >>> registers.counter, registers.counter.count(registers).round(2).tolist()
     (DistinctCounter(p=4, seed=7), [1.0, 0.0])
     """
-    view = memoryview(data).cast("B")
+    try:
+        view = memoryview(data).cast("B")
+    except TypeError:
+        raise TypeError(f"data must be bytes or a contiguous buffer of them, not {type(data).__name__}") from None
     if len(view) < _HEADER.size + _SUM.size or view[: len(_MAGIC)] != _MAGIC:
         raise ValueError("not registers that lshfast wrote: the first bytes are others")
     _, version, p, seed, rows = _HEADER.unpack_from(view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,19 +37,23 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
     ValueError
         If the leading dimensions do not fit each other.
     """
-    shape = _broadcast(a, b)
+    shape = fitted(a, b)
     out = [np.empty(shape, np.int32) for _ in range(counts)]
     _compare(kernel, a, b, out)
     return out
 
 
-def _broadcast(a: UInt64Array, b: UInt64Array) -> tuple[int, ...]:
+def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], done: str = "compared") -> tuple[int, ...]:
+    """Return the leading dimensions of two arrays of rows, broadcast, or raise ValueError where they do not fit."""
     if a.ndim == 1 or a.shape == b.shape:
         return b.shape[:-1]
     try:
         return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     except ValueError:
-        raise ValueError(f"signatures of shape {a.shape} cannot be compared with those of shape {b.shape}") from None
+        raise ValueError(
+            "a and b must have as many rows as each other, or one of them a single row: "
+            f"rows of shape {a.shape} cannot be {done} with those of shape {b.shape}"
+        ) from None
 
 
 def _compare(kernel: Kernel, a: UInt64Array, b: UInt64Array, out: list[Int32Array]) -> None:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import pieces
-from lshfast.sketch.compare import equal_slots
+from lshfast.sketch.compare import equal_slots, fitted
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_seed
+from lshfast.tokens import Float64Array, TokenSets, UInt64Array, array_of, check_int, check_seed
 
 Scheme: TypeAlias = Literal["fast", "classic"]
 
@@ -26,8 +26,9 @@ PIECE = 1 << 17
 class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
     """Signatures that know who made them: an array of uint64, (n, num_perm), whose rows and slices know it too.
 
-    Whatever is computed from them is a plain array again. What takes signatures refuses those of another `MinHasher`;
-    plain arrays are taken on trust.
+    Whatever is computed from them is a plain array again; what is written into them in place leaves them their maker's
+    name, though they are no longer what it says: write into a plain copy, ``np.array(signatures)``. What takes
+    signatures refuses those of another `MinHasher`; plain arrays are taken on trust.
 
     Attributes
     ----------
@@ -81,6 +82,8 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     ValueError
         If they have another number of slots, or are known to come from another scheme or seed.
     """
+    if type(signatures) is np.ndarray and kernels.is_signature(signatures, hasher.num_perm):
+        return signatures
     plain = type(signatures) is np.ndarray
     if not plain:
         check_for_bands(signatures, name)
@@ -97,6 +100,26 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
                 raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
     flags = array.flags
     return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
+
+
+def own_signatures(signatures: npt.ArrayLike, hasher: Any, name: str) -> UInt64Array:
+    """Return signatures of a sketcher, (..., num_perm), as a plain array, or say why they are none."""
+    array = array_of(signatures, name)
+    if array.dtype != np.uint64:
+        raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
+    if array.ndim < 1 or array.shape[-1] != hasher.num_perm:
+        raise ValueError(f"{name} must have {hasher.num_perm} slots a signature, not shape {array.shape}")
+    other = getattr(signatures, "hasher", None)
+    if other is not None and other != hasher:
+        raise ValueError(f"{name} are of {other}, not of {hasher}")
+    return array
+
+
+def merged(a: npt.ArrayLike, b: npt.ArrayLike, hasher: Any) -> UInt64Array:
+    """Return the slot-wise minimum of two arrays of a sketcher's signatures."""
+    left, right = own_signatures(a, hasher, "a"), own_signatures(b, hasher, "b")
+    fitted(left, right, "merged")
+    return signatures_of(np.minimum(left, right), hasher)
 
 
 @dataclass(frozen=True)
@@ -139,10 +162,7 @@ class MinHasher:
     _constants: tuple[UInt64Array, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.num_perm, bool) or not isinstance(self.num_perm, (int, np.integer)):
-            raise TypeError(f"num_perm must be an int, not {self.num_perm!r}")
-        if not 1 <= self.num_perm <= kernels.MAX_NUM_PERM:
-            raise ValueError(f"num_perm must be in 1..{kernels.MAX_NUM_PERM}, not {self.num_perm}")
+        check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM)
         if self.scheme not in ("fast", "classic"):
             raise ValueError(f"scheme must be 'fast' or 'classic', not {self.scheme!r}")
         draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants
@@ -177,8 +197,34 @@ class MinHasher:
         return signatures_of(signatures, self)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the unions: the slot-wise minimum of two arrays of signatures."""
-        return signatures_of(np.minimum(self._signatures(a, "a"), self._signatures(b, "b")), self)
+        """Return the signatures of the unions: the slot-wise minimum.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., num_perm)
+            Signatures; one may be broadcast against many.
+
+        Returns
+        -------
+        Signatures, an ndarray of uint64, shape (..., num_perm)
+            An array of its own, whatever a and b are.
+
+        Raises
+        ------
+        TypeError
+            If they are not uint64.
+        ValueError
+            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
+
+        Examples
+        --------
+        >>> from lshfast import MinHasher, TokenSets
+        >>> sketcher = MinHasher(16)
+        >>> a, b, both = sketcher.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
+        >>> bool((sketcher.merge(a, b) == both).all())
+        True
+        """
+        return merged(a, b, self)
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the estimated Jaccard similarity of signatures, row by row.
@@ -192,17 +238,11 @@ class MinHasher:
         -------
         float64 or ndarray of float64, shape (...)
             In [0, 1]; 0 where either set is empty.
-        """
-        a, b = self._signatures(a, "a"), self._signatures(b, "b")
-        return np.asarray(equal_slots(a, b) / self.num_perm)[()]
 
-    def _signatures(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
-        array = np.asarray(signatures)
-        if array.dtype != np.uint64:
-            raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
-        if array.ndim < 1 or array.shape[-1] != self.num_perm:
-            raise ValueError(f"{name} must have {self.num_perm} slots a signature, not shape {array.shape}")
-        other = getattr(signatures, "hasher", None)
-        if other is not None and other != self:
-            raise ValueError(f"{name} are of {other}, not of {self}")
-        return array
+        Raises
+        ------
+        TypeError, ValueError
+            As by `merge`.
+        """
+        a, b = own_signatures(a, self, "a"), own_signatures(b, self, "b")
+        return np.asarray(equal_slots(a, b) / self.num_perm)[()]

@@ -12,9 +12,9 @@ from lshfast.kernels import bits as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.shingling import pieces
 from lshfast.sketch.compare import compared
-from lshfast.sketch.minhash import PIECE, signatures_of
+from lshfast.sketch.minhash import PIECE, merged, own_signatures, signatures_of
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_seed
+from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_int, check_seed
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,7 @@ class OnePermutation:
     )
 
     def __post_init__(self) -> None:
-        if isinstance(self.num_perm, bool) or not isinstance(self.num_perm, (int, np.integer)):
-            raise TypeError(f"num_perm must be an int, not {self.num_perm!r}")
-        if not 1 <= self.num_perm <= MAX_NUM_PERM:
-            raise ValueError(f"num_perm must be in 1..{MAX_NUM_PERM}, not {self.num_perm}")
+        check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM)
         object.__setattr__(self, "_constant", kernels.group_constant(check_seed(self.seed)))
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
@@ -102,8 +99,34 @@ class OnePermutation:
         return signatures_of(signatures, self)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the unions: the slot-wise minimum of two arrays of signatures."""
-        return signatures_of(np.minimum(self._signatures(a, "a"), self._signatures(b, "b")), self)
+        """Return the signatures of the unions: the slot-wise minimum.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., num_perm)
+            Signatures; one may be broadcast against many.
+
+        Returns
+        -------
+        Signatures, an ndarray of uint64, shape (..., num_perm)
+            An array of its own, whatever a and b are.
+
+        Raises
+        ------
+        TypeError
+            If they are not uint64.
+        ValueError
+            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
+
+        Examples
+        --------
+        >>> from lshfast import OnePermutation, TokenSets
+        >>> sketcher = OnePermutation(16)
+        >>> a, b, both = sketcher.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
+        >>> bool((sketcher.merge(a, b) == both).all())
+        True
+        """
+        return merged(a, b, self)
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the estimated Jaccard similarity of signatures, row by row.
@@ -117,17 +140,12 @@ class OnePermutation:
         -------
         float64 or ndarray of float64, shape (...)
             In [0, 1]: equal slots among those that have a value on either side; 0 where either set is empty.
-        """
-        equal, skipped = compared(kernels.compare, self._signatures(a, "a"), self._signatures(b, "b"), 2)
-        return np.asarray(equal / np.maximum(self.num_perm - skipped, 1))[()]
 
-    def _signatures(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
-        array = np.asarray(signatures)
-        if array.dtype != np.uint64:
-            raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
-        if array.ndim < 1 or array.shape[-1] != self.num_perm:
-            raise ValueError(f"{name} must have {self.num_perm} slots a signature, not shape {array.shape}")
-        other = getattr(signatures, "hasher", None)
-        if other is not None and other != self:
-            raise ValueError(f"{name} are of {other}, not of {self}")
-        return array
+        Raises
+        ------
+        TypeError, ValueError
+            As by `merge`.
+        """
+        a, b = own_signatures(a, self, "a"), own_signatures(b, self, "b")
+        equal, skipped = compared(kernels.compare, a, b, 2)
+        return np.asarray(equal / np.maximum(self.num_perm - skipped, 1))[()]

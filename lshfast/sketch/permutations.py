@@ -82,6 +82,8 @@ def by_order(
     for number, column in enumerate(columns):
         if lacking := column - set(order):
             raise ValueError(f"column {number} has rows that are not in the order: {sorted(map(repr, lacking))}")
+    if isinstance(first, bool) or not (first is None or hasattr(first, "__index__")):
+        raise TypeError(f"first must be an int or None, not {first!r}")
     if first is not None and not 1 <= first <= len(order):
         raise ValueError(f"first must be in 1..{len(order)}, the number of rows, not {first}")
     met = order[:first]

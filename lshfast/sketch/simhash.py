@@ -14,8 +14,18 @@ import numpy.typing as npt
 
 from lshfast.kernels import simhash as kernels
 from lshfast.shingling import pieces
+from lshfast.sketch.compare import fitted
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import BoolArray, Float64Array, Int64Array, TokenSets, UInt64Array, check_seed
+from lshfast.tokens import (
+    BoolArray,
+    Float64Array,
+    Int64Array,
+    TokenSets,
+    UInt64Array,
+    array_of,
+    check_int,
+    check_seed,
+)
 
 Zero: TypeAlias = Literal["minus", "plus", "random"]
 ZEROS = ("minus", "plus", "random")
@@ -31,8 +41,8 @@ PIECE = 1 << 19
 class Sketches(np.ndarray[Any, np.dtype[Any]]):
     """Codes (uint64) or counters (int64) that know who made them; rows and slices know it too.
 
-    Whatever is computed from them is a plain array again. Those of another sketcher are refused; plain arrays are
-    taken on trust.
+    Whatever is computed from them is a plain array again; what is written into them in place leaves them their
+    maker's name. Those of another sketcher are refused; plain arrays are taken on trust.
 
     Attributes
     ----------
@@ -71,7 +81,23 @@ class Sketcher:
         return -(-self.bits // 64)
 
     def is_empty(self, codes: npt.ArrayLike) -> BoolArray:
-        """Tell which codes are those of empty sets or vectors of zeros: bool, shape (...), of codes (..., words)."""
+        """Tell which codes are those of empty sets or vectors of zeros.
+
+        Parameters
+        ----------
+        codes : array_like of uint64, shape (..., words)
+
+        Returns
+        -------
+        bool or ndarray of bool, shape (...)
+
+        Raises
+        ------
+        TypeError
+            If codes are not uint64.
+        ValueError
+            If they have another number of words, or are known to be another sketcher's.
+        """
         empty: BoolArray = np.asarray((self._codes(codes, "codes") == EMPTY).all(axis=-1))[()]
         return empty
 
@@ -87,9 +113,16 @@ class Sketcher:
         -------
         int64 or ndarray of int64, shape (...)
             In 0..bits; bits + 1 where either is empty, which is farther than any two codes can be.
+
+        Raises
+        ------
+        TypeError
+            If codes are not uint64.
+        ValueError
+            If they have another number of words, other numbers of rows, or are known to be another sketcher's.
         """
         a, b = self._codes(a, "a"), self._codes(b, "b")
-        shape = np.broadcast_shapes(a.shape, b.shape)
+        shape = (*fitted(a, b), self.words)
         if a.size < b.size:
             a, b = b, a
         rows = -1 if b.size == self.words else int(np.prod(shape[:-1]))
@@ -99,7 +132,7 @@ class Sketcher:
         return distances
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the share of equal bits, an estimate of 1 - angle / pi.
+        """Return the share of equal bits, an estimate of 1 - angle / pi; takes and refuses what `distance` does.
 
         Returns
         -------
@@ -109,7 +142,7 @@ class Sketcher:
         return np.asarray(np.maximum(1 - self.distance(a, b) / self.bits, 0.0))[()]
 
     def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated angle in radians, pi times the share of bits that differ.
+        """Return the estimated angle in radians, pi times the share of bits that differ, of what `distance` takes.
 
         Returns
         -------
@@ -120,7 +153,7 @@ class Sketcher:
         return np.asarray(np.where(distance > self.bits, np.nan, np.pi * distance / self.bits))[()]
 
     def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated cosine of the angle, cos(pi distance / bits).
+        """Return the estimated cosine of the angle, cos(pi distance / bits), of what `distance` takes.
 
         Returns
         -------
@@ -147,7 +180,7 @@ class Sketcher:
         return self._checked(codes, name, np.uint64, self.words, "words a code")
 
     def _checked(self, values: npt.ArrayLike, name: str, dtype: Any, width: int, what: str) -> npt.NDArray[Any]:
-        array = np.asarray(values)
+        array = array_of(values, name)
         if array.dtype != dtype:
             raise TypeError(f"{name} must be {np.dtype(dtype)}, not {array.dtype}")
         if array.ndim < 1 or array.shape[-1] != width:
@@ -217,7 +250,7 @@ class SimHasher(Sketcher):
     _constants: UInt64Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_int("bits", self.bits, 64, kernels.MAX_BITS)
+        check_int("bits", self.bits, 64, kernels.MAX_BITS)
         if self.bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
         object.__setattr__(self, "_constants", kernels.constants(check_seed(self.seed), self.words))
@@ -284,7 +317,32 @@ class SimHasher(Sketcher):
         return sketches_of(counters, self)
 
     def codes_of(self, counters: npt.ArrayLike) -> UInt64Array:
-        """Return the codes, uint64 (..., bits / 64), of counters, int64 (..., bits)."""
+        """Return the codes of counters.
+
+        Parameters
+        ----------
+        counters : array_like of int64, shape (..., bits)
+            As `counters`, `merge` and `subtract` make them.
+
+        Returns
+        -------
+        Sketches, an ndarray of uint64, shape (..., bits / 64)
+            All ones where the counters are all zero.
+
+        Raises
+        ------
+        TypeError
+            If they are not int64.
+        ValueError
+            If they are not `bits` a row, or are known to be another sketcher's.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher, sets = SimHasher(128), TokenSets.from_sets([["a", "b", "c"], []])
+        >>> bool((hasher.codes_of(hasher.counters(sets)) == hasher.sketch(sets)).all())
+        True
+        """
         dots = self._counters(counters, "counters")
         codes = self._settled(dots.reshape(int(np.prod(dots.shape[:-1])), self.bits), "minus", 0)
         return sketches_of(codes.reshape(*dots.shape[:-1], self.words), self)
@@ -297,17 +355,50 @@ class SimHasher(Sketcher):
         a, b : array_like of int64, shape (..., bits)
             Counters; one may be broadcast against many.
 
+        Returns
+        -------
+        Sketches, an ndarray of int64, shape (..., bits)
+            An array of its own, whatever a and b are.
+
         Raises
         ------
+        TypeError
+            If they are not int64.
         ValueError
-            If a sum is outside -2**63..2**63 - 1, or if they are of another sketcher.
+            If a sum is outside -2**63..2**63 - 1; or they are not `bits` a row, have other numbers of rows, or are
+            known to be another sketcher's.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher = SimHasher()
+        >>> a, b, both = hasher.counters(TokenSets.from_sets([["x", "y"], ["y"], ["x", "y", "y"]]))
+        >>> bool((hasher.merge(a, b) == both).all()), bool((hasher.subtract(both, b) == a).all())
+        (True, True)
         """
         a, b = self._counters(a, "a"), self._counters(b, "b")
+        fitted(a, b, "merged")
         return self._unless_wrapped(a + b, a, b, "+")
 
     def subtract(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
-        """Return the counters of rows a after the tokens of b were taken out: a - b. As `merge` otherwise."""
+        """Return the counters of the rows of a after the tokens of b were taken out: a - b.
+
+        Parameters
+        ----------
+        a, b : array_like of int64, shape (..., bits)
+            Counters; one may be broadcast against many. That the tokens of b are among those of a is not checked.
+
+        Returns
+        -------
+        Sketches, an ndarray of int64, shape (..., bits)
+
+        Raises
+        ------
+        TypeError, ValueError
+            As by `merge`, and where a difference is outside -2**63..2**63 - 1.
+        """
         a, b = self._counters(a, "a"), self._counters(b, "b")
+        fitted(a, b, "taken together")
         return self._unless_wrapped(a - b, a, ~b, "-")
 
     def _unless_wrapped(self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str) -> Int64Array:
@@ -369,8 +460,8 @@ class SignSketcher(Sketcher):
     _masks: UInt64Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_int("dim", self.dim, 1, MAX_DIM)
-        _check_int("bits", self.bits, 1, kernels.MAX_BITS)
+        check_int("dim", self.dim, 1, MAX_DIM)
+        check_int("bits", self.bits, 1, kernels.MAX_BITS)
         if self.zero not in ZEROS:
             raise ValueError(f"zero must be 'minus', 'plus' or 'random', not {self.zero!r}")
         seed = check_seed(self.seed)
@@ -394,7 +485,7 @@ class SignSketcher(Sketcher):
         seed : int, default 1
             What the signs of zero are drawn from where they are random.
         """
-        array = np.asarray(vectors)
+        array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf":
             raise TypeError(f"vectors must be numbers, +1 and -1, not {array.dtype}")
         if array.ndim != 2:
@@ -404,7 +495,7 @@ class SignSketcher(Sketcher):
             at = tuple(wrong[0].tolist())
             raise ValueError(f"vectors must be of +1 and -1, and {at} is {array[at]}")
         bits, dim = array.shape
-        _check_int("bits", bits, 1, kernels.MAX_BITS)
+        check_int("bits", bits, 1, kernels.MAX_BITS)
         return cls(dim, bits, seed, zero, _packed(array.T > 0, -(-bits // 64)).astype("<u8").tobytes())
 
     @property
@@ -461,7 +552,31 @@ class SignSketcher(Sketcher):
         return sketches_of(codes.reshape(*array.shape[:-1], self.words), self)
 
     def signs(self, codes: npt.ArrayLike) -> npt.NDArray[np.int8]:
-        """Return codes, (..., words), as signs: int8 (..., bits) of +1 and -1, and of 0 where a code is empty."""
+        """Return codes as signs.
+
+        Parameters
+        ----------
+        codes : array_like of uint64, shape (..., words)
+
+        Returns
+        -------
+        ndarray of int8, shape (..., bits)
+            +1 and -1; 0 throughout where a code is empty.
+
+        Raises
+        ------
+        TypeError
+            If codes are not uint64.
+        ValueError
+            If they have another number of words, or are known to be another sketcher's.
+
+        Examples
+        --------
+        >>> from lshfast import SignSketcher
+        >>> sketcher = SignSketcher.of_vectors([[1, 1], [1, -1]])
+        >>> sketcher.signs(sketcher.sketch([[2, 1], [1, 2], [0, 0]])).tolist()
+        [[1, 1], [1, -1], [0, 0]]
+        """
         array = self._codes(codes, "codes")
         signs = _unpacked(array, self.bits) * ~self.is_empty(array)[..., None]
         return np.asarray(signs, np.int8)
@@ -473,7 +588,7 @@ class SignSketcher(Sketcher):
 
     def _vectors(self, vectors: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return vectors as a contiguous array of int64 or float64 whose dot products fit, or say why they do not."""
-        array = np.asarray(vectors)
+        array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
             raise TypeError(f"vectors must be integers or floats of up to 64 bits, not {array.dtype}")
         if array.ndim not in (1, 2) or array.shape[-1] != self.dim:
@@ -492,15 +607,8 @@ class SignSketcher(Sketcher):
         return array
 
 
-def _check_int(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an int, not {value!r}")
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
-
-
 def _in_range(name: str, values: npt.ArrayLike, least: float, most: float) -> Float64Array:
-    array = np.asarray(values)
+    array = array_of(values, name)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
     wrong = array[~((array >= least) & (array <= most))]
@@ -527,7 +635,7 @@ def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | 
         raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
     if weights is None:
         return None
-    array = np.asarray(weights)
+    array = array_of(weights, "weights")
     if array.shape != sets.tokens.shape:
         raise ValueError(f"weights must be one a token, shape {sets.tokens.shape}, not {array.shape}")
     if array.size and array.dtype.kind not in "iu":

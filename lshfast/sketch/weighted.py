@@ -15,9 +15,9 @@ from lshfast.kernels import sketch as slot_kernels
 from lshfast.kernels import weighted as kernels
 from lshfast.shingling import pieces
 from lshfast.sketch.compare import equal_slots
-from lshfast.sketch.minhash import PIECE, MinHasher, signatures_of
+from lshfast.sketch.minhash import PIECE, MinHasher, merged, own_signatures, signatures_of
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, check_seed
+from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, array_of, check_int, check_seed
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 
@@ -102,6 +102,8 @@ class WeightedSets:
         >>> WeightedSets.from_sets([{"a": 2, "b": 0.5}, {"a": 1}]).totals.tolist()
         [2.5, 1.0]
         """
+        if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
+            raise TypeError(f"rows must be an iterable of mappings, not {rows!r}")
         held = list(rows)
         for number, row in enumerate(held):
             if not isinstance(row, Mapping):
@@ -128,7 +130,7 @@ class WeightedSets:
         if hasattr(matrix, "tocsr"):
             rows = matrix.tocsr()
             return cls(rows.indptr, rows.indices, rows.data)
-        dense = np.asarray(matrix)
+        dense = array_of(matrix, "matrix")
         if dense.ndim != 2:
             raise ValueError(f"matrix must have two dimensions, not {dense.ndim}")
         present = dense != 0  # true of NaN
@@ -137,7 +139,33 @@ class WeightedSets:
 
     @classmethod
     def counted(cls, sets: TokenSets) -> WeightedSets:
-        """Return the tokens of each row with the number of times that it repeats them."""
+        """Return the tokens of each row, weighted by the times that it repeats them.
+
+        Parameters
+        ----------
+        sets : TokenSets
+            n rows.
+
+        Returns
+        -------
+        WeightedSets
+            n rows of whole numbers, at least 1.
+
+        Raises
+        ------
+        TypeError
+            If they are not TokenSets.
+
+        Examples
+        --------
+        >>> from lshfast import TokenSets
+        >>> from lshfast.sketch.weighted import WeightedSets
+        >>> sets = WeightedSets.counted(TokenSets([0, 3, 3], [7, 8, 7]))
+        >>> dict(zip(sets.tokens.tolist(), sets.weights.tolist())), sets.counts.tolist()
+        ({7: 2.0, 8: 1.0}, [2, 0])
+        """
+        if not isinstance(sets, TokenSets):
+            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
         return cls(sets.offsets, sets.tokens, np.ones(len(sets.tokens)))
 
     @property
@@ -168,12 +196,14 @@ class WeightedSets:
         Parameters
         ----------
         most : int, default 2**28
-            Pairs of all rows together: memory and time grow with it.
+            Pairs of all rows together, in 0..2**53: memory and time grow with it.
 
         Raises
         ------
+        TypeError
+            If `most` is no int.
         ValueError
-            If a weight is no whole number, or there would be more pairs than that.
+            If `most` is out of range, a weight is no whole number, or there would be more pairs than that.
 
         Examples
         --------
@@ -186,6 +216,7 @@ class WeightedSets:
         return TokenSets(offsets, kernels.multisets(self.tokens, counts))
 
     def _whole(self, most: int) -> Int64Array:
+        check_int("most", most, 0, 2**53)
         broken = np.flatnonzero(self.weights % 1)
         if len(broken):
             raise ValueError(f"weights must be whole numbers, not {self.weights[broken[0]]}{self._at(broken[0])}")
@@ -207,12 +238,13 @@ def _place(offsets: Int64Array, place: int) -> str:
 
 
 def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
-    array = np.asarray(weights)
+    array = array_of(weights, "weights")
     if array.ndim != 1 or len(array) != len(sets.tokens):
         raise ValueError(f"weights must be {len(sets.tokens)}, one a token, not of shape {array.shape}")
     if len(array) and array.dtype.kind not in "iuf":
         raise TypeError(f"weights must be numbers, not {array.dtype}")
-    array = np.array(array, np.float64)
+    with np.errstate(over="ignore"):
+        array = np.array(array, np.float64)
     first, last = sets.offsets[0], sets.offsets[-1]
     held = array[first:last]
     wrong = np.flatnonzero(~((held >= 0) & (held < np.inf)))
@@ -300,10 +332,7 @@ class WeightedMinHasher:
     _constants: tuple[int, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.num_perm, bool) or not isinstance(self.num_perm, (int, np.integer)):
-            raise TypeError(f"num_perm must be an int, not {self.num_perm!r}")
-        if not 1 <= self.num_perm <= slot_kernels.MAX_NUM_PERM:
-            raise ValueError(f"num_perm must be in 1..{slot_kernels.MAX_NUM_PERM}, not {self.num_perm}")
+        check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM)
         if self.scheme not in ("shells", "icws"):
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
         object.__setattr__(self, "_constants", kernels.constants(check_seed(self.seed), self.num_perm))
@@ -344,17 +373,29 @@ class WeightedMinHasher:
         return signatures_of(signatures, self)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the greater weights: the slot-wise minimum of two arrays of signatures.
+        """Return the signatures of the greater weights: the slot-wise minimum.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., num_perm)
+            Signatures; one may be broadcast against many.
+
+        Returns
+        -------
+        Signatures, an ndarray of uint64, shape (..., num_perm)
+            An array of its own, whatever a and b are.
 
         Raises
         ------
+        TypeError
+            If they are not uint64.
         ValueError
-            If the scheme is "icws": its slots do not tell which of two samples comes first.
+            If the scheme is "icws", whose slots do not tell which of two samples comes first; or they have another
+            number of slots, other numbers of rows, or are known to be another sketcher's.
         """
         if self.scheme != "shells":
             raise ValueError(f"signatures of scheme {self.scheme!r} cannot be merged: take scheme='shells'")
-        merged = np.minimum(self._signatures(a, "a"), self._signatures(b, "b"))
-        return signatures_of(merged, self)
+        return merged(a, b, self)
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the estimated weighted Jaccard similarity of signatures, row by row.
@@ -368,20 +409,16 @@ class WeightedMinHasher:
         -------
         float64 or ndarray of float64, shape (...)
             In [0, 1]; 0 where either set is empty.
-        """
-        a, b = self._signatures(a, "a"), self._signatures(b, "b")
-        return np.asarray(equal_slots(a, b) / self.num_perm)[()]
 
-    def _signatures(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
-        array = np.asarray(signatures)
-        if array.dtype != np.uint64:
-            raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
-        if array.ndim < 1 or array.shape[-1] != self.num_perm:
-            raise ValueError(f"{name} must have {self.num_perm} slots a signature, not shape {array.shape}")
-        other = getattr(signatures, "hasher", None)
-        if other is not None and other != self:
-            raise ValueError(f"{name} are of {other}, not of {self}")
-        return array
+        Raises
+        ------
+        TypeError
+            If they are not uint64.
+        ValueError
+            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
+        """
+        a, b = own_signatures(a, self, "a"), own_signatures(b, self, "b")
+        return np.asarray(equal_slots(a, b) / self.num_perm)[()]
 
 
 def sketch_multisets(
@@ -399,7 +436,7 @@ def sketch_multisets(
     sets : WeightedSets
         n rows, with whole numbers as weights; `WeightedSets.counted` makes them of rows that repeat tokens.
     most : int, default 2**28
-        Pairs of all rows together: the sum of the multiplicities.
+        Pairs of all rows together, the sum of the multiplicities: in 0..2**53.
     threads : int, optional
         At least 1; the CPUs this process may use by default. The result does not depend on it.
 
@@ -409,8 +446,10 @@ def sketch_multisets(
 
     Raises
     ------
+    TypeError
+        If an argument is of the wrong kind.
     ValueError
-        If a weight is no whole number, or there are more pairs than `most`.
+        If `most` is out of range, a weight is no whole number, or there are more pairs than `most`.
 
     Examples
     --------
@@ -422,6 +461,8 @@ def sketch_multisets(
     >>> bool(abs(hasher.similarity(a, b) - 2 / 5) < 0.05)
     True
     """
+    if not isinstance(hasher, MinHasher):
+        raise TypeError(f"hasher must be a MinHasher, not {hasher!r}")
     if not isinstance(sets, WeightedSets):
         raise TypeError(f"sets must be WeightedSets (see WeightedSets.counted), not {type(sets).__name__}")
     counts = sets._whole(most)

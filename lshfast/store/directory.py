@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.bands import band_keys
-from lshfast.kernels.tables import BandTables, checksum
+from lshfast.kernels.checksum import checksum
+from lshfast.kernels.tables import BandTables
 from lshfast.kernels.text import tokens_of_integers
 from lshfast.sketch.minhash import EMPTY, Scheme
 from lshfast.store.base import FormatError, Parameters

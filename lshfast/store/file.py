@@ -20,7 +20,7 @@ from typing import IO, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.kernels.tables import checksum
+from lshfast.kernels.checksum import checksum
 from lshfast.readers.output import atomic_file
 from lshfast.store.base import Column, FormatError, Parameters, Progress, Store
 from lshfast.store.directory import (
@@ -36,6 +36,7 @@ from lshfast.store.directory import (
 from lshfast.store.keys import concatenate, kind_of
 from lshfast.store.memory import MemoryStore
 from lshfast.store.parts import PIECE, Part, Tell, built, empty_part, fold
+from lshfast.tokens import UInt64Array
 
 MAGIC = b"LSHFAST\0"
 HEADERS = 0, 4096  # offsets of the two
@@ -119,6 +120,9 @@ class FileStore(MemoryStore):
         super().check_writable()
         if self.mode == "r":
             raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
+
+    def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+        return self._query_parts(signature, least)  # what lies beneath the part that grows may be about to change
 
     def commit(self, progress: Progress | None = None) -> None:
         """Write what is new to the file, and wait until it is there.
@@ -247,8 +251,8 @@ class FileStore(MemoryStore):
 
     def abandon(self) -> None:
         """Let go of the file without a commit."""
-        self._let_go()
         super().close()
+        self._let_go()
 
     def _let_go(self) -> None:
         """Let go of the file and its map, with all that lies in it."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.kernels.tables import checksum
+from lshfast.kernels.checksum import checksum
 from lshfast.readers.files import optional
 from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Progress, Store
 from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part

@@ -36,9 +36,10 @@ class MemoryStore(Store):
     @property
     def parts(self) -> list[Part]:
         """All parts, the one that grows last."""
-        if self.closed:
+        parts = [*self.fixed, *([] if self.loose is None else [self.loose])]
+        if self.closed:  # asked last: another thread may close it meanwhile
             raise ValueError("the index is closed")
-        return [*self.fixed, *([] if self.loose is None else [self.loose])]
+        return parts
 
     @property
     def kind(self) -> str | None:
@@ -77,19 +78,10 @@ class MemoryStore(Store):
             return count
 
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
-        kind = type(key)
-        self.gate.enter_write()
-        try:
-            loose = self.loose
+        with self.gate.writing():  # not by calls: an interrupt may come between one and its try
             # a part that grows is there only where it may be written to
-            if loose is not None and (kind is int or kind is str) and loose.kind == kind.__name__ and not self.fixed:
-                made: bool = loose.tables.insert_one(key, signature)
-                if made:
-                    return 1
-        except OverflowError:  # an int of more than 64 bits
-            pass
-        finally:
-            self.gate.leave_write()
+            if self.loose is not None and not self.fixed and self.loose.tables.insert_one(key, signature):
+                return 1
         return super().insert_one(key, signature, on_duplicate)
 
     def _insert_loose(
@@ -173,18 +165,21 @@ class MemoryStore(Store):
             return query_parts(self.parts, signatures, least, threads)
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+        loose = self.loose
+        if loose is None or loose.kind == "object":
+            return self._query_parts(signature, least)
+        # what another thread puts in its place meanwhile is later than this query
+        return loose.tables.query_one(signature, least, self.gate)
+
+    def _query_parts(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
+        """Do what `query_one` does, whatever the parts are."""
         keys: list[Any] = []
         agreements: list[int] = []
-        self.gate.enter_read()
-        try:
-            if not self.fixed and self.loose is not None and self.loose.kind != "object":
-                return self.loose.tables.query_one(signature, least)
+        with self.gate.reading():
             for part in self.parts:
                 names, counts = part.tables.query_one(signature, least)
                 keys += listed(part.names.take(np.array(names, np.int64))) if part.kind == "object" else names
                 agreements += counts or ()
-        finally:
-            self.gate.leave_read()
         return keys, None if least is None else agreements
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
@@ -222,7 +217,8 @@ class MemoryStore(Store):
             raise ValueError("the index is closed")
 
     def close(self) -> None:
-        self.fixed, self.loose, self.closed = [], None, True
+        self.closed = True  # first: see `parts`
+        self.fixed, self.loose = [], None
 
 
 def mark_gone(places: list[tuple[Part, Int64Array]]) -> None:

@@ -1,0 +1,1 @@
+# Nothing of this is for other projects' Cython.

@@ -1,0 +1,5 @@
+from typing import Any
+
+__test__: dict[str, str]
+
+def checksum(*pieces: Any) -> int: ...
