@@ -1,5 +1,6 @@
 """What the tests of the command line share: runs in this process and in others, and rows in files."""
 
+import gzip
 import json
 import os
 import signal
@@ -52,12 +53,20 @@ def has_open(pid, path):
         return False
 
 
+def write_long(path, text):
+    """Write a small .jsonl.gz whose reading takes so long that a run of it cannot end before it is stopped."""
+    member = gzip.compress((json.dumps({"text": text * 300}) + "\n").encode() * 20, 9)
+    path.write_bytes(member * 1000)
+    return path
+
+
 def stopped(number, path, *arguments):
-    """Send a signal to a run as soon as it reads a file; return its exit status and what it said."""
+    """Send a signal to a run that has begun to read a file; return its exit status and what it said."""
     child = process(*arguments)
     deadline = time.monotonic() + 60
     while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, path):
         pass
+    time.sleep(0.1)  # Python itself loses an interrupt that comes while it makes the reader of a gzip file
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
     return child.returncode, said

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl
+from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl, write_long
 
 WORDS = np.random.default_rng(5).integers(0, 5000, (40, 120))
 TEXTS = [" ".join(f"w{word}" for word in row) for row in WORDS]
@@ -270,10 +270,7 @@ def test_full_disk_leaves_nothing(corpus, tmp_path):
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_interrupt_leaves_nothing(tmp_path, number):
-    big = tmp_path / "in.jsonl.gz"  # several seconds of work
-    with gzip.open(big, "wb", compresslevel=1) as file:
-        for i in range(100):
-            file.write((json.dumps({"text": f"{i} " + TEXTS[i % 40] * 300}) + "\n").encode() * 20)
+    big = write_long(tmp_path / "in.jsonl.gz", TEXTS[0])
     outputs = "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "removed.csv"
     assert stopped(number, big, "dedup", big, *outputs) == ENDINGS[number]
     assert os.listdir(tmp_path) == ["in.jsonl.gz"]

@@ -1,6 +1,5 @@
 """Indexes from the command line: built, added to, asked, held against; and what is left when a run fails."""
 
-import gzip
 import io
 import json
 import os
@@ -17,7 +16,7 @@ from lshfast.dedup.index_files import add_to_index, build_index, compact_index
 from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.plan import make_plan
 from tests import corpora
-from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl
+from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl, write_long
 
 WORDS = np.random.default_rng(6).integers(0, 5000, (40, 120))
 TEXTS = [" ".join(f"w{word}" for word in row) for row in WORDS]
@@ -691,10 +690,7 @@ def test_a_new_index_that_cannot_be_written_leaves_nothing(index, second, tmp_pa
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
 def test_interrupts_leave_the_old_state(index, tmp_path):
-    big = tmp_path / "in.jsonl.gz"  # several seconds of work
-    with gzip.open(big, "wb", compresslevel=1) as file:
-        for i in range(100):
-            file.write((json.dumps({"text": f"{i} " + TEXTS[i % 40] * 300}) + "\n").encode() * 20)
+    big = write_long(tmp_path / "in.jsonl.gz", TEXTS[0])
     before = untouched(tmp_path)
     against = "--against", index, "--save-index", index
     for number, command in (
