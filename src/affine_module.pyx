@@ -16,6 +16,10 @@ cdef extern from "Python.h":
     bint is_bytes "PyBytes_CheckExact"(PyObject*)
     const char* start_of "PyBytes_AS_STRING"(PyObject*)
     size_t length_of "PyBytes_GET_SIZE"(PyObject*)
+    bint is_str "PyUnicode_CheckExact"(PyObject*)
+    bint is_ascii "PyUnicode_IS_COMPACT_ASCII"(PyObject*)
+    const void* text_of "PyUnicode_DATA"(PyObject*)
+    size_t characters_of "PyUnicode_GET_LENGTH"(PyObject*)
     int PyLong_CheckExact(object)
     int PyUnicode_Check(object)
     int PyUnicode_IS_COMPACT_ASCII(object)
@@ -35,6 +39,9 @@ cdef extern from "rows.h":
 cdef extern from "text.h":
     struct token_hasher:
         pass
+    struct text_kernels:
+        void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
+    const text_kernels* text_kernels_of(cpu_level level) nogil
     token_hasher token_hasher_of(uint64_t seed) nogil
     uint64_t token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
     void tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
@@ -79,6 +86,7 @@ cdef extern from "lower.h":
 
 cdef levels kernels
 cdef sha1_kernels hashing
+cdef const text_kernels* texts
 
 cdef enum:
     STRETCH = 256  # tokens whose places are noted before they are hashed
@@ -87,10 +95,11 @@ cdef enum:
 
 def use_level(int level):
     """Use the kernels of a CPU level, which must be one this machine has."""
-    global hashing
+    global hashing, texts
     kernels.affine = affine_kernels_of(<cpu_level>level)
     kernels.sketch = sketch_kernels_of(<cpu_level>level)
     hashing = sha1_kernels_of(<cpu_level>level)
+    texts = text_kernels_of(<cpu_level>level)
 
 
 use_level(cpu_detect())
@@ -145,9 +154,9 @@ cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
     cdef const uint8_t* starts[STRETCH]
     cdef size_t[STRETCH] lengths
     cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
-    cdef size_t i, first, count, n = len(tokens)
+    cdef size_t i, count, first = 0, n = len(tokens)
     cdef bint others
-    for first in range(0, n, STRETCH):
+    while first < n:
         count = min(n - first, <size_t>STRETCH)
         others = False
         for i in range(count):
@@ -161,6 +170,7 @@ cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
             if others and not is_bytes(items[i]):
                 out[i] = _head(<object>items[i])
             out[i] &= mask
+        first += count
     return 0
 
 
@@ -373,15 +383,35 @@ cdef class NativeRows:
 
 cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) except -1:
     """Write the tokens of the n elements of a list or tuple; nothing here runs Python, which might change a list."""
+    cdef const uint8_t* starts[STRETCH]
+    cdef size_t[STRETCH] lengths
     cdef token_hasher hasher = token_hasher_of(seed)
     cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
-    cdef Py_ssize_t i
-    for i in range(n):
-        if is_bytes(items[i]):
-            out[i] = token_of_bytes(&hasher, <const uint8_t*>start_of(items[i]), length_of(items[i]))
-        elif not _native(<object>items[i], &hasher, seed, &out[i]):
-            return False
+    cdef Py_ssize_t i, count, others, first = 0
+    while first < n:
+        count, others = min(n - first, <Py_ssize_t>STRETCH), 0
+        for i in range(count):
+            if not _place(items[first + i], &starts[i], &lengths[i]):
+                starts[i], lengths[i] = NULL, 0
+                others += 1
+        if others < count:
+            texts.tokens(&hasher, starts, lengths, count, out + first)
+        for i in range(first, first + count if others else first):
+            if starts[i - first] == NULL and not _native(<object>items[i], &hasher, seed, &out[i]):
+                return False
+        first += count
     return True
+
+
+cdef inline bint _place(PyObject* token, const uint8_t** start, size_t* length) noexcept:
+    """Tell where the bytes of a token lie, and whether they lie anywhere: those of bytes and of ASCII str do."""
+    if is_bytes(token):
+        start[0], length[0] = <const uint8_t*>start_of(token), length_of(token)
+        return True
+    if is_str(token) and is_ascii(token):
+        start[0], length[0] = <const uint8_t*>text_of(token), characters_of(token)
+        return True
+    return False
 
 
 # ---- hash values ----

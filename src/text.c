@@ -89,6 +89,11 @@ uint64_t token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes,
     return mix64(p61_of(sum + length)); /* no length comes near 2^61 */
 }
 
+void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                            size_t n, uint64_t *out) {
+    for (size_t i = 0; i < n; i++) out[i] = token_of_bytes(hasher, starts[i], lengths[i]);
+}
+
 void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out) {
     uint64_t u = draw(seed, DOMAIN_INTEGER, 0);
     for (size_t i = 0; i < n; i++) out[i] = mix64(values[i] ^ u);
@@ -437,7 +442,7 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {classify, word_windows_scalar, character_windows_scalar};
+const struct text_kernels text_scalar = {tokens_of_bytes_scalar, classify, word_windows_scalar, character_windows_scalar};
 
 const struct text_kernels *text_kernels_of(enum cpu_level level) {
 #if LSHFAST_X86

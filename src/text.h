@@ -25,7 +25,13 @@ struct shingler {
     uint64_t powers[MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
 };
 
+/* Bytes of a token that are two limbs at most: what the levels with lanes for it hash side by side. */
+#define SHORT_TOKEN 14
+
 struct text_kernels {
+    /* The tokens of n strings of bytes. */
+    void (*tokens)(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths, size_t n,
+                   uint64_t *out);
     /* Classify and lower 64 ASCII bytes: bit i of the result says that text[i] is a letter, digit or underscore.
      * *other says which bytes are not ASCII; where it is not 0, the rest of the answer means nothing. */
     uint64_t (*classify)(const uint8_t *text, uint8_t *lower, uint64_t *other);
@@ -56,7 +62,9 @@ size_t word_shingles(const struct text_kernels *kernels, const struct shingler *
 size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                           size_t length, uint64_t *out, size_t *bad);
 
-/* The portable windows, which the other levels use for the sizes that they have no faster way for. */
+/* The portable tokens and windows, which the other levels use for the sizes that they have no faster way for. */
+void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                            size_t n, uint64_t *out);
 void word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
 void character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out);
 

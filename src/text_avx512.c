@@ -1,9 +1,54 @@
-/* Text kernels for AVX-512: one compare for a block of 64 bytes, straight into a mask register, and eight windows
- * at a time with 52-bit multiply-adds. */
+/* Text kernels for AVX-512: eight short tokens at a time with 52-bit multiply-adds, one compare for a block of 64 bytes,
+ * straight into a mask register, and eight windows at a time. */
 #include "text.h"
 
 #if LSHFAST_X86
 #include "lanes_avx512.h"
+
+/* The tokens of eight strings of at most SHORT_TOKEN bytes, which stand in 16 bytes each, zeros behind them. */
+TARGET_AVX512 static inline __m512i short_tokens(const struct token_hasher *hasher, const uint8_t (*bytes)[16],
+                                                 const uint64_t *lengths) {
+    const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    __m512i four = _mm512_loadu_si512(bytes), other = _mm512_loadu_si512(bytes + 4);
+    __m512i low = _mm512_permutex2var_epi64(four, evens, other), high = _mm512_permutex2var_epi64(four, odds, other);
+    __m512i n = _mm512_loadu_si512(lengths);
+    __mmask8 two = _mm512_cmpgt_epu64_mask(n, spread(7));
+    __m512i limb = _mm512_and_si512(low, spread(((uint64_t)1 << 56) - 1));
+    __m512i last = _mm512_or_si512(_mm512_srli_epi64(low, 56), _mm512_slli_epi64(high, 8));
+    __m512i a = spread(hasher->a), power = _mm512_mask_mov_epi64(a, two, spread(hasher->a2));
+    struct limbs sum = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+    add_product(&sum, limb, _mm512_srli_epi64(limb, 52), power, _mm512_srli_epi64(power, 52));
+    add_product(&sum, last, _mm512_srli_epi64(last, 52), a, _mm512_srli_epi64(a, 52));
+    return mix64_lanes(p61_of_limbs(_mm512_add_epi64(sum.low, n), sum.middle, sum.high));
+}
+
+#define BATCH 64
+
+/* Short strings are loaded through masks, as nothing may be read behind them. */
+TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                                 size_t n, uint64_t *out) {
+    uint8_t bytes[BATCH][16] = {{0}};
+    uint64_t sizes[BATCH] = {0};
+    for (size_t first = 0; first < n; first += BATCH) {
+        size_t count = n - first < BATCH ? n - first : BATCH;
+        uint64_t longer = 0;
+        for (size_t i = 0; i < count; i++) {
+            sizes[i] = lengths[first + i];
+            longer |= (uint64_t)(sizes[i] > SHORT_TOKEN) << i;
+            __mmask16 held = (__mmask16)_bzhi_u32((1 << SHORT_TOKEN) - 1, (unsigned)sizes[i]);
+            _mm_storeu_si128((__m128i *)bytes[i], _mm_maskz_loadu_epi8(held, starts[first + i]));
+        }
+        for (size_t i = 0; i < count; i += LANES) {
+            __m512i found = short_tokens(hasher, (const uint8_t (*)[16])(bytes + i), sizes + i);
+            _mm512_mask_storeu_epi64(out + first + i, first_lanes(count - i), found);
+        }
+        for (; longer; longer &= longer - 1) {
+            size_t i = _tzcnt_u64(longer);
+            out[first + i] = token_of_bytes(hasher, starts[first + i], lengths[first + i]);
+        }
+    }
+}
 
 TARGET_AVX512 static inline __mmask64 in_range(__m512i x, char low, char width) {
     return _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8(low)), _mm512_set1_epi8(width));
@@ -73,5 +118,5 @@ TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t window
     }
 }
 
-const struct text_kernels text_avx512 = {classify, word_windows, character_windows};
+const struct text_kernels text_avx512 = {tokens, classify, word_windows, character_windows};
 #endif

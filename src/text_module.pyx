@@ -47,7 +47,7 @@ cdef extern from "text.h":
     struct shingler:
         pass
     struct text_kernels:
-        pass
+        void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels* text_kernels_of(cpu_level level) nogil
     token_hasher token_hasher_of(uint64_t seed) nogil
     uint64_t c_token_of_bytes "token_of_bytes"(const token_hasher*, const uint8_t*, size_t) nogil
@@ -61,6 +61,9 @@ cdef extern from "text.h":
                                                      uint64_t*, size_t*) nogil
 
 cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
+
+cdef enum:
+    BATCH = 256  # texts whose tokens are made at a time
 
 MAX_SIZE = MAX_SHINGLE
 
@@ -391,14 +394,20 @@ def tokens_of_texts(Texts texts not None, uint64_t seed):
     """Return the token of each text's bytes, uint64 (n,)."""
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
-    cdef Py_ssize_t i, n = len(texts)
+    cdef const uint8_t* starts[BATCH]
+    cdef size_t[BATCH] sizes
+    cdef Py_ssize_t i, count, first = 0, n = len(texts)
     out_array = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = out_array
     cdef token_hasher hasher
     with nogil:
         hasher = token_hasher_of(seed)
-        for i in range(n):
-            out[i] = c_token_of_bytes(&hasher, <const uint8_t*>addresses[i], lengths[i])
+        while first < n:
+            count = min(n - first, <Py_ssize_t>BATCH)
+            for i in range(count):
+                starts[i], sizes[i] = <const uint8_t*>addresses[first + i], lengths[first + i]
+            kernels.tokens(&hasher, starts, sizes, count, &out[first])
+            first += count
     return out_array
 
 

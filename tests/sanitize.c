@@ -211,6 +211,29 @@ static void check_tokens(void) {
     }
 }
 
+/* Batches of strings, each in memory of its own length: nothing behind one may be read. */
+static void check_batches_of_tokens(void) {
+    enum { MOST = 200 };
+    for (size_t round = 0; round < 400; round++) {
+        size_t n = round < MOST ? round : below(MOST), longest = round % 4 == 0 ? 60 : 15, lengths[MOST];
+        struct token_hasher hasher = token_hasher_of(edge_or_random());
+        uint8_t *strings[MOST];
+        for (size_t i = 0; i < n; i++) {
+            lengths[i] = below(longest + 1);
+            strings[i] = lengths[i] ? buffer(lengths[i]) : NULL;
+            for (size_t j = 0; j < lengths[i]; j++) strings[i][j] = (uint8_t)(round % 3 ? anything() : 255);
+        }
+        for EACH_LEVEL(level) {
+            uint64_t *out = numbers(n);
+            text_kernels_of(level)->tokens(&hasher, (const uint8_t *const *)strings, lengths, n, out);
+            for (size_t i = 0; i < n; i++) CHECK(out[i] == token_of_bytes(&hasher, strings[i], lengths[i]));
+            if (level == CPU_SCALAR) note(out, n);
+            free(out);
+        }
+        for (size_t i = 0; i < n; i++) free(strings[i]);
+    }
+}
+
 static size_t some_size(void) {
     static const size_t SIZES[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17, 18, 31, 32, 33, 100, 255, MAX_SHINGLE};
     return SIZES[below(COUNT(SIZES))];
@@ -766,7 +789,7 @@ static void check_rows(void) {
 
 int main(void) {
     static void (*const checks[])(void) = {
-        check_field, check_utf8, check_classify, check_tokens, check_windows, check_shingles, check_sketches,
+        check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_windows, check_shingles, check_sketches,
         check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_distinct, check_overlap,
         check_jaccard, check_agreement, check_groups, check_rows,
     };

@@ -218,6 +218,7 @@ def test_classes_and_case_of_every_character():
 @example(strings=[b"\xff" * n for n in range(201)], seed=1)
 @example(strings=[bytes(n) for n in range(31)], seed=0)
 @example(strings=[b"x" * 10_000], seed=2**64 - 1)
+@example(strings=[b"\xff" * (n % 16) for n in range(600)], seed=2)
 def test_tokens_of_texts(strings, seed):
     """Bytes need not be UTF-8 here."""
     tokens = text.tokens_of_texts(Texts(strings), seed).tolist()
