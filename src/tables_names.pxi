@@ -1,0 +1,252 @@
+# Included by tables_module.pyx: the names of rows.
+
+
+@cython.auto_pickle(False)
+cdef class _Names(_Memory):
+    """Rows that are found by their names, integers or strings."""
+
+    def allot(self, size_t n):
+        """Take n rows without names; return their numbers, int64 (n,)."""
+        self._check_writable()
+        rows_array = np.empty(n, np.int64)
+        cdef int64_t[::1] rows = rows_array
+        cdef size_t i
+        self._reserve(n)
+        for i in range(n):
+            rows[i] = self._allot()
+            if self.kind == INTEGERS:
+                self.integers[rows[i]] = 0
+            elif self.kind == STRINGS:
+                self.starts[rows[i]], self.lengths[rows[i]] = 0, 0
+        return rows_array
+
+    def admit(self, names):
+        """Give each name a row, unless it has one.
+
+        Parameters
+        ----------
+        names : ndarray of int64, or list of str
+
+        Returns
+        -------
+        rows : ndarray of int64, shape (n,)
+        fresh : ndarray of bool, shape (n,)
+            True where this call took the row: at the first occurrence of a new name.
+        """
+        self._check_writable()
+        if self.kind == NAMELESS:
+            raise ValueError("rows of this index have no names")
+        cdef size_t n = len(names), done = 0, count
+        rows_array, fresh_array = np.empty(n, np.int64), np.zeros(n, bool)
+        cdef int64_t[::1] rows = rows_array
+        cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
+        try:
+            while done < n:
+                count = min(n - done, <size_t>NAMES)
+                self._reserve(count)
+                if self.kind == INTEGERS:
+                    self._admit_integers(names[done:done + count], &rows[done], &fresh[done])
+                else:
+                    self._admit_strings(names[done:done + count], &rows[done], &fresh[done])
+                done += count
+        except BaseException:
+            self.release(rows_array[fresh_array])
+            raise
+        return rows_array, fresh_array
+
+    cdef _admit_integers(self, const int64_t[::1] names, int64_t* rows, uint8_t* fresh):
+        cdef size_t i = 0, n = len(names), asked = 0
+        cdef table* table = &self.c.tables[self.c.bands]
+        cdef uint32_t[NAMES] tags
+        cdef uint32_t row
+        cdef outcome outcome = DONE
+        while i < n:
+            with nogil:
+                while i < n:
+                    while asked < n and asked < i + GROUP:
+                        tags[asked] = tag_of_integer(names[asked])
+                        prefetch(&table.entries[table_home(table, tags[asked])])
+                        asked += 1
+                    row = row_of_integer(table, &self.pool, &self.names, tags[i], names[i])
+                    if row == NO_ROW:
+                        row = self._allot()
+                        self.integers[row] = names[i]
+                        rows[i], fresh[i] = row, 1
+                        outcome = table_put(table, &self.pool, tags[i], row)
+                        if outcome != DONE:
+                            break
+                    rows[i] = row
+                    i += 1
+            if outcome != DONE:
+                self._put_name(tags[i], row, outcome)
+                outcome = DONE
+                i += 1
+
+    cdef _admit_strings(self, list names, int64_t* rows, uint8_t* fresh):
+        cdef size_t i
+        cdef Py_ssize_t length
+        cdef const uint8_t* text
+        cdef uint32_t row, tag
+        cdef table* table = &self.c.tables[self.c.bands]
+        for i in range(len(names)):
+            text = utf8_of(names[i], &length)
+            tag = tag_of_bytes(text, length)
+            row = row_of_bytes(table, &self.pool, &self.names, tag, text, length)
+            if row == NO_ROW:
+                row = <uint32_t>self._allot_bytes(text, length)
+                rows[i], fresh[i] = row, 1
+                self._put_name(tag, row, table_put(table, &self.pool, tag, row))
+            rows[i] = row
+
+    cdef int64_t _allot_bytes(self, const uint8_t* text, size_t length) except -1:
+        """Take a row, which there must be memory for, and keep its name."""
+        cdef uint32_t row
+        if self.bytes_used + length > self.names.size:
+            self._set_bytes(_grown(self.bytes_array, self.bytes_used, self.bytes_used + length + 64))
+        row = self._allot()
+        if length:
+            memcpy(&self.arena[self.bytes_used], text, length)
+        self.starts[row], self.lengths[row] = self.bytes_used, length
+        self.bytes_used += length
+        return row
+
+    cdef _put_name(self, uint32_t tag, uint32_t row, outcome outcome):
+        """Bring a name into its table, as long as the outcome so far is not that it is there."""
+        while outcome != DONE:
+            self._make_room(outcome, self.c.bands)
+            outcome = table_put(&self.c.tables[self.c.bands], &self.pool, tag, row)
+
+    cdef uint32_t _tag_of_row(self, size_t row) noexcept nogil:
+        if self.kind == INTEGERS:
+            return tag_of_integer(self.integers[row])
+        return tag_of_bytes(self.names.bytes + self.starts[row], self.lengths[row])
+
+    def release(self, const int64_t[::1] rows not None):
+        """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
+        self._check_writable()
+        self._claim(rows)
+        if len(rows):
+            self._release(&rows[0], len(rows))
+
+    cdef _claim(self, const int64_t[::1] rows):
+        """Mark rows as no longer in use, or raise ValueError where one is not or comes twice."""
+        cdef size_t i, j
+        self._check_in_use(rows)
+        for i in range(<size_t>len(rows)):
+            if not self.alive[rows[i]]:
+                for j in range(i):
+                    self.alive[rows[j]] = 1
+                raise ValueError(f"row {rows[i]} comes twice")
+            self.alive[rows[i]] = 0
+
+    cdef _release(self, const int64_t* rows, size_t n):
+        cdef size_t i
+        cdef table* table = &self.c.tables[self.c.bands]
+        if self.kind != NAMELESS:
+            with nogil:
+                for i in range(n):
+                    if i + GROUP < n:
+                        prefetch(&table.entries[table_home(table, self._tag_of_row(rows[i + GROUP]))])
+                    table_take(table, &self.pool, self._tag_of_row(rows[i]), <uint32_t>rows[i])
+                    if self.kind == STRINGS:
+                        self.wasted += self.lengths[rows[i]]
+        self._give_back(rows, n)
+        if self.wasted > self.bytes_used // 2 and self.wasted > WASTE:
+            try:
+                self._close_ranks()
+            except MemoryError:
+                pass  # the next release tries again
+
+    cdef _close_ranks(self):
+        """Bring the bytes of all names together."""
+        cdef size_t row, used = 0
+        array = np.empty(self.bytes_used - self.wasted + WASTE, np.uint8)
+        cdef uint8_t[::1] to = array
+        with nogil:
+            for row in range(self.c.limit):
+                if not self.alive[row]:
+                    continue
+                if self.lengths[row]:
+                    memcpy(&to[used], &self.arena[self.starts[row]], self.lengths[row])
+                self.starts[row] = used
+                used += self.lengths[row]
+        self._set_bytes(array)
+        self.bytes_used, self.wasted = used, 0
+
+    def find(self, names):
+        """Return the row of each name (int64 array or list of str), -1 where there is none: int64 (n,)."""
+        cdef size_t i, n = len(names), asked = 0, bands = self.c.bands
+        cdef table* table = &self.c.tables[bands]
+        cdef uint32_t[GROUP] tags
+        cdef uint32_t row
+        cdef const int64_t[::1] integers
+        cdef Py_ssize_t length
+        cdef const uint8_t* text
+        cdef list strings  # a list keeps them, and they keep their bytes
+        rows_array = np.empty(n, np.int64)
+        cdef int64_t[::1] rows = rows_array
+        if self.kind == INTEGERS:
+            integers = names
+            with nogil:
+                for i in range(n):
+                    while asked < n and asked < i + GROUP:
+                        tags[asked % GROUP] = tag_of_integer(integers[asked])
+                        prefetch(&table.entries[table_home(table, tags[asked % GROUP])])
+                        asked += 1
+                    row = row_of_integer(table, &self.pool, &self.names, tags[i % GROUP], integers[i])
+                    rows[i] = -1 if row == NO_ROW else <int64_t>row
+        elif self.kind == STRINGS:
+            strings = names
+            for i in range(n):
+                text = utf8_of(strings[i], &length)
+                row = row_of_bytes(table, &self.pool, &self.names, tag_of_bytes(text, length), text, length)
+                rows[i] = -1 if row == NO_ROW else <int64_t>row
+        else:
+            raise ValueError("rows of this index have no names")
+        return rows_array
+
+    def names_of(self, const int64_t[::1] rows not None):
+        """Return the names of rows: int64 (n,), or a list of str."""
+        self._check_rows(rows)
+        cdef size_t i
+        if self.kind == NAMELESS:
+            raise ValueError("rows of this index have no names")
+        if self.kind == INTEGERS:
+            return np.asarray(self.integers_array)[np.asarray(rows)]
+        found = []
+        for i in range(<size_t>len(rows)):
+            found.append(self._name_of(rows[i]))
+        return found
+
+    cdef _name_of(self, size_t row):
+        """Return the name of a row; its number if it has none."""
+        cdef int64_t start
+        cdef size_t length
+        if self.kind == INTEGERS:
+            return self.names.integers[row]
+        if self.kind == NAMELESS:
+            return row
+        start, length = self.names.starts[row], self.names.lengths[row]
+        if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < length:
+            raise ValueError(f"the name of row {row} lies outside of all names")
+        return (<const char*>self.names.bytes + start)[:length].decode()
+
+    def rows_in_use(self):
+        """Return the rows in use, ascending: int64 (n,)."""
+        if self.fixed:
+            return np.flatnonzero(np.asarray(self.gone_array) == 0)
+        return np.flatnonzero(self.alive_array[:self.c.limit])
+
+
+cdef const uint8_t* utf8_of(name, Py_ssize_t* length) except NULL:
+    """Return the UTF-8 of a str, which the str itself keeps."""
+    if not isinstance(name, str):
+        raise TypeError(f"names must be str, not {type(name).__name__}")
+    cdef const char* text
+    try:
+        text = PyUnicode_AsUTF8AndSize(name, length)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name!r} has a lone surrogate and no UTF-8") from None
+    if length[0] > LONGEST_NAME:
+        raise ValueError(f"a name must be at most {LONGEST_NAME} bytes long, not {length[0]}")
+    return <const uint8_t*>text
