@@ -259,10 +259,10 @@ cdef class _Memory:
             self.c.blocks[at] = NULL
         del self.kept[at]
 
-    cdef _check_written(self, const int64_t[::1] rows):
+    cdef _check_written(self, const int64_t* rows, size_t n):
         """Raise ValueError where a row's signature has no memory."""
         cdef size_t i, at, block = <size_t>1 << self.c.shift
-        for i in range(<size_t>len(rows)):
+        for i in range(n):
             at = rows[i] >> self.c.shift
             if self.c.blocks[at] == NULL or (self.kept_rows[at] and rows[i] % block >= self.kept_rows[at]):
                 raise ValueError(f"row {rows[i]} has no signature")

@@ -246,37 +246,24 @@ cdef class BandTables(_Names):
 
     cdef bint _insert_one(self, name, const uint64_t* signature) except -1:
         cdef table* table = &self.c.tables[self.c.bands]
-        cdef int64_t row, integer
-        cdef int beyond
-        cdef uint32_t tag
-        cdef Py_ssize_t length
-        cdef const uint8_t* text
-        if self.kind == INTEGERS and type(name) is int:
-            integer = PyLong_AsLongLongAndOverflow(name, &beyond)
-            if beyond:
-                return False
-            tag = tag_of_integer(integer)
-        elif self.kind == STRINGS and type(name) is str:
-            text = utf8_of(name, &length)
-            tag = tag_of_bytes(text, length)
-        else:
+        cdef int64_t row
+        cdef one_name held
+        if not self._read(name, &held):
             return False
-        prefetch_tags(table, &tag, 1)
+        prefetch_tags(table, &held.tag, 1)
         self.one.n = 1
         self._tag(signature, 0, self.one)
         self._ask(self.one)
         self._reserve(1)
+        if self._row_of(&held) != NO_ROW:
+            return False
         if self.kind == INTEGERS:
-            if row_of_integer(table, &self.pool, &self.names, tag, integer) != NO_ROW:
-                return False
             row = self._allot()
-            self.integers[row] = integer
+            self.integers[row] = held.integer
         else:
-            if row_of_bytes(table, &self.pool, &self.names, tag, text, length) != NO_ROW:
-                return False
-            row = self._allot_bytes(text, length)
+            row = self._allot_bytes(held.text, held.length)
         try:
-            self._put_name(tag, <uint32_t>row, table_put(table, &self.pool, tag, <uint32_t>row))
+            self._put_name(held.tag, <uint32_t>row, table_put(table, &self.pool, held.tag, <uint32_t>row))
             self._find_places(&row, 1, None, True)
             self._write(&row, signature, 1, True)
         except BaseException:
@@ -295,10 +282,10 @@ cdef class BandTables(_Names):
         if <size_t>len(new) != n:
             raise ValueError(f"there must be as many new rows as old ones, not {len(new)} for {n}")
         self._check_in_use(old)
-        self._check_written(old)
-        self._claim(old)
         if n == 0:
             return
+        self._check_written(&old[0], n)
+        self._claim(old)
         self._take(&old[0], n, self.c.bands, self._batch(n))
         for i in range(n):
             if self.kind != NAMELESS:
@@ -313,14 +300,17 @@ cdef class BandTables(_Names):
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
         self._check_writable()
         self._check_in_use(rows)
-        self._check_written(rows)
         if len(rows):
+            self._check_written(&rows[0], len(rows))
             self._take(&rows[0], len(rows), self.c.bands, self._batch(len(rows)))
 
     def discard(self, const int64_t[::1] rows not None):
         """Take rows out of the tables and free them and their names; a row may come twice."""
         self._check_writable()
         self._check_in_use(rows)
+        if len(rows) == 0:
+            return
+        self._check_written(&rows[0], len(rows))
         cdef size_t i, n = 0
         cdef int64_t[::1] once = np.sort(rows)  # in their order memory is quicker at them, too
         for i in range(<size_t>len(once)):
@@ -328,9 +318,23 @@ cdef class BandTables(_Names):
                 self.alive[once[i]] = 0
                 once[n] = once[i]
                 n += 1
-        if n:
-            self._take(&once[0], n, self.c.bands, self._batch(n))
-            self._release(&once[0], n)
+        self._take(&once[0], n, self.c.bands, self._batch(n))
+        self._release(&once[0], n)
+
+    def discard_one(self, name):
+        """Take the row of a name out, with both; False if there is none, or it cannot be a name of these rows."""
+        cdef int64_t row
+        cdef one_name held
+        self._check_writable()
+        if not self._read(name, &held):
+            return False
+        row = self._row_of(&held)
+        if row == NO_ROW:
+            return False
+        self._check_written(&row, 1)
+        self._take(&row, 1, self.c.bands, self.one)
+        self._release(&row, 1)
+        return True
 
     cdef _Batch _batch(self, size_t n):
         """Return what to work on n rows with: row by row where there is no memory for more at once."""
@@ -361,8 +365,8 @@ cdef class BandTables(_Names):
         out_array = np.empty((n, self.c.k), np.uint64) if out is None else out
         cdef uint64_t[:, ::1] to = out_array
         self._check_signatures(to, n)
-        if not self.fixed:
-            self._check_written(rows)
+        if n and not self.fixed:
+            self._check_written(&rows[0], n)
         with nogil:
             for i in range(n):
                 memcpy(&to[i, 0], signature_of(&self.c, rows[i]), self.c.k * sizeof(uint64_t))

@@ -1,6 +1,13 @@
 # Included by tables_module.pyx: the names of rows.
 
 
+cdef struct one_name:
+    int64_t integer  # or:
+    const uint8_t* text
+    Py_ssize_t length
+    uint32_t tag
+
+
 @cython.auto_pickle(False)
 cdef class _Names(_Memory):
     """Rows that are found by their names, integers or strings."""
@@ -97,6 +104,26 @@ cdef class _Names(_Memory):
                 rows[i], fresh[i] = row, 1
                 self._put_name(tag, row, table_put(table, &self.pool, tag, row))
             rows[i] = row
+
+    cdef bint _read(self, name, one_name* held) except -1:
+        """Tell what a name is in the tables; False if it cannot be one of these rows."""
+        cdef int beyond = 0
+        if self.kind == INTEGERS and type(name) is int:
+            held.integer = PyLong_AsLongLongAndOverflow(name, &beyond)
+            held.tag = tag_of_integer(held.integer)
+            return not beyond
+        if self.kind == STRINGS and type(name) is str:
+            held.text = utf8_of(name, &held.length)
+            held.tag = tag_of_bytes(held.text, held.length)
+            return True
+        return False
+
+    cdef uint32_t _row_of(self, const one_name* held) noexcept:
+        """Return the row of a name, NO_ROW if there is none."""
+        cdef table* table = &self.c.tables[self.c.bands]
+        if self.kind == INTEGERS:
+            return row_of_integer(table, &self.pool, &self.names, held.tag, held.integer)
+        return row_of_bytes(table, &self.pool, &self.names, held.tag, held.text, held.length)
 
     cdef int64_t _allot_bytes(self, const uint8_t* text, size_t length) except -1:
         """Take a row, which there must be memory for, and keep its name."""

@@ -238,6 +238,9 @@ def test_blocks_that_were_never_written(small_blocks):
     for row in (0, BLOCK - 1, 2 * BLOCK, 4 * BLOCK - 1):
         with pytest.raises(ValueError, match=f"row {row} has no signature"):
             held.signatures_of(int64(BLOCK, row))
+        for call in (held.erase, held.discard, lambda rows: held.hand_over(rows, int64(BLOCK))):
+            with pytest.raises(ValueError, match=f"row {row} has no signature"):
+                call(int64(row))
     zeros = np.zeros_like(array)
     assert (np.concatenate(held.sections()["signatures"]) == np.concatenate([zeros, array, zeros, zeros])).all()
     assert answers(held, array) == [[row + BLOCK for row in found] for found in brute_force(array, array, 2, 1)]

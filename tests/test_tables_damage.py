@@ -28,6 +28,8 @@ def test_fixed_tables_are_not_written():
         lambda: fixed.hand_over(int64(0), int64(1)),
         lambda: fixed.insert_one(9, np.ones(2, np.uint64)),
         lambda: fixed.insert_one(1, np.ones(2, np.uint64)),
+        lambda: fixed.discard(int64(0)),
+        lambda: fixed.discard_one(1),
     ):
         with pytest.raises(ValueError, match="these tables are fixed"):
             call()

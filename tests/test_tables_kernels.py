@@ -141,6 +141,18 @@ class TableMachine(RuleBasedStateMachine):
             self.model.admit([name], [row])
             self.model.signatures[row] = signature
 
+    @precondition(lambda self: self.kind)
+    @rule(data=st.data())
+    def discard_one(self, data):
+        held = [name for name, row in self.model.names.items() if row in self.model.signatures]
+        name = data.draw(st.one_of(*([st.sampled_from(sorted(held))] if held else []), NAMES_OF_KIND[self.kind]))
+        row = self.model.names.get(name)
+        if row not in self.unwritten():
+            assert self.tables.discard_one(name) is (row is not None)
+            if row is not None:
+                del self.model.signatures[row]
+                self.model.release([row])
+
     @rule(data=st.data(), also_release=st.booleans(), everything=st.sampled_from([False, False, True]))
     def erase(self, data, also_release, everything):
         rows = list(self.model.signatures) if everything else self.some(data, self.model.signatures)

@@ -437,3 +437,23 @@ def test_the_bytes_of_removed_names_are_given_back():
     assert len(held) == len(stay)
     held.release(held.rows_in_use())
     assert held.admit(stay)[0].tolist() == list(range(len(stay)))
+
+
+def test_discard_one_takes_only_what_has_a_name_and_a_signature():
+    one = np.arange(4, dtype=np.uint64)
+    for kind, name, others in (
+        ("int", 7, [8, True, "7", None, 2**63, -(2**63) - 1, 7.0, np.int64(7)]),
+        ("str", "seven", ["", "eight", 7, None, b"seven", np.str_("seven")]),
+    ):
+        held = BandTables(4, 2, 2, kind)
+        assert held.insert_one(name, one)
+        assert not any(held.discard_one(other) for other in others)
+        assert held.query_one(one)[0] == [name]
+        assert held.discard_one(name)
+        assert not held.discard_one(name)
+        assert (len(held), held.query_one(one)[0]) == (0, [])
+        unwritten = BandTables(4, 2, 2, kind)
+        unwritten.admit(np.array([name]) if kind == "int" else [name])
+        with pytest.raises(ValueError, match="row 0 has no signature"):
+            unwritten.discard_one(name)
+    assert not BandTables(4, 2, 2).discard_one(0)

@@ -186,7 +186,8 @@ class MemoryEntries(Entries):
             if known is None:
                 raise ValueError(f"The given key does not exist: {key!r}")
             with self._gate.writing():
-                self._tables.discard(self._tables.find(np.array(_numbers(known), np.int64)))
+                for number in _numbers(known):
+                    self._tables.discard_one(number)
             for number in _numbers(known):
                 del self._names[number]
 

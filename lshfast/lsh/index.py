@@ -260,7 +260,10 @@ class LSHIndex:
         KeyError
             With the first key that is not in the index; then nothing was removed.
         """
-        self.store.remove(as_column(keys) if is_batch(keys) else as_column([keys]))
+        if is_batch(keys):
+            self.store.remove(as_column(keys))
+        else:
+            self.store.remove_one(keys)
 
     def merge(self, other: LSHIndex) -> int:
         """Insert all entries of another index, and return how many are new or replaced.

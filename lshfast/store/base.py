@@ -182,6 +182,10 @@ class Store(ABC):
         """Store one entry, of a signature (num_perm,)."""
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 
+    def remove_one(self, key: Any) -> None:
+        """Remove the entry of one key, as `remove` does."""
+        self.remove(as_column([key]))
+
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         """Find the candidates of one signature, (num_perm,): their keys and equal slots."""
         found = self.query(signature[np.newaxis], least=least, threads=1)

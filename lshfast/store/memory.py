@@ -155,6 +155,12 @@ class MemoryStore(Store):
                 self.loose.discard(rows[where == len(self.fixed)])
             mark_gone(beneath)
 
+    def remove_one(self, key: Any) -> None:
+        with self.gate.writing():
+            if self.loose is not None and not self.fixed and self.loose.tables.discard_one(key):
+                return
+        super().remove_one(key)
+
     def _places(self, where: Int64Array, rows: Int64Array) -> list[tuple[Part, Int64Array]]:
         """Return the fixed parts and the rows of each that are meant."""
         found = [(part, rows[where == number]) for number, part in enumerate(self.fixed)]
