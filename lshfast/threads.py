@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import TypeVar
 
 # Enough that the workers have something to do while the calling thread reads its next batch of several items.
@@ -32,9 +33,13 @@ def thread_count(threads: int | None) -> int:
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Yield function(item) for each item, in order, with at most AHEAD items a thread under way.
 
-    Items are drawn in the calling thread, so that reading the next overlaps with work on the last ones.
+    Items are drawn in the calling thread, so that reading the next overlaps with work on the last ones. A single one is
+    worked on there, too: threads take longer to start than most such work does.
     """
-    if threads == 1:
+    items = iter(items)
+    first = list(islice(items, 2 if threads > 1 else 0))
+    items = chain(first, items)
+    if len(first) < 2:
         yield from map(function, items)
         return
     pending: deque[Future[Result]] = deque()

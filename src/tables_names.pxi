@@ -232,6 +232,15 @@ cdef class _Names(_Memory):
             raise ValueError("rows of this index have no names")
         return rows_array
 
+    def find_one(self, name):
+        """Return the row of a name, -1 if there is none, None if it cannot be a name of these rows."""
+        cdef one_name held
+        cdef uint32_t row
+        if not self._read(name, &held):
+            return None
+        row = self._row_of(&held)
+        return -1 if row == NO_ROW else row
+
     def names_of(self, const int64_t[::1] rows not None):
         """Return the names of rows: int64 (n,), or a list of str."""
         self._check_rows(rows)

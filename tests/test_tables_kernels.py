@@ -147,6 +147,7 @@ class TableMachine(RuleBasedStateMachine):
         held = [name for name, row in self.model.names.items() if row in self.model.signatures]
         name = data.draw(st.one_of(*([st.sampled_from(sorted(held))] if held else []), NAMES_OF_KIND[self.kind]))
         row = self.model.names.get(name)
+        assert self.tables.find_one(name) == (-1 if row is None else row)
         if row not in self.unwritten():
             assert self.tables.discard_one(name) is (row is not None)
             if row is not None:

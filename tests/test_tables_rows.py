@@ -448,6 +448,7 @@ def test_discard_one_takes_only_what_has_a_name_and_a_signature():
         held = BandTables(4, 2, 2, kind)
         assert held.insert_one(name, one)
         assert not any(held.discard_one(other) for other in others)
+        assert {held.find_one(other) for other in others} == {-1, None}
         assert held.query_one(one)[0] == [name]
         assert held.discard_one(name)
         assert not held.discard_one(name)

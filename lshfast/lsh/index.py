@@ -396,7 +396,7 @@ class LSHIndex:
         return len(self.store)
 
     def __contains__(self, key: Any) -> bool:
-        return bool(self.store.contains(as_column([key]))[0])
+        return self.store.contains_one(key)
 
     def __iter__(self) -> Iterator[Any]:
         for keys in self.store.all_keys():

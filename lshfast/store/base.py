@@ -182,6 +182,10 @@ class Store(ABC):
         """Store one entry, of a signature (num_perm,)."""
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 
+    def contains_one(self, key: Any) -> bool:
+        """Tell whether a key has an entry."""
+        return bool(self.contains(as_column([key]))[0])
+
     def remove_one(self, key: Any) -> None:
         """Remove the entry of one key, as `remove` does."""
         self.remove(as_column([key]))

@@ -55,6 +55,14 @@ class MemoryStore(Store):
         with self.gate.reading():
             return find_in(self.parts, keys)[0] >= 0
 
+    def contains_one(self, key: Any) -> bool:
+        with self.gate.reading():
+            if self.loose is not None and not self.fixed:
+                row = self.loose.tables.find_one(key)
+                if row is not None:
+                    return row >= 0
+        return super().contains_one(key)
+
     def insert(
         self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
     ) -> int:
