@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -113,6 +113,11 @@ class LSHIndex:
     each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. Growing
     pauses a writer for the time of copying one band's table, some 5 ns an entry held. One batch of candidates is held
     in memory as a whole: ask for millions of queries in pieces.
+
+    Iteration, `pairs` and `merge` go on beside writers: an entry that is there throughout counts once, one that comes
+    or goes meanwhile may count or not. `save`, `commit` and `compact` write one state, but for `save` from a Redis
+    server; in memory and in a file, writers wait for their end, and so may queries. Beside `close`, a query answers as
+    before or raises ValueError, and an insertion or removal is in the file if it returned.
 
     In memory an entry takes 8 x num_perm bytes for its signature and about 12 for each band and for its key.
 
@@ -275,7 +280,7 @@ class LSHIndex:
         ------
         TypeError, ValueError
             If its parameters differ, if this index cannot take all of its keys, or if they share a key and duplicates
-            are errors: then nothing was inserted.
+            are errors: then nothing was inserted, unless others insert such keys meanwhile.
         """
         self.parameters.check_same(other.parameters)
         kinds, named = set(), getattr(self.store, "kind", "object") in (None, "str")
@@ -368,7 +373,7 @@ class LSHIndex:
         """
         wanted = self.parameters.threshold if threshold is None else threshold
         least, threads = self._least(0.0 if wanted is None else wanted), thread_count(threads)
-        held = cache(lambda: {key: place for place, key in enumerate(self)})
+        held = cache(lambda: _Places(self))
         parts: list[tuple[list[Any], list[Any], list[float]]] = []
         for keys, signatures in self.store.items():
             found = self.store.query(signatures, least=least, threads=threads)
@@ -466,7 +471,14 @@ class LSHIndex:
         self.store.commit(progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
-        """Write the file of the index anew, without what was removed and replaced; `progress` is as for `save`."""
+        """Write the file of the index anew, without what was removed and replaced; `progress` is as for `save`.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written: the index is as it was. Or if the new one cannot be opened: it is there, whole, and
+            the index is closed.
+        """
         self.store.compact(progress)
 
     def verify(self) -> None:
@@ -480,7 +492,13 @@ class LSHIndex:
         self.store.verify()
 
     def close(self) -> None:
-        """Commit, and let go of files and connections."""
+        """Commit, and let go of files and connections; queries and changes raise ValueError afterwards.
+
+        Raises
+        ------
+        OSError
+            If the commit fails: the index is open, and still holds what is new.
+        """
         self.store.close()
 
     def __enter__(self) -> LSHIndex:
@@ -491,6 +509,16 @@ class LSHIndex:
             self.close()
         else:
             self.store.abandon()
+
+
+class _Places(dict[Any, int]):
+    """The place of each key among those held; keys that come or go meanwhile stand behind, as they are met."""
+
+    def __init__(self, keys: Iterable[Any]) -> None:
+        super().__init__((key, place) for place, key in enumerate(keys))
+
+    def __missing__(self, key: Any) -> int:
+        return self.setdefault(key, len(self))
 
 
 def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:

@@ -174,8 +174,7 @@ class FileStore(MemoryStore):
             raise
         self._map = _mapped(file)
         self._state, self._directory = self._state + 1, directory
-        self.fixed = [self._part(record, False) for record in directory.parts]
-        self.loose = None
+        self.fixed, self.loose = [self._part(record, False) for record in directory.parts], None
 
     def _on_disk(self) -> npt.NDArray[np.uint8]:
         """Return the bytes of the file as it is now."""
@@ -187,6 +186,12 @@ class FileStore(MemoryStore):
         The new file takes the place of the old one when it is complete: it needs as much space again meanwhile. Readers
         that have the old one open go on seeing that; on Windows it cannot be replaced while they do. A file that is as
         it would be written is left alone. `progress` is called with ("save", bytes done, bytes in all).
+
+        Raises
+        ------
+        OSError
+            If it cannot be written: the old file stands, and the index still holds what is new. Or if the new one
+            cannot be opened: it is there, whole, and the index is closed.
         """
         with self.gate.writing():
             self._check_open()
@@ -205,11 +210,26 @@ class FileStore(MemoryStore):
                     self.path, self.parameters, kind, self.parts, ours=self._let_go, progress=progress, batch=room
                 )
             except BaseException:
-                if self._file is None:
-                    self._open(False)
+                if not self._is_current():
+                    self._reopen()
                 raise
+            self._reopen()
+
+    def _is_current(self) -> bool:
+        """Tell whether a file is open, and no other has taken its place."""
+        try:
+            return self._file is not None and os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+        except OSError:  # nobody can tell
+            return True
+
+    def _reopen(self) -> None:
+        """Let go of the file and open that of its name, which holds all of the index; else close the index."""
+        try:
             self._let_go()
             self._open(False)
+        except BaseException:
+            self._end()  # what is left in memory is not all
+            raise
 
     def _is_compact(self) -> bool:
         """Tell whether the file is what `compact` would write: of the first state, whole, and nothing to be changed."""
@@ -239,19 +259,23 @@ class FileStore(MemoryStore):
             for part in parts:
                 self._part(part.where, True)
 
-    def stats(self) -> dict[str, int]:
-        figures = super().stats()
+    def _figures(self) -> dict[str, int]:
+        figures = super()._figures()
         used = sum(section.nbytes for record in self._directory.parts for section in record.sections)
         return {**figures, "file size": len(self._map), "file waste": max(0, len(self._map) - FIRST_SECTION - used)}
 
     def close(self) -> None:
-        if self._file is not None and self.mode == "r+":
-            self.commit()
-        self.abandon()
+        with self.gate.writing():  # throughout: what is inserted after the commit would be lost
+            if self._file is not None and self.mode == "r+":
+                self._commit(None)
+            self._end()
 
     def abandon(self) -> None:
         """Let go of the file without a commit."""
         super().close()
+
+    def _end(self) -> None:
+        super()._end()
         self._let_go()
 
     def _let_go(self) -> None:
@@ -265,11 +289,15 @@ class FileStore(MemoryStore):
         self._file = None
 
     def check_kind(self, kind: str) -> None:
+        with self.gate.reading():
+            self._check_kind(kind)
+
+    def _check_kind(self, kind: str) -> None:
         held = [part.kind for part in self.parts if part in self.fixed or len(part)]
         check_kind(kind, held[0] if held else None)
 
     def _room_for(self, keys: Column) -> Part:
-        self.check_kind(kind_of(keys))
+        self._check_kind(kind_of(keys))
         return super()._room_for(keys)
 
     def _check_open(self) -> IO[bytes]:

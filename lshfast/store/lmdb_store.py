@@ -16,14 +16,16 @@ import errno
 import os
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.checksum import checksum
+from lshfast.kernels.gate import Gate
 from lshfast.readers.files import optional
 from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Progress, Store
 from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part
@@ -37,14 +39,16 @@ MOST_BYTES = 1 << 30
 
 _DIRECTORY, _NEXT = b"directory", b"next"
 
+Answer = TypeVar("Answer")
+
 
 class LmdbStore(Store):
     """Keep entries in LMDB; the answers are those of the memory index.
 
     Any number of processes and threads may read while one writes; writers wait for each other, also across processes. A
     call that writes is one transaction: it is there as a whole, for others and after a crash, when the call returns. A
-    call that reads sees one state. As every insertion is a transaction, insert in batches. Open it after a fork, not
-    before.
+    call that reads sees one state. As every insertion is a transaction, insert in batches. Closing waits for the calls
+    under way. Open it after a fork, not before.
 
     Parameters
     ----------
@@ -83,15 +87,15 @@ class LmdbStore(Store):
         self._opened: dict[PartRecord, Part] = {}  # those of the newest directory seen
         self._seen = b""
         self._opening = threading.Lock()
+        self._gate, self._closed = Gate(), False  # all calls enter as readers, and who closes as the writer
         try:
-            with self._reading() as (directory, _):
-                self.parameters = directory.parameters if directory else None
+            self.parameters = self._read(lambda directory, _: directory.parameters if directory else None)
         except BaseException:
             self.close()
             raise
 
     def bind(self, parameters: Parameters) -> None:
-        with self._errors(), self._env.begin(write=True) as txn:
+        with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             if txn.get(_DIRECTORY) is None:
                 txn.put(_DIRECTORY, Directory(parameters, "int", ()).pack())
             self.parameters = self._unpacked(txn).parameters
@@ -99,25 +103,33 @@ class LmdbStore(Store):
 
     # ---- reading ----
 
-    @contextmanager
-    def _reading(self) -> Iterator[tuple[Directory | None, list[Part]]]:
-        """Give the directory and the parts of one state, which stays as it is for the length of the block."""
-        with self._errors(), self._env.begin(buffers=True) as txn:
-            data = txn.get(_DIRECTORY)
-            if data is None:
-                yield None, []
-                return
-            with self._opening:
-                if data != self._seen:
-                    self._directory = self._unpacked(txn)
-                    known = self._opened
-                    self._opened = {
-                        record: known.get(record) or self._part(txn, record, False)
-                        for record in self._directory.parts
-                    }
-                    self._seen = bytes(data)
-                directory, parts = self._directory, list(self._opened.values())
-            yield directory, parts
+    def _read(self, ask: Callable[[Directory | None, list[Part]], Answer]) -> Answer:
+        """Return what a function finds in the directory and the parts of one state, which stays as it is until then."""
+        with self._gate.reading(), self._errors(), self._begin() as txn:
+            return ask(*self._state(txn))
+
+    def _begin(self, write: bool = False) -> Any:
+        """Begin a transaction: for whom has entered the gate, as what it reads lies in the map of the environment."""
+        self._check_open()
+        return self._env.begin(write=write, buffers=True)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError("the index is closed")
+
+    def _state(self, txn: Any) -> tuple[Directory | None, list[Part]]:
+        data = txn.get(_DIRECTORY)
+        if data is None:
+            return None, []
+        with self._opening:
+            if data != self._seen:
+                self._directory = self._unpacked(txn)
+                known = self._opened
+                self._opened = {
+                    record: known.get(record) or self._part(txn, record, False) for record in self._directory.parts
+                }
+                self._seen = bytes(data)
+            return self._directory, list(self._opened.values())
 
     def _unpacked(self, txn: Any) -> Directory:
         data = txn.get(_DIRECTORY)
@@ -149,36 +161,47 @@ class LmdbStore(Store):
     @property
     def kind(self) -> str | None:
         """What the keys are: "int" or "str"; None while there are none."""
-        with self._reading() as (_, parts):
-            return parts[0].kind if parts else None
+        return self._read(lambda _, parts: parts[0].kind if parts else None)
 
     def check_kind(self, kind: str) -> None:
         check_kind(kind, self.kind)
 
     def __len__(self) -> int:
-        with self._reading() as (_, parts):
-            return sum(map(len, parts))
+        return self._read(lambda _, parts: sum(map(len, parts)))
 
     def contains(self, keys: Column) -> BoolArray:
-        with self._reading() as (_, parts):
-            return np.asarray(find_in(parts, keys)[0] >= 0)
+        return self._read(lambda _, parts: np.asarray(find_in(parts, keys)[0] >= 0))
 
     def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
-        with self._reading() as (_, parts):
-            return query_parts(parts, signatures, least, threads)
+        return self._read(lambda _, parts: query_parts(parts, signatures, least, threads))
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
-        with self._reading() as (_, parts):
-            for part in parts:
-                yield from part.items()
+        return self._each(Part.items)
 
     def all_keys(self) -> Iterator[Column]:
-        with self._reading() as (_, parts):
-            for part in parts:
-                yield part.names_of(part.tables.rows_in_use())
+        return self._each(lambda part: iter([part.names_of(part.tables.rows_in_use())]))
+
+    def _each(self, batches_of: Callable[[Part], Iterator[Answer]]) -> Iterator[Answer]:
+        """Give the batches of all parts of one state; while others do with a batch what they want, it may be closed."""
+        txn = None
+        try:
+            with self._gate.reading(), self._errors():
+                txn = self._begin()
+                batches = chain.from_iterable(map(batches_of, self._state(txn)[1]))
+            while True:
+                with self._gate.reading(), self._errors():
+                    self._check_open()
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            with self._gate.reading():
+                if txn is not None and not self._closed:
+                    txn.abort()
 
     def stats(self) -> dict[str, int]:
-        with self._reading() as (directory, parts):
+        def figures(directory: Directory | None, parts: list[Part]) -> dict[str, int]:
             sections = [section for record in (directory.parts if directory else ()) for section in record.sections]
             return {
                 "section bytes": sum(section.nbytes for section in sections),
@@ -186,8 +209,10 @@ class LmdbStore(Store):
                 "parts": len(parts),
             }
 
+        return self._read(figures)
+
     def verify(self) -> None:
-        with self._errors(), self._env.begin(buffers=True) as txn:
+        with self._gate.reading(), self._errors(), self._begin() as txn:
             directory = self._unpacked(txn)
             for record in directory.parts:
                 part = self._part(txn, record, True)
@@ -201,12 +226,11 @@ class LmdbStore(Store):
     def insert(
         self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
     ) -> int:
-        with self._writing() as memory:
-            return memory.insert(keys, signatures, on_duplicate, copy=False)  # written before this returns
+        # not copied: they are written before this returns
+        return self._write_through(lambda memory: memory.insert(keys, signatures, on_duplicate, copy=False))
 
     def remove(self, keys: Column) -> None:
-        with self._writing() as memory:
-            memory.remove(keys)
+        self._write_through(lambda memory: memory.remove(keys))
 
     def compact(self, progress: Progress | None = None) -> None:
         """Bring the entries together in few parts, without what is removed; LMDB uses the space again.
@@ -214,7 +238,7 @@ class LmdbStore(Store):
         Parts that are as large as they may be stay as they are. `progress` is called with ("save", bytes of signatures
         done, bytes in all).
         """
-        with self._errors(), self._env.begin(write=True, buffers=True) as txn:
+        with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
             p, done = directory.parameters, 0
             groups = _together([self._part(txn, record, False) for record in directory.parts], _most_rows(p))
@@ -230,17 +254,17 @@ class LmdbStore(Store):
             parts = [built(p, directory.kind, group, tell) if group in again else group[0] for group in groups]
             self._write(txn, directory, parts)
 
-    @contextmanager
-    def _writing(self) -> Iterator[MemoryStore]:
-        """Give the state as a store in memory, and write what became of it: a transaction."""
-        with self._errors(), self._env.begin(write=True, buffers=True) as txn:
+    def _write_through(self, change: Callable[[MemoryStore], Answer]) -> Answer:
+        """Change the state, given as a store in memory, and write what became of it: a transaction."""
+        with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
             memory = MemoryStore()
             memory.bind(directory.parameters)
             memory.fixed = [self._part(txn, record, False) for record in directory.parts]
-            yield memory
+            answer = change(memory)
             kept, new = fold(directory.parameters, memory.fixed, memory.loose, _most_rows(directory.parameters))
             self._write(txn, directory, [*kept, *([] if new is None else [new])])
+            return answer
 
     def _write(self, txn: Any, directory: Directory, parts: list[Part]) -> None:
         number = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
@@ -279,8 +303,10 @@ class LmdbStore(Store):
             raise OSError(errno.EIO, str(error), self.path) from None
 
     def close(self) -> None:
-        self._opened, self._seen = {}, b""
-        self._env.close()
+        with self._gate.writing():
+            self._closed = True
+            self._opened, self._seen = {}, b""
+            self._env.close()
 
 
 def _most_rows(parameters: Parameters) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from lshfast.kernels.gate import Gate
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.store.keys import duplicate, kind_of, listed, take
-from lshfast.store.parts import Part, built, empty_part, find_in, query_parts
+from lshfast.store.parts import PIECE, Part, built, empty_part, find_in, query_parts
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 
@@ -18,7 +18,8 @@ class MemoryStore(Store):
     """Keep entries in memory; fixed parts may lie beneath, in a file (`FileStore`).
 
     Any number of threads may read (`query`, `contains`, `items`, ...) while one or several write: a lock lets in many
-    readers or one writer, and a batch that is written appears at once. `items` holds it a batch at a time.
+    readers or one writer, and a batch that is written appears at once. `items` holds it a batch at a time: it gives the
+    keys of when it began, each once, with their signatures of when it comes to them, but for those removed by then.
     """
 
     def __init__(self) -> None:
@@ -197,24 +198,58 @@ class MemoryStore(Store):
         return keys, None if least is None else agreements
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
-        for part in self.parts:
-            batches = part.items()
-            while True:
+        for part, given_up, rows, names in self._held():
+            for start in range(0, len(rows), PIECE):
+                piece = slice(start, start + PIECE)
+                keys = part.names_of(rows[piece]) if names is None else names[piece]
                 with self.gate.reading():
-                    batch = next(batches, None)
-                if batch is None:
-                    break
-                yield batch
+                    keys, signatures = self._entries_of(keys, part, given_up, rows[piece])
+                if len(keys):
+                    yield keys, signatures
 
     def all_keys(self) -> Iterator[Column]:
-        for part in self.parts:
-            with self.gate.reading():
-                keys = part.names_of(part.tables.rows_in_use())
-            yield keys
+        for part, _, rows, names in self._held():
+            yield part.names_of(rows) if names is None else names
+
+    def _held(self) -> list[tuple[Part, int, Int64Array, Column | None]]:
+        """Return the parts, `given_up` and the rows in use of each, and their names unless it is fixed: as of now."""
+        with self.gate.reading():
+            held = [(part, part.given_up, part.tables.rows_in_use()) for part in self.parts]
+            return [(*each, each[0].names_of(each[2]) if each[0].gone is None else None) for each in held]
+
+    def _entries_of(
+        self, keys: Column, part: Part, given_up: int, rows: Int64Array
+    ) -> tuple[Column, UInt64Array]:
+        """Return those of the keys that are there still, and their signatures.
+
+        They were in these rows of a part, and are unless rows of it are gone or were given up since, or it was written
+        anew: then the keys tell where.
+        """
+        assert self.parameters is not None
+        parts, where = self.parts, np.full(len(rows), -1, np.int64)
+        if part in parts and part.given_up == given_up:
+            where[slice(None) if part.gone is None else part.gone[rows] == 0] = parts.index(part)
+        moved = np.flatnonzero(where < 0)
+        if len(moved):
+            rows = rows.copy()
+            where[moved], rows[moved] = find_in(parts, take(keys, moved))
+            there = np.flatnonzero(where >= 0)
+            keys, where, rows = take(keys, there), where[there], rows[there]
+        signatures = np.empty((len(rows), self.parameters.num_perm), np.uint64)
+        for number in np.unique(where).tolist():
+            here = np.flatnonzero(where == number)
+            found = parts[number].tables.signatures_of(rows[here])
+            if len(here) == len(rows):
+                return keys, found
+            signatures[here] = found
+        return keys, signatures
 
     def stats(self) -> dict[str, int]:
         with self.gate.reading():
-            sizes = [part.tables.nbytes() for part in self.parts]
+            return self._figures()
+
+    def _figures(self) -> dict[str, int]:
+        sizes = [part.tables.nbytes() for part in self.parts]
         signatures, tables, names = (sum(size[i] for size in sizes) for i in range(3))
         return {"signature bytes": signatures, "table bytes": tables, "key bytes": names, "parts": len(sizes)}
 
@@ -231,6 +266,11 @@ class MemoryStore(Store):
             raise ValueError("the index is closed")
 
     def close(self) -> None:
+        with self.gate.writing():
+            self._end()
+
+    def _end(self) -> None:
+        """Let go of all; for writers."""
         self.closed = True  # first: see `parts`
         self.fixed, self.loose = [], None
 

@@ -45,6 +45,8 @@ class Part:
         How many rows its file knows to be removed.
     where : object
         Of fixed tables: the record of where they are written.
+    given_up : int
+        How many times rows were taken from their names, which others may have by now.
     """
 
     tables: BandTables
@@ -53,6 +55,7 @@ class Part:
     gone: npt.NDArray[np.uint8] | None = None
     gone_when_written: int = 0
     where: Any = None
+    given_up: int = 0
 
     def __len__(self) -> int:
         return len(self.tables)
@@ -98,6 +101,7 @@ class Part:
 
     def discard(self, rows: Int64Array) -> None:
         """Free rows with their names and signatures; a row may come twice."""
+        self.given_up += 1
         if self.kind == "object":
             self.names.drop(rows)
         self.tables.discard(rows)
@@ -114,6 +118,7 @@ class Part:
 
     def hand_over(self, old: Int64Array, new: Int64Array) -> None:
         """Give the names of rows to others without names, and free them with their signatures; this cannot fail."""
+        self.given_up += 1
         if self.kind == "object":
             self.names.move(old, new)
         self.tables.hand_over(old, new)
