@@ -46,9 +46,10 @@ DIFFERENCES = (
     Difference(
         "an empty sketch in an index, forest, ensemble or Bloom filter",
         "finds all other empty ones",
-        "is there, and matches nothing",
+        "is there, in no bucket, and matches nothing",
         "As above.",
         (
+            "empty sketches | in no bucket",
             "MinHashLSH | empty sketches",
             "MinHashLSHForest | empty sketches",
             "MinHashLSHEnsemble | empty sketches",
@@ -95,10 +96,11 @@ DIFFERENCES = (
     ),
     Difference(
         "what is no sketch, given to an index",
-        "AttributeError, or ValueError for its length",
+        "AttributeError, or ValueError for its length; taken if it has hash values and a length",
         "raises TypeError",
         "The wrong kind of thing is a TypeError everywhere.",
         (
+            "looks like a sketch | in an index",
             "MinHashLSH | * of text",
             "MinHashLSH | * of text of the length",
             "MinHashLSH | * of an array",
@@ -200,6 +202,97 @@ DIFFERENCES = (
         "Nothing sensible is meant.",
         ("MinHashLSH sessions | buffer size 0", "MinHashLSH sessions | buffer size -1"),
     ),
+    Difference(
+        "a `buffer_size` that is no integer",
+        "taken",
+        "raises TypeError",
+        "It is a number of entries.",
+        (
+            "buffers | size 'a'",
+            "buffers | size None",
+        ),
+    ),
+    Difference(
+        "weights whose sum is 1 but for rounding",
+        "raises ValueError",
+        "taken",
+        "0.1 is no float64, and nor is its sum with others.",
+        ("weights | a sum of nearly 1",),
+    ),
+    Difference(
+        "the bands where only misses count, `weights=(0, 1)`",
+        "the first of those that are the best but for rounding",
+        "now and then another of them, a band more or less",
+        "They are as good.",
+        ("bands | all against misses",),
+    ),
+    Difference(
+        "an `insert` that fails",
+        "sets the scheme of an empty index",
+        "changes nothing",
+        "Nothing was inserted.",
+        ("failed calls | set no scheme",),
+    ),
+    Difference(
+        "`MinHashLSHEnsemble.index` that fails",
+        "may leave entries",
+        "leaves none",
+        "Nothing was indexed.",
+        ("failed calls | leave no entries",),
+    ),
+    Difference(
+        "`remove` of a key that was inserted unchecked with two sketches",
+        "leaves it in the buckets of the second",
+        "removes it from all",
+        "It is gone.",
+        ("removals | of a key inserted twice",),
+    ),
+    Difference(
+        "`hashfunc` of a MinHashLSH in memory",
+        "may make buckets one, which finds more keys",
+        "only names buckets, in `get_counts`",
+        "Buckets in memory are not kept under these names.",
+        ("hashfunc in memory | *",),
+    ),
+    # ---- copies, and what an object is made of ----
+    Difference(
+        "`copy`, `bulk` and `generator` of a class made from MinHash; `copy`, `union` and `deserialize` of one made "
+        "from LeanMinHash",
+        "give a MinHash or LeanMinHash, without the attributes that were set",
+        "give one of that class; a MinHash's copy keeps its attributes",
+        "What can be asked of a sketch can be asked of its copy.",
+        ("own classes | *",),
+    ),
+    Difference(
+        "`copy.copy` of an index, a forest or an ensemble",
+        "shares its entries",
+        "has entries of its own",
+        "As of `copy.deepcopy`; an index is in one place.",
+        ("copy.copy | *",),
+    ),
+    Difference(
+        "`hashtables` and `sorted_hashtables` of a forest, and what its `keys` hold; `indexes`, `lowers`, `uppers`, "
+        "`params` and `xqs` of an ensemble; the methods of a Bloom filter's `hashtables`",
+        "what it is made of",
+        "not there; the `keys` of a forest hold hash values",
+        "They are made otherwise.",
+        ("parts | *",),
+    ),
+    Difference(
+        "what changes or reports (`insert`, `remove`, `del`, `status`, buffers) of a MinHashLSH's `keys` and "
+        "`hashtables`",
+        "change the one and not the other",
+        "views to read: AttributeError, or TypeError of `del`",
+        "`MinHashLSH.insert` and `remove` keep both alike.",
+        ("views | *",),
+    ),
+    Difference(
+        "`merge` of an index that has another `prepickle` or `hashfunc`",
+        "taken; its keys or sets are not found",
+        "they are found",
+        "They are there.",
+        ("merges | *",),
+    ),
     # ---- more than the peer has ----
     Difference(
         '`scheme="classic"`, `scheme="fast"`',
@@ -231,16 +324,33 @@ DIFFERENCES = (
     ),
     # ---- values ----
     Difference(
-        "`hashvalues` and `permutations` of floats or of more dimensions",
+        "`hashvalues` and `permutations` of floats",
         "taken, cut to integers",
         "raises TypeError",
         "Values that went through floats may have lost bits.",
         (
             "MinHash(hashvalues) | floats, *",
             "MinHash(hashvalues) | an array of floats, *",
-            "MinHash(hashvalues) | two dimensions",
             "values of objects | floats",
+            "values set, floats | *",
         ),
+    ),
+    Difference(
+        "`hashvalues` and `permutations` of more dimensions",
+        "taken",
+        "TypeError of a list, ValueError of an array",
+        "They are a row.",
+        (
+            "MinHash(hashvalues) | two dimensions",
+            "dimensions | an array",
+        ),
+    ),
+    Difference(
+        "`hashvalues` of a sketch set to integers of another dtype, and the sketch given to an index",
+        "looked for as others than the same values of the scheme's dtype",
+        "as if they were of the scheme's dtype",
+        "They are the same values.",
+        ("values set | index",),
     ),
     Difference(
         "`hashvalues` of text, or NaN",
@@ -299,11 +409,18 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "`LeanMinHash.update_batch`",
+        "`LeanMinHash.update_batch`, and so `bulk` and `generator`",
         "AttributeError, and nothing for an empty batch",
         "raises TypeError",
         "As `update` does.",
-        ("LeanMinHash | no update_batch", "LeanMinHash | no update_batch of nothing"),
+        ("LeanMinHash | no update_batch", "LeanMinHash | no update_batch of nothing", "lean ones | *"),
+    ),
+    Difference(
+        "`MinHash.union` of a LeanMinHash and others",
+        "raises AttributeError",
+        "the union",
+        "Nothing is missing for it.",
+        ("union | of a lean one first",),
     ),
     Difference(
         "`bBitMinHash` with b = 0, a negative r or an r of NaN",
@@ -312,6 +429,28 @@ DIFFERENCES = (
         "They are out of range.",
         ("bBitMinHash | b 0", "bBitMinHash | b 0, *", "bBitMinHash | r -0.1", "bBitMinHash | r float('nan')"),
     ),
+    # ---- on Redis ----
+    Difference(
+        "a key twice in a session with Redis, before it is sent",
+        "inserted, or removed, twice",
+        "raises ValueError",
+        "As in memory.",
+        ("MinHashLSH on Redis | * session, key twice",),
+    ),
+    Difference(
+        "keys of text on Redis with `prepickle=False`",
+        "found by `in`, and removed",
+        "not there: False, and ValueError",
+        "Only bytes can be inserted.",
+        ("MinHashLSH on Redis | not prepickled, asked for text",),
+    ),
+    Difference(
+        "`merge` into memory of an index on Redis that has slots in no band, or a hashfunc",
+        "taken; slots are lost",
+        "raises ValueError",
+        "The server does not hold them.",
+        ("MinHashLSH on Redis | merged into memory, with a hashfunc",),
+    ),
     # ---- forest, ensemble, Bloom filters ----
     Difference(
         "`MinHashLSHForest.query` with a k that is no integer",
@@ -319,6 +458,13 @@ DIFFERENCES = (
         "raises TypeError",
         "It is a number of keys.",
         ("MinHashLSHForest | k nan", "MinHashLSHForest | k 1.5"),
+    ),
+    Difference(
+        "a key added to a MinHashLSHForest after `index`",
+        "found after the next one, or by some trees",
+        "found at once",
+        "Nothing has to be sorted anew.",
+        ("forests | added after index",),
     ),
     Difference(
         "what `MinHashLSHEnsemble.query` finds",
@@ -367,6 +513,13 @@ DIFFERENCES = (
         ("MinHashLSHEnsemble | query size 0", "MinHashLSHEnsemble | query size -1"),
     ),
     Difference(
+        "a key twice in an ensemble, with sizes of different partitions",
+        "taken",
+        "raises ValueError",
+        "As within one partition.",
+        ("twice in an ensemble | in other partitions",),
+    ),
+    Difference(
         "entries of an ensemble that are no triples",
         "raises IndexError",
         "raises ValueError",
@@ -389,6 +542,13 @@ DIFFERENCES = (
     ),
     # ---- weights ----
     Difference(
+        "a `save_dir` with filters of other parameters, or of sketches of another scheme or seed",
+        "taken; the answer is wrong",
+        "raises ValueError",
+        "As for an index.",
+        ("folders | *",),
+    ),
+    Difference(
         "weights that are negative, NaN or infinite",
         "taken, left out, or raises OverflowError",
         "raises ValueError",
@@ -402,6 +562,13 @@ DIFFERENCES = (
             "WeightedMinHashGenerator.minhash_many | minhash_many, nan",
             "WeightedMinHashGenerator.minhash_many | minhash_many, infinite",
         ),
+    ),
+    Difference(
+        "`minhash` of a vector of more dimensions",
+        "raises TypeError",
+        "raises ValueError",
+        "As for another length.",
+        ("vectors | *",),
     ),
     Difference(
         "`minhash` of a text",
@@ -433,6 +600,13 @@ DIFFERENCES = (
         "as of a sparse matrix",
         "It is what scipy advises to use.",
         ("WeightedMinHashGenerator.minhash_many | minhash_many, csr array",),
+    ),
+    Difference(
+        "`rs`, `ln_cs` and `betas` of a WeightedMinHashGenerator, written to",
+        "taken",
+        "raises ValueError",
+        "The kernels' tables would not follow; they follow what is set.",
+        ("tables written to | rs",),
     ),
     Difference(
         "`WeightedMinHashGenerator` with `sample_size=0`",
@@ -511,7 +685,7 @@ DIFFERENCES = (
         ),
     ),
     Difference(
-        "registers, given, read or written over, that no hash value gives, or of more dimensions",
+        "registers, given, set, read or written over, that no hash value gives, of more dimensions, or in a list",
         "taken, or OverflowError",
         "raises ValueError",
         "They are no HyperLogLog's.",
@@ -522,6 +696,7 @@ DIFFERENCES = (
             "HyperLogLog* | deserialize impossible ranks",
             "HyperLogLog* | deserialize ranks above 127",
             "registers | written over*",
+            "registers | set to a list",
         ),
     ),
     Difference(

@@ -21,27 +21,6 @@ from lshfast.datasketch import (
 )
 from tests.test_datasketch_lsh import Weighted, named_in
 
-# Intended differences: what datasketch 2.0 does, and what lshfast does.
-DIFFERENCES = {
-    "MinHashLSHForest.query(): order and choice": ("any k that it meets, in no order", "the most similar, best first"),
-    "MinHashLSHForest.query(k) with k no int": ("taken", "TypeError"),
-    "MinHashLSHForest.add() after index()": ("not found before index(), or by some trees only", "found at once"),
-    "get_minhash_hashvalues() of weighted sketches": ("ValueError", "int64 (n, 2)"),
-    "query(with_scores=True) of both": ("unknown", "(key, similarity), or (key, containment)"),
-    "an empty set's sketch in both": ("matches other empty ones", "is kept and matches nothing"),
-    "sketches of another seed in both": ("taken, compared in vain", "ValueError"),
-    "what is no sketch, in both": ("ValueError or AttributeError", "TypeError"),
-    "MinHashLSHEnsemble.query(): what it gives": (
-        "all that it meets, with repetitions",
-        "each key once, the highest containment first, of those whose estimate is 0.8 of the threshold or more",
-    ),
-    "MinHashLSHEnsemble.query(size) of less than 1": ("ZeroDivisionError or nonsense", "ValueError"),
-    "MinHashLSHEnsemble.index(entries) of a list": ("sorts the caller's list, checks no sizes", "neither"),
-    "MinHashLSHEnsemble: m, weights, prepickle": ("choose what is built", "are checked and change nothing"),
-    "MinHashLSHEnsemble(storage_config) of redis": ("buckets there, partitions in memory", "ValueError"),
-    "MinHashLSHEnsemble.index() that fails": ("leaves some entries", "leaves none"),
-}
-
 EMPTY_32 = 2**32 - 1
 
 

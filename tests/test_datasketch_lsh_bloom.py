@@ -14,20 +14,6 @@ from lshfast.datasketch.bloom import HEADER, NAME, MinHashLSHBloom
 from lshfast.store.base import FormatError
 from tests.test_datasketch_lsh import Weighted, near
 
-# Intended differences: what datasketch 2.0 does, and what lshfast does.
-DIFFERENCES = {
-    "MinHashLSHBloom": ("needs pybloomfiltermmap3", "needs nothing"),
-    "the key of a band": ("the sum of its slots, so that their order does not count", "a hash of them in order"),
-    "save_dir": ("a file of pybloomfilter for each band", "one file of its own; the others are refused"),
-    "save_dir with other parameters": ("taken, and answers are wrong", "ValueError that names what differs"),
-    "the scheme and seed of a folder": ("learned anew from the next insertion", "kept"),
-    "sync() in memory": ("a warning for each band", "one warning"),
-    "an empty set's sketch": ("is like other empty ones", "is not inserted and like nothing"),
-    "sketches of another seed": ("taken", "ValueError"),
-    "threshold 1.0, params with b = 1": ("ValueError", "one band"),
-    "pickles in memory": ("refused by pybloomfilter", "hold the filters"),
-}
-
 pytestmark = pytest.mark.filterwarnings("ignore:without save_dir:RuntimeWarning")
 EMPTY_32 = 2**32 - 1
 

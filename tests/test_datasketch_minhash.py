@@ -675,13 +675,42 @@ def test_hash_values_of_other_arrays_are_compared():
     a = sketched(words(0, 30), num_perm=8)
     b = a.copy()
     data = b"x" + a.hashvalues.tobytes()
-    for values in (np.frombuffer(data, np.uint32, 8, 1), a.hashvalues.astype(">u4"), np.repeat(a.hashvalues, 2)[::2]):
+    little = np.dtype(np.uint32).newbyteorder("<")  # the machine's own, but another object
+    for values in (
+        np.frombuffer(data, np.uint32, 8, 1),
+        np.frombuffer(data[1:], little),
+        a.hashvalues.astype(">u4"),
+        a.hashvalues.astype(np.int64),
+        np.repeat(a.hashvalues, 2)[::2],
+    ):
         b.hashvalues = values
         assert a.jaccard(b) == b.jaccard(a) == 1.0
-    for values in (a.hashvalues.astype(np.float32), a.hashvalues.astype(np.int64)):
-        b.hashvalues = values
+        for other in (b, MinHash(hashvalues=values, scheme="affine32"), pickle.loads(pickle.dumps(b))):
+            other.update(b"more")
+            assert np.array_equal(other.hashvalues, sketched([*words(0, 30), b"more"], num_perm=8).hashvalues)
+    for sketches in ((a, b), (b, a)):
+        b.hashvalues = a.hashvalues.astype(np.float32)
         with pytest.raises(TypeError, match="cannot be compared"):
-            a.jaccard(b)
+            sketches[0].jaccard(sketches[1])
+
+
+@pytest.mark.parametrize("scheme", [*THEIRS, "fast"])
+def test_a_hash_function_and_permutations_that_are_set(scheme):
+    sketch, other = MinHash(8, scheme=scheme), MinHash(8, scheme=scheme, hashfunc=len)
+    sketch.hashfunc = len
+    sketch.update(b"a")
+    sketch.update_batch([b"bc"])
+    other.update_batch([b"a", b"bc"])
+    assert sketch == other
+    if scheme == "fast":
+        with pytest.raises(ValueError, match="come from the seed"):
+            sketch.permutations = ([1], [2])
+        return
+    sketch.permutations = MinHash(8, 2, scheme=scheme).permutations
+    with pytest.raises(ValueError, match="different permutations"):
+        sketch.jaccard(other)
+    sketch.permutations = other.permutations
+    assert sketch.jaccard(other) == 1.0
 
 
 def test_the_kernel_takes_aligned_unsigned_integers_only():

@@ -20,6 +20,9 @@ from lshfast.datasketch.lsh import MinHashLSH, missing
 from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.weighted import WeightedMinHash, WeightedMinHashGenerator
 
+# That of the datasketch whose names these are.
+__version__ = "2.0.0"
+
 WeightedMinHashLSH = MinHashLSH
 WeightedMinHashLSHForest = MinHashLSHForest
 

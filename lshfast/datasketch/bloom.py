@@ -28,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
-from lshfast.datasketch.slots import PAIRS, Form, Sketches
+from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.slots import PAIRS, Form, Sketches, with_attributes
 from lshfast.lsh.bands import Bands
 from lshfast.sketch.minhash import EMPTY
 from lshfast.store.base import FormatError
@@ -110,9 +111,7 @@ class MinHashLSHBloom:
     ) -> None:
         self.h = check_num_perm(num_perm)
         self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
-        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer))):
-            raise TypeError(f"n must be an int, not {n!r}")
-        if n is None or n < 1:
+        if n is None or check_int(n, "n") < 1:
             raise ValueError(f"n, the number of sets, must be at least 1, not {n}")
         if fp is None or not 0 < check_number("fp", fp) < 1:
             raise ValueError(f"fp must be in (0, 1), not {fp}")
@@ -291,13 +290,14 @@ class MinHashLSHBloom:
                 self._map = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
+        state = {
             "version": 1,
             "shape": (self.h, self.b, self.r, self.bits, self.hashes),
             "save_dir": self.save_dir,
             "header": self._header(),
             "filters": self._filters.tobytes() if self.save_dir is None else b"",
         }
+        return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
@@ -308,6 +308,13 @@ class MinHashLSHBloom:
         if self.save_dir is None:
             self._read_header(state["header"])
             self._filters = np.frombuffer(state["filters"], np.uint8).reshape(self.b, -1).copy()
+        vars(self).update(state.get("attributes", {}))
+
+
+# What an index is made of; what else it has was given to it, and is pickled with it.
+PARTS = frozenset(
+    ["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_bands", "_map", "_closed", "_filters"]
+)
 
 
 def _mixed(x: UInt64Array) -> UInt64Array:

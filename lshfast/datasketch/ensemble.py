@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.lsh import check_num_perm, check_weights
-from lshfast.datasketch.slots import Form, Sketches, rows_of
+from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.slots import Form, Sketches, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
 from lshfast.lsh.ensemble import LSHEnsemble
 from lshfast.sketch.minhash import EMPTY
@@ -77,12 +78,9 @@ class MinHashLSHEnsemble:
         check_weights(threshold, weights)
         self.threshold = float(threshold)
         self.h = check_num_perm(num_perm)
-        for name, value in (("num_part", num_part), ("m", m)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be an int, not {value!r}")
-        if num_part < 1:
+        if check_int(num_part, "num_part") < 1:
             raise ValueError(f"num_part must be at least 1, not {num_part}")
-        if not 2 <= m <= num_perm:
+        if not 2 <= check_int(m, "m") <= num_perm:
             raise ValueError(f"m must be in 2..num_perm = {num_perm}, not {m}")
         if check_storage(storage_config)["type"] != "dict":
             raise ValueError("an ensemble is kept in memory (storage_config type 'dict'); pickle it to keep it longer")
@@ -188,7 +186,7 @@ class MinHashLSHEnsemble:
 
     def __getstate__(self) -> dict[str, Any]:
         form = self._sketches.form
-        return {
+        state = {
             "version": 1,
             "threshold": self.threshold,
             "shape": (self.h, self.num_part, self.m),
@@ -197,6 +195,7 @@ class MinHashLSHEnsemble:
             "values": b"" if form is None else form.to_bytes(self._values),
             "sizes": self._sizes.tolist(),
         }
+        return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
@@ -204,6 +203,7 @@ class MinHashLSHEnsemble:
         self.threshold = state["threshold"]
         self.h, self.num_part, self.m = state["shape"]
         self._make()
+        vars(self).update(state.get("attributes", {}))
         if state["form"] is not None:
             sketches = Sketches(self.h)
             form = sketches.form = Form.of_state(state["form"])
@@ -211,9 +211,13 @@ class MinHashLSHEnsemble:
             self._fill(state["keys"], rows_of(values, form), values, np.array(state["sizes"], np.int64), sketches)
 
 
+# What an ensemble is made of; what else it has was given to it, and is pickled with it.
+PARTS = frozenset(
+    ["threshold", "h", "m", "num_part", "_sketches", "_ensemble", "_keys", "_values", "_sizes", "_numbers", "_lock"]
+)
+
+
 def _check_size(size: int) -> int:
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise TypeError(f"the size of a set must be an int, not {size!r}")
-    if size < 1:
+    if check_int(size, "the size of a set") < 1:
         raise ValueError(f"Set size must be positive, not {size}")
     return int(size)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.datasketch.slots import Form, Sketches, rows_of
+from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.slots import Form, Sketches, rows_of, with_attributes
 from lshfast.lsh.forest import LSHForest
 from lshfast.tokens import UInt64Array
 
@@ -57,9 +58,7 @@ class MinHashLSHForest:
 
     def __init__(self, num_perm: int = 128, l: int = 8) -> None:  # noqa: E741 (the peer's name)
         for name, value in (("num_perm", num_perm), ("l", l)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be an int, not {value!r}")
-            if value < 1:
+            if check_int(value, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
         if l > num_perm:
             raise ValueError(f"l must be at most num_perm = {num_perm}, not {l}")
@@ -151,9 +150,7 @@ class MinHashLSHForest:
         ValueError
             If k is less than 1, or the sketch is too short or cannot be compared with the others.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-            raise TypeError(f"k must be an int, not {k!r}")
-        if k < 1:
+        if check_int(k, "k") < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         found = self._forest.query(self._sketches.row(minhash), int(k))
         numbers = self._numbers
@@ -184,7 +181,7 @@ class MinHashLSHForest:
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             form, values = self._sketches.form, list(self.keys.values())
-            return {
+            state = {
                 "version": 1,
                 "shape": (self.k, self.l),
                 "keys": list(self.keys),
@@ -192,6 +189,7 @@ class MinHashLSHForest:
                 "values": b"" if form is None else form.to_bytes(np.array(values)),
                 "indexed": self._waiting is None,
             }
+            return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
@@ -199,6 +197,7 @@ class MinHashLSHForest:
         self.k, self.l = state["shape"]
         self.keys = {}
         self._make()
+        vars(self).update(state.get("attributes", {}))
         if state["form"] is None:
             return
         form = self._sketches.form = Form.of_state(state["form"])
@@ -209,5 +208,8 @@ class MinHashLSHForest:
         if state["indexed"]:
             self.index()
 
+
+# What a forest is made of; what else it has was given to it, and is pickled with it.
+PARTS = frozenset(["l", "k", "keys", "_sketches", "_forest", "_numbers", "_waiting", "_lock"])
 
 WeightedMinHashLSHForest = MinHashLSHForest

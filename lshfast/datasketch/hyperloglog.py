@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.hashfunc import TOKEN_SEED, Hasher, sha1_hash32, sha1_hash64, token_hashes
+from lshfast.datasketch.minhash import check_int
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.affine import native, sha1
 from lshfast.tokens import UInt64Array
@@ -105,9 +106,7 @@ class HyperLogLog:
             warnings.warn("hashobj is ignored and deprecated: use hashfunc", DeprecationWarning, stacklevel=2)
         if reg is not None:
             p = _precision_of(reg)
-        if isinstance(p, bool) or not isinstance(p, (int, np.integer)):
-            raise TypeError(f"p must be an int, not {p!r}")
-        if not LOWEST_P <= p <= HIGHEST_P:
+        if not LOWEST_P <= check_int(p, "p") <= HIGHEST_P:
             raise ValueError(f"p must be in {LOWEST_P}..{HIGHEST_P}, not {p}")
         self.p = int(p)
         self.m = 1 << self.p
@@ -326,8 +325,6 @@ class HyperLogLogPlusPlus(HyperLogLog):
     >>> round(sketch.count(), 2)
     1.0
     """
-
-    __slots__ = ()
 
     _width = 64
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lshfast.datasketch.slots import Form, Sketches
+from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.slots import Form, Sketches, with_attributes
 from lshfast.datasketch.storage import (
     BUFFER_SIZE,
     Entries,
@@ -153,7 +154,7 @@ class MinHashLSH:
     def hashtables(self) -> list[Buckets]:
         """The buckets of each of the b bands, as views: each a mapping from the names of buckets to sets of keys.
 
-        In memory they are made from all entries whenever they are asked for: for looking into, not for queries.
+        In memory they are made from all entries, and again after a change: for looking into, not for queries.
 
         Examples
         --------
@@ -175,9 +176,7 @@ class MinHashLSH:
 
     @buffer_size.setter
     def buffer_size(self, value: int) -> None:
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"buffer_size must be an int, not {value!r}")
-        if value < 1:
+        if check_int(value, "buffer_size") < 1:
             raise ValueError(f"buffer_size must be at least 1, not {value}")
         self._entries.buffer_size = int(value)
 
@@ -332,17 +331,7 @@ class MinHashLSH:
         return MinHashLSHInsertionSession(self, buffer_size=buffer_size)
 
     def deletion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHDeletionSession:
-        """Return a context that removes, as `insertion_session` inserts.
-
-        Parameters
-        ----------
-        buffer_size : int, default 50000
-            As for `insertion_session`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is no int, or less than 1.
+        """Return a context that removes, as `insertion_session` inserts: `buffer_size` and errors are the same.
 
         Examples
         --------
@@ -438,7 +427,7 @@ class MinHashLSH:
 
     def __getstate__(self) -> dict[str, Any]:
         form = self._sketches.form
-        return {
+        state = {
             "version": 1,
             "shape": (self.h, self.b, self.r),
             "config": self._config,
@@ -447,6 +436,7 @@ class MinHashLSH:
             "form": None if form is None else form.state,
             "entries": self._entries.dump() if isinstance(self._entries, MemoryEntries) else None,
         }
+        return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.get("version") != 1:
@@ -458,7 +448,26 @@ class MinHashLSH:
             self._sketches.form = Form.of_state(state["form"])
         if isinstance(self._entries, MemoryEntries):
             self._entries.load(state["entries"])
+        vars(self).update(state.get("attributes", {}))
 
+
+# What an index is made of; what else it has was given to it, and is pickled with it.
+PARTS = frozenset(
+    [
+        "h",
+        "b",
+        "r",
+        "prepickle",
+        "hashfunc",
+        "_config",
+        "_learning",
+        "_sketches",
+        "_asked",
+        "_redis",
+        "_loads",
+        "_entries",
+    ]
+)
 
 WeightedMinHashLSH = MinHashLSH
 
@@ -506,7 +515,7 @@ class Keys:
 class Buckets:
     """The buckets of one band of a MinHashLSH, each a set of keys as they are stored.
 
-    In memory they are made from the entries whenever they are asked for.
+    In memory they are made from the entries, and those that were looked into are kept until the next change.
     """
 
     def __init__(self, lsh: MinHashLSH, band: int) -> None:
@@ -583,9 +592,7 @@ class MinHashLSHDeletionSession(_Session):
 
 def check_num_perm(num_perm: int) -> int:
     """Return the number of slots of sketches, or raise an error that names the range."""
-    if isinstance(num_perm, bool) or not isinstance(num_perm, (int, np.integer)):
-        raise TypeError(f"num_perm must be an int, not {num_perm!r}")
-    if num_perm < 2:
+    if check_int(num_perm, "num_perm") < 2:
         raise ValueError(f"num_perm must be at least 2, not {num_perm}")
     return int(num_perm)
 
@@ -611,9 +618,7 @@ def bands_and_rows(
         return _chosen(float(threshold), int(num_perm), tuple(map(float, weights)))
     b, r = params
     for name, value in (("b", b), ("r", r)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} of params must be an int, not {value!r}")
-        if value < 1:
+        if check_int(value, f"{name} of params") < 1:
             raise ValueError(f"{name} of params must be at least 1, not {value}")
     if b * r > num_perm:
         raise ValueError(f"b x r of params must be at most num_perm = {num_perm}, not {b} x {r} = {b * r}")

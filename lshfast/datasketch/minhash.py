@@ -75,7 +75,7 @@ class MinHash:
     Attributes
     ----------
     hashvalues : ndarray of uint32 (``affine32``) or uint64, shape (num_perm,)
-        An update puts a new array in its place.
+        An update puts a new array in its place, and so may you: integers of another dtype are taken as the scheme's.
     seed, num_perm, scheme, hashfunc
         As given.
 
@@ -97,7 +97,6 @@ class MinHash:
     scheme: SchemeName
     seed: int
     num_perm: int
-    hashfunc: Callable[[Any], Any]
     hashvalues: Values
     _given: bytes | None  # what tells permutations that were given from others
 
@@ -134,24 +133,39 @@ class MinHash:
         self.seed = check_int(seed, "seed")
         self._gpu_mode = gpu_mode
         self.hashfunc = hashfunc or kind.hashfunc
-        self._prepare(permutations)
+        self.permutations = permutations
         self.hashvalues = np.full(self.num_perm, kind.greatest, kind.dtype) if hashvalues is None else hashvalues
 
-    def _prepare(self, permutations: Any) -> None:
-        """Keep what the kernels need; it follows from the scheme, the seed, the hash function and the permutations."""
-        kind = SCHEMES[self.scheme]
-        self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
-        self._given = None
-        if permutations is not None:
-            self._functions = given(kind, permutations, self.num_perm)
-            self._given = digest_of(self.scheme, self.seed, self._functions)
-        if self._given is None:
-            self._functions = drawn(self.scheme, self.seed, self.num_perm)
+    @property
+    def hashfunc(self) -> Callable[[Any], Any]:
+        """What hashes a token."""
+        return self._hasher.hashfunc
+
+    @hashfunc.setter
+    def hashfunc(self, hashfunc: Callable[[Any], Any]) -> None:
+        self._hasher = Hasher(hashfunc, SCHEMES[self.scheme].bits, self.scheme)
 
     @property
     def permutations(self) -> Values | None:
         """Multipliers and summands, shape (2, num_perm); None for ``classic`` and ``fast``."""
         return None if SCHEMES[self.scheme].is_own else np.stack(constants(self._functions))
+
+    @permutations.setter
+    def permutations(self, permutations: Any) -> None:
+        functions, self._given = None, None
+        if permutations is not None:
+            functions = given(SCHEMES[self.scheme], permutations, self.num_perm)
+            self._given = digest_of(self.scheme, self.seed, functions)
+        if functions is None or self._given is None:  # those of the seed, which sketches share
+            functions = drawn(self.scheme, self.seed, self.num_perm)
+        self._functions = functions
+
+    def _copied(self) -> Values:
+        """Return a copy of the hash values as the kernels take them."""
+        values, kind = self.hashvalues, SCHEMES[self.scheme]
+        if getattr(values, "dtype", None) is kind.dtype:
+            return values.copy()
+        return integers(values, kind.dtype, kind.greatest, "hashvalues")
 
     def update(self, b: Any) -> None:
         """Add a token.
@@ -166,8 +180,9 @@ class MinHash:
         TypeError, ValueError
             If the token cannot be hashed, or `hashfunc` returns no int, or one out of range.
         """
-        number = self._hasher.check(self.hashfunc(b))
-        values = self.hashvalues.copy()
+        hasher = self._hasher
+        number = hasher.check(hasher.hashfunc(b))
+        values = self._copied()
         self._functions.lower(number, values)
         self.hashvalues = values
 
@@ -186,7 +201,7 @@ class MinHash:
         TypeError, ValueError
             As `update`.
         """
-        values = self.hashvalues.copy()
+        values = self._copied()
         if self._hasher.lower(self._functions, b, values):
             self._refuse_gpu()
             self.hashvalues = values
@@ -397,19 +412,21 @@ class MinHash:
         """Return what each version of Python and numpy reads: hash values as bytes, no functions that were drawn."""
         state = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
         state["hashfunc"] = None if self.hashfunc is SCHEMES[self.scheme].hashfunc else self.hashfunc
-        state["hashvalues"] = _little_endian(self.hashvalues)
+        state["hashvalues"] = _little_endian(self._copied())
         rows = constants(self._functions)
         state["permutations"] = None if self._given is None else [_little_endian(row) for row in rows]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
+        """Take the state of a pickle: of one of datasketch too, which says no scheme if it was made before 2.0."""
+        state = {"scheme": "legacy", "_gpu_mode": "disable", **state}
         kind = scheme_of(state["scheme"])
-        permutations = state.pop("permutations")
-        state["hashvalues"] = _from_little_endian(state["hashvalues"], kind.dtype)
-        state["hashfunc"] = state["hashfunc"] or kind.hashfunc
+        hashfunc, permutations = state.pop("hashfunc"), state.pop("permutations")
+        values = _read(state["hashvalues"], kind.dtype)
+        state["hashvalues"] = integers(values, kind.dtype, kind.greatest, "hashvalues")
         self.__dict__.update(state)
-        self._prepare(permutations and [_from_little_endian(row, kind.dtype) for row in permutations])
+        self.hashfunc = hashfunc or kind.hashfunc
+        self.permutations = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
 
 
 # What a pickle leaves out, as it follows from the rest.
@@ -420,8 +437,9 @@ def _little_endian(values: Values) -> bytes:
     return values.astype(values.dtype.newbyteorder("<")).tobytes()
 
 
-def _from_little_endian(data: bytes, dtype: np.dtype[Any]) -> Values:
-    return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype)
+def _read(data: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the integers that `_little_endian` wrote; those of a pickle of datasketch are arrays already."""
+    return np.frombuffer(data, dtype.newbyteorder("<")) if isinstance(data, bytes) else data
 
 
 def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:

@@ -114,7 +114,7 @@ def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Val
         least, most = int(array.min()), int(array.max())
         if least < 0 or most > greatest:
             raise ValueError(f"{name} must be in 0..{greatest}, not {least if least < 0 else most}")
-    return np.array(array, dtype)
+    return array.astype(dtype)
 
 
 def _array(values: Any, name: str) -> Values:
@@ -187,11 +187,11 @@ def agreements(a: Any, b: Any) -> int:
         return equal(a, b)
     except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
         values, others = np.asarray(a), np.asarray(b)
-        if values.dtype.kind not in "iu" or values.dtype.newbyteorder("=") != others.dtype.newbyteorder("="):
+        if values.dtype.kind not in "iu" or others.dtype.kind not in "iu":
             raise TypeError(f"hash values of {values.dtype} and {others.dtype} cannot be compared") from None
         if values.shape != others.shape:
             raise ValueError(f"hash values of shapes {values.shape} and {others.shape} cannot be compared") from None
-        return int(np.count_nonzero(values == others))
+        return int(np.count_nonzero(values.astype(np.uint64) == others.astype(np.uint64)))
 
 
 def is_empty(scheme: Scheme, values: Values) -> bool:

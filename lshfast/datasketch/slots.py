@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.datasketch.schemes import permutations_of
+from lshfast.datasketch.schemes import SCHEMES, integers, permutations_of
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import UInt64Array
 
@@ -195,13 +195,16 @@ class Sketches:
         return self._check(sketch, length, values)
 
     def _check(self, sketch: Any, length: int, values: Any) -> tuple[UInt64Array, Form]:
-        if not hasattr(sketch, "jaccard") or hasattr(sketch, "b"):  # which a b-bit sketch has
+        if not hasattr(sketch, "jaccard"):
             raise _no_sketch(sketch)
         if length != self.length:
             if length < self.length or not self.longer:
                 least = "at least " if self.longer else ""
                 raise ValueError(f"the sketch must have {least}{self.length} slots, not {length}")
             values = values[: self.length]
+        kind = SCHEMES.get(getattr(sketch, "scheme", None) or "")
+        if kind is not None and getattr(values, "dtype", None) != kind.dtype:  # somebody set them
+            values = integers(values, kind.dtype, kind.greatest, "hashvalues")
         values = np.asarray(values)
         known, form = self._form, Form.of(sketch, values)
         if known is not None:
@@ -211,6 +214,12 @@ class Sketches:
         if hasattr(sketch, "_given") or not hasattr(sketch, "permutations"):
             self._kind = type(sketch)
         return rows, form
+
+
+def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a pickle with the attributes that others gave an index: all that are not its parts."""
+    others = {name: value for name, value in vars(index).items() if name not in parts}
+    return {**state, "attributes": others} if others else state
 
 
 def _no_sketch(given: Any) -> TypeError:

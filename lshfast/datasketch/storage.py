@@ -159,6 +159,7 @@ class MemoryEntries(Entries):
         self._names: dict[int, Any] = {}
         self._next = 0
         self._several = False  # whether there ever was a key with more than one entry
+        self._looked: tuple[Any, dict[int, dict[bytes, set[Any]]]] = None, {}  # the buckets of bands, by what is held
 
     def insert(self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool) -> None:
         with self._lock:
@@ -237,10 +238,14 @@ class MemoryEntries(Entries):
 
     def _buckets(self, band: int, form: Form | None) -> dict[bytes, set[Any]]:
         found: dict[bytes, set[Any]] = {}
-        if form is not None:
-            for key, row in self.rows(form):
-                if row[0] != EMPTY:
-                    own = form.buckets_of(row[band * self.depth :], 1, self.depth)[0]
+        if form is None:
+            return found
+        for numbers, rows in self._items():
+            numbers, rows = numbers[rows[:, 0] != EMPTY], rows[rows[:, 0] != EMPTY]
+            slots = rows[:, band * self.depth : (band + 1) * self.depth].ravel()
+            for number, own in zip(numbers.tolist(), form.buckets_of(slots, len(rows), self.depth), strict=True):
+                key = self._names.get(number, _ABSENT)
+                if key is not _ABSENT:
                     found.setdefault(own if self.hashfunc is None else self.hashfunc(own), set()).add(key)
         return found
 
@@ -248,7 +253,14 @@ class MemoryEntries(Entries):
         return {name: len(keys) for name, keys in self._buckets(band, form).items()}
 
     def bucket(self, band: int, name: bytes, form: Form | None) -> set[Any]:
-        return self._buckets(band, form).get(name, set())
+        with self._lock:
+            held = self._next, len(self._names)  # others after each insertion and each removal
+            if self._looked[0] != held:
+                self._looked = held, {}
+            bands = self._looked[1]
+            if band not in bands:
+                bands[band] = self._buckets(band, form)
+            return set(bands[band].get(name, ()))
 
     def rows(self, form: Form) -> Iterator[tuple[Any, UInt64Array]]:
         for numbers, rows in self._items():

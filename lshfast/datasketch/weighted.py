@@ -78,9 +78,9 @@ class WeightedMinHash:
             return kernels.agreement(self.hashvalues, other.hashvalues) / k
         except (TypeError, ValueError):  # hash values of the user's own making
             values, others = np.asarray(self.hashvalues), np.asarray(other.hashvalues)
-            if values.shape != others.shape or values.ndim != 2:
+            if values.shape != others.shape:
                 raise ValueError(f"cannot compare hash values of shapes {values.shape} and {others.shape}") from None
-            return float(np.all(values == others, axis=1).mean())
+            return float((values == others).reshape(k, -1).all(axis=1).mean())
 
     def digest(self) -> Int64Array:
         """Return a copy of the hash values."""
@@ -161,6 +161,18 @@ class WeightedMinHashGenerator:
         self._margin = 2.0**-19 * (105 + float(np.max(np.abs(self.ln_cs) + 2 * self.rs)))
         for array in (self.rs, self.ln_cs, self.betas, self._tables):
             array.flags.writeable = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; `rs`, `ln_cs` and `betas` are copied, and what the kernels take follows them."""
+        if name not in ("rs", "ln_cs", "betas"):
+            super().__setattr__(name, value)
+            return
+        numbers = np.array(value, np.float32)
+        if numbers.shape != (self.sample_size, self.dim):
+            raise ValueError(f"{name} must have shape {(self.sample_size, self.dim)}, not {numbers.shape}")
+        super().__setattr__(name, numbers)
+        if hasattr(self, "_tables"):
+            self._arrange()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_tables", "_margin")}

@@ -30,6 +30,16 @@ CASES = {
         "    for n in range(9): s.insert(n, near(n))\nsorted(index.query(near(4)))",
         "deletion session": INDEX + "with index.deletion_session() as s: s.remove('n40'); s.remove('n38')\n"
         "sorted(index.query(near(40)))",
+        "insertion session, key twice": NEW
+        + "with index.insertion_session() as s: s.insert(1, near(4)); s.insert(1, near(4))",
+        "deletion session, key twice": INDEX + "with index.deletion_session() as s: s.remove('n40'); s.remove('n40')",
+        "not prepickled, asked for text": (
+            NEAR + "i = MinHashLSH(0.5, 64, storage_config=config, prepickle=False); i.insert(b'a', near(40)); 'a' in i"
+        ),
+        "merged into memory, with a hashfunc": (
+            NEAR + "i = MinHashLSH(0.5, 64, storage_config=config, prepickle=False, hashfunc=lambda name: name[:4])\n"
+            "i.insert(b'a', near(40)); j = MinHashLSH(0.5, 64); j.merge(i)"
+        ),
         "query buffer": INDEX + "index.add_to_query_buffer(near(40)); sorted(index.collect_query_buffer())",
         "query buffer of two": INDEX + "index.add_to_query_buffer(near(40)); index.add_to_query_buffer(near(38)); "
         "sorted(index.collect_query_buffer())",
