@@ -56,6 +56,17 @@ def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} must be an array with rows of one length, not a {kind} of other lengths") from None
 
 
+def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> Float64Array:
+    """Return numbers as float64, or raise an error that names the argument, its range and the first outside of it."""
+    array = array_of(values, name)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers, not {array.dtype}")
+    wrong = array[~((array >= least) & (array <= most))]
+    if wrong.size:
+        raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
+    return array.astype(np.float64)
+
+
 class TokenSets:
     """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
@@ -226,11 +237,14 @@ class TokenSets:
         return TokenSets(*sets.distinct(self.offsets, self.tokens))
 
     @staticmethod
-    def concatenate(parts: Sequence[TokenSets]) -> TokenSets:
+    def concatenate(parts: Iterable[TokenSets]) -> TokenSets:
         """Return the rows of several TokenSets one after the other."""
+        if not hasattr(parts, "__iter__"):
+            raise TypeError(f"parts must be an iterable of TokenSets, not a {type(parts).__name__}")
+        parts = list(parts)
         for number, part in enumerate(parts):
             if not isinstance(part, TokenSets):
-                raise TypeError(f"parts[{number}] must be TokenSets, not {part!r}")
+                raise TypeError(f"parts[{number}] must be TokenSets, not a {type(part).__name__}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts])
@@ -252,11 +266,23 @@ def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], na
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:
         array = array.astype(dtype)
+    if dtype is np.uint64 and array.dtype.kind in "fO" and isinstance(values, (list, tuple)):
+        array = _words(values, array, name)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
         raise ValueError(f"{name} must not be negative, as {array.min()} is")
     return np.ascontiguousarray(array, dtype)
+
+
+def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return ints as uint64: numpy makes floats of them where some are below 2**63 and others are not."""
+    if not all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values):
+        return array
+    for value in values:
+        if not 0 <= value < 2**64:
+            raise ValueError(f"{name} must be in 0..2**64 - 1, not {value}")
+    return np.array(values, np.uint64)
 
 
 def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes | int] | npt.NDArray[Any]:

@@ -63,13 +63,6 @@ void pack_signatures(const struct bits_kernels *kernels, const uint64_t *signatu
 /* The lowest bit of each slot. */
 static uint64_t lowest_bits(unsigned bits) { return UINT64_MAX / (((uint64_t)1 << bits) - 1); }
 
-static int32_t ones_of(uint64_t x) {
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-    return (int32_t)(x * UINT64_C(0x0101010101010101) >> 56);
-}
-
 static void differ(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t words, unsigned bits,
                    int32_t *unequal) {
     const uint64_t lowest = lowest_bits(bits);
@@ -78,7 +71,7 @@ static void differ(const uint64_t *a, size_t step, const uint64_t *b, size_t n, 
         for (size_t i = 0; i < words; i++) {
             uint64_t x = a[i] ^ b[i];
             for (unsigned shift = 1; shift < bits; shift *= 2) x |= x >> shift; /* lowest bit of a slot: any of its */
-            count += ones_of(x & lowest);
+            count += (int32_t)ones_of(x & lowest);
         }
         unequal[row] = count;
     }

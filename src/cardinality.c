@@ -18,8 +18,6 @@ static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll
 static inline unsigned bit_length(uint64_t x) { return x ? 64 - (unsigned)__builtin_clzll(x) : 0; }
 #endif
 
-/* Its domain among those of field.h. */
-
 uint64_t register_constant(uint64_t seed) { return draw(seed, DOMAIN_REGISTER, 0); }
 
 /* A register rises some log2(n / 2^p) times, so the branch is nearly always predicted. */

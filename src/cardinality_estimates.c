@@ -58,7 +58,9 @@ double estimate_of_classic(const uint64_t *signature, size_t k) {
 }
 
 double variance_of_fast(double n, size_t k) {
-    double load = n / (double)k, missed = exp_neg(load), last = exp_neg(2 * load * (double)fast_rounds(k));
+    double load = n / (double)k;
+    if (load == 0) return 1; /* n is so small that it vanished */
+    double missed = exp_neg(load), last = exp_neg(2 * load * (double)fast_rounds(k));
     return 1 - (1 - missed) / ((1 + missed) * load) * (1 - last);
 }
 

@@ -200,20 +200,12 @@ void settle_code(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_ru
     if (full) code[0] ^= 1;
 }
 
-/* Bits of a word: sums of pairs, of fours, of eights, of all. */
-static inline uint64_t bits_of(uint64_t x) {
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-    return x * UINT64_C(0x0101010101010101) >> 56;
-}
-
 size_t code_distance(const uint64_t *a, const uint64_t *b, size_t bits) {
     uint64_t every_a = EMPTY_WORD, every_b = EMPTY_WORD, distance = 0;
     for (size_t w = 0; w < (bits + 63) / 64; w++) {
         every_a &= a[w];
         every_b &= b[w];
-        distance += bits_of(a[w] ^ b[w]);
+        distance += ones_of(a[w] ^ b[w]);
     }
     return every_a == EMPTY_WORD || every_b == EMPTY_WORD ? bits + 1 : (size_t)distance;
 }

@@ -1,6 +1,6 @@
 """SimHash codes of token sets and of vectors: the kernels of another second stage."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 
@@ -182,20 +182,20 @@ def settle(uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] zeros not Non
             settle_code(&codes[i, 0], &zeros[i, 0], bits, <zero_rule>rule, seed)
 
 
-def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None, size_t bits):
-    """Return the distances of codes, (n, words), from as many others, or from one: int64 (n,)."""
-    cdef Py_ssize_t i, n = a.shape[0], step = 1 if b.shape[0] == a.shape[0] else 0
-    cdef size_t words = a.shape[1]
+def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None, size_t bits,
+              int32_t[::1] out not None):
+    """Write of each code of b, (n, words), the distance from that of a, (n, words), or from a's one, (1, words)."""
+    cdef Py_ssize_t i, n = b.shape[0], step = 1 if a.shape[0] == n else 0
+    cdef size_t words = b.shape[1]
     _check_words(words)
-    _check_shape("b", b.shape[0], b.shape[1], n if step else 1, words)
+    _check_shape("a", a.shape[0], a.shape[1], n if step else 1, words)
+    if len(out) != n:
+        raise ValueError(f"out must have {n} elements, one for each row of b, not {len(out)}")
     if not 64 * (words - 1) < bits <= 64 * words:
         raise ValueError(f"bits must be in {64 * (words - 1) + 1}..{64 * words}, not {bits}")
-    array = np.empty(n, np.int64)
-    cdef int64_t[::1] out = array
     with nogil:
         for i in range(n):
-            out[i] = code_distance(&a[i, 0], &b[step * i, 0], bits)
-    return array
+            out[i] = <int32_t>code_distance(&a[step * i, 0], &b[i, 0], bits)
 
 
 cdef void draw_simhash(uint64_t seed, size_t words, uint64_t* constants) noexcept nogil:

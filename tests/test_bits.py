@@ -83,6 +83,16 @@ def variance_of_one_permutation(union, common, k):
     return s * (1 - s) * ((reached[1:] / places[1:]).sum() * union - 1) / (union - 1)
 
 
+def test_one_permutation_is_at_least_as_good_as_independent_functions():
+    shares = {
+        (union, k): variance_of_one_permutation(union, 1, k) * k * union**2 / (union - 1)
+        for union in (2, 3, 8, 50, 400)
+        for k in (1, 2, 16, 128)
+    }
+    for (union, k), share in shares.items():
+        assert share == pytest.approx(1) if union == 2 or k == 1 else share < 1
+
+
 @pytest.mark.parametrize(("union", "common", "share"), [(12, 4, 0.56), (192, 64, 0.61), (1500, 500, 0.92)])
 def test_the_estimate_of_one_permutation(union, common, share):
     """Sets of 8, 128 and 1,000 tokens; `share` is the variance beside s (1 - s) / k."""
@@ -208,7 +218,7 @@ def test_variance():
     packer = BBits(2, MinHasher(64))
     assert packer.standard_error([0.1, 0.5]) == pytest.approx(np.sqrt(packer.variance(np.array([0.1, 0.5]))))
     for wrong in (-0.1, 1.1, np.nan, [0.5, 2]):
-        with pytest.raises(ValueError, match=r"similarity must be in \[0, 1\]"):
+        with pytest.raises(ValueError, match=r"similarity must be in 0\.\.1, not "):
             packer.variance(wrong)
 
 

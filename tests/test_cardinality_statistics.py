@@ -172,6 +172,17 @@ def test_sizes(scheme, k, n):
     assert_as_good(found, n, size_error(n, hasher), bias=0.02, spread=0.08 if k == 16 else 0.02)
 
 
+@pytest.mark.parametrize(("k", "bias"), [(3, 0.12), (4, 0.09), (8, 0.04)])
+@pytest.mark.parametrize("scheme", ["classic", "fast"])
+def test_sizes_of_short_signatures(scheme, k, bias):
+    """Slots of `fast` depend on each other, and the fewer they are the more of it the formulas leave out."""
+    hasher = MinHasher(k, scheme)
+    for n in (1, 2, 8, 100):
+        found = estimate_sizes(hasher.sketch(random_sets(n, 4000)))
+        error = size_error(n, hasher)
+        assert abs(found.mean() - n) <= (4 / math.sqrt(4000) + bias * (scheme == "fast")) * error
+
+
 @pytest.mark.parametrize("k", [1024, 5000])
 def test_sizes_of_long_signatures(k):
     hasher = MinHasher(k)

@@ -52,6 +52,12 @@ def test_d7_row_algorithm():
     assert [step.values for step in found] == [(1, 3), (2, 0), (3, 2), (4, 4), (0, 1)]
 
 
+def test_linear_functions_are_shown():
+    shown = [str(Linear(a, b, 5)) for a, b in ((1, 0), (1, 1), (3, -1), (-1, 2))]
+    assert shown == ["x mod 5", "x + 1 mod 5", "3x - 1 mod 5", "-1x + 2 mod 5"]
+    assert Linear(1, -1, 5)(0) == 4
+
+
 def test_d8_columns_without_a_value_are_not_similar():
     assert similarity([None], [None]) == 0
     assert by_groups([{4}, {5}], (1, 2, 3, 4), 8) == [[None, None], [1, 2]]
@@ -184,7 +190,7 @@ def test_empty_columns_and_no_rows():
         (lambda: by_groups([{0}], (0, 1, 2), 8), ValueError, "rows must be a multiple of 3, .* not 8"),
         (lambda: by_groups([{0}], (0, 1), 0), ValueError, "rows must be a multiple of 2, .* not 0"),
         (lambda: by_groups([{0}, {8}], (0, 1), 8), ValueError, r"column 1 has rows outside 0\.\.7: \[8\]"),
-        (lambda: similarity([1], [1, 2]), ValueError, "zip"),
+        (lambda: similarity([1], [1, 2]), ValueError, "as many slots as each other, not 1 and 2"),
         (lambda: Linear(1, 1, 0), ValueError, "p must be at least 1, not 0"),
         (lambda: Linear(1.5, 1, 5), TypeError, r"a must be an int, not 1\.5"),
         (lambda: Linear(1, True, 5), TypeError, "b must be an int, not True"),

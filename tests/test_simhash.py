@@ -317,6 +317,16 @@ def test_drawn_vectors_are_those_of_tokens(level, x, seed):
     assert SignSketcher(len(x), 70, seed).vectors.T.tolist() == [column[:70] for column in columns]
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3, 9, 48, 1000, 4097, 65537, 2**20 - 1])
+def test_no_sum_of_floats_is_infinite(dim):
+    sketcher = SignSketcher.of_vectors(np.ones((1, dim)))
+    most = np.finfo(np.float64).max / dim
+    near = np.full(dim, most * (1 - 2**-28))
+    assert np.isfinite(sketcher.dots([near, -near])).all()
+    with pytest.raises(ValueError, match="vectors must be in"):
+        sketcher.dots(np.full(dim, most))  # for many dim the sum of these is infinite
+
+
 def test_floats_are_summed_from_the_first_to_the_last(level):
     sketcher = SignSketcher.of_vectors([[1, 1, 1, 1], [1, 1, 1, -1], [1, -1, 1, 1]])
     assert sketcher.dots([1.0, 2.0**53, -(2.0**53), 1.0]).tolist() == [1.0, -1.0, -(2.0**54)]

@@ -158,8 +158,11 @@ def test_distances(data, words):
     rows = data.draw(st.lists(st.tuples(code, code), min_size=1, max_size=4))
     bits = data.draw(st.integers(64 * words - 63, 64 * words))
     a, b = (np.array(side, np.uint64) for side in zip(*rows, strict=True))
-    assert simhash.distances(a, b, bits).tolist() == [reference.distance(x, y, bits) for x, y in rows]
-    assert simhash.distances(a, b[:1], bits).tolist() == [reference.distance(x, rows[0][1], bits) for x, _ in rows]
+    found = np.empty(len(rows), np.int32)
+    simhash.distances(a, b, bits, found)
+    assert found.tolist() == [reference.distance(x, y, bits) for x, y in rows]
+    simhash.distances(b[:1], a, bits, found)
+    assert found.tolist() == [reference.distance(x, rows[0][1], bits) for x, _ in rows]
 
 
 @pytest.mark.parametrize(
@@ -254,13 +257,15 @@ def test_other_sizes_are_refused():
         with pytest.raises(ValueError, match=rf"bits must be in 65\.\.128, not {bits}"):
             simhash.settle(two, two.copy(), bits, 0, 1)
         with pytest.raises(ValueError, match=rf"bits must be in 65\.\.128, not {bits}"):
-            simhash.distances(two, two, bits)
+            simhash.distances(two, two, bits, np.empty(3, np.int32))
     with pytest.raises(ValueError, match=r"rule must be in 0\.\.2, not 3"):
         simhash.settle(two, two.copy(), 128, 3, 1)
     with pytest.raises(ValueError, match=r"zeros must have shape \(3, 2\), not \(2, 2\)"):
         simhash.settle(two, two[:2].copy(), 128, 0, 1)
     for other in (two[:2], two[:, :1].copy(), two[:0]):
-        with pytest.raises(ValueError, match="b must have shape"):
-            simhash.distances(two, other, 128)
+        with pytest.raises(ValueError, match="a must have shape"):
+            simhash.distances(other, two, 128, np.empty(3, np.int32))
+    with pytest.raises(ValueError, match="out must have 3 elements, one for each row of b, not 2"):
+        simhash.distances(two, two, 128, np.empty(2, np.int32))
     with pytest.raises(ValueError, match="offsets must rise from 0 to at most 2"):
         simhash.overflowing(one, np.zeros(2, np.int64))

@@ -1,11 +1,15 @@
 """What sketches refuse: arrays of other rows, widths, kinds and shapes, each in one line that names the argument."""
 
+import re
+
 import numpy as np
 import pytest
 
 from lshfast import (
     BBits,
     DistinctCounter,
+    LSHForest,
+    LSHIndex,
     MinHasher,
     OnePermutation,
     SignSketcher,
@@ -19,7 +23,7 @@ from lshfast import (
 )
 from lshfast.datasketch import WeightedMinHashGenerator
 from lshfast.sketch.cardinality import registers_from_bytes, size_error
-from lshfast.sketch.permutations import by_order
+from lshfast.sketch.permutations import Linear, by_groups, by_order, by_ranks, columns_of, similarity, trace
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])
 WEIGHED = WeightedSets([0, 2, 3, 3], [1, 2, 3], [1, 2, 3])
@@ -113,8 +117,9 @@ CALLS = [
     (lambda: PACKER.top(PACKED, RAGGED, 1), ValueError, "^packed must be an array"),
     (lambda: PACKER.top(PACKED, PACKED, 0), ValueError, "^most must be at least 1, not 0"),
     (lambda: PACKER.variance("a"), TypeError, "^similarity must be numbers, not <U1"),
-    (lambda: PACKER.standard_error([0.5, np.nan]), ValueError, r"^similarity must be in \[0, 1\], not \[0.5, nan\]"),
-    (lambda: PACKER.variance(-0.5), ValueError, r"^similarity must be in \[0, 1\], not -0.5"),
+    (lambda: PACKER.standard_error([0.5, np.nan]), ValueError, r"^similarity must be in 0\.\.1, not nan$"),
+    (lambda: PACKER.variance(np.linspace(0, 2, 3000)), ValueError, r"^similarity must be in 0\.\.1, not 1\.000"),
+    (lambda: PACKER.variance(-0.5), ValueError, r"^similarity must be in 0\.\.1, not -0\.5"),
     (lambda: HASHER.similarity_error(np.inf), ValueError, r"^similarity must be in 0\.\.1, not inf"),
     (lambda: HASHER.cosine_error(RAGGED), ValueError, "^cosine must be an array"),
     (lambda: HASHER.is_empty(RAGGED), ValueError, "^codes must be an array"),
@@ -131,22 +136,31 @@ CALLS = [
     (lambda: COUNTER.update([0] * 16, [1]), TypeError, "^registers must be registers of uint8, not int64"),
     (lambda: COUNTER.update(COUNTER.empty(), RAGGED), ValueError, "^tokens must be an array"),
     (lambda: COUNTER.update(COUNTER.empty(), [np.nan]), TypeError, "^tokens must be integers, not float64"),
+    (lambda: COUNTER.update(COUNTER.empty(), [1, 2**64]), ValueError,
+     r"^tokens must be in 0\.\.2\*\*64 - 1, not 18446744073709551616"),
+    (lambda: COUNTER.update(COUNTER.empty(), [-1, 2**63]), ValueError, r"^tokens must be in .*, not -1"),
+    (lambda: COUNTER.update(COUNTER.empty(), [1.5, 2**63]), TypeError, "^tokens must be integers, not float64"),
     (lambda: COUNTER.update(COUNTER.empty(), [-1]), ValueError, "^tokens must not be negative, as -1 is"),
     (lambda: COUNTER.empty(-1), ValueError, r"^n must be in 0\.\.4294967296, not -1"),
     (lambda: COUNTER.empty(2**70), ValueError, "^n must be in"),
     (lambda: COUNTER.empty(1.5), TypeError, r"^n must be an int, not 1\.5"),
     (lambda: COUNTER.empty(True), TypeError, "^n must be an int, not True"),
     (lambda: registers_from_bytes("text"), TypeError, "^data must be bytes or .*, not str"),
+    (lambda: registers_from_bytes(np.zeros(3, "M8[s]")), TypeError, "^data must be bytes or .*, not ndarray"),
     (lambda: registers_from_bytes(memoryview(b"abcd")[::2]), TypeError, "^data must be .* contiguous .* memoryview"),
     (lambda: estimate_sizes(RAGGED, MIN), ValueError, "^signatures must be an array"),
     (lambda: estimate_overlap(SIGNATURES, SIGNATURES, sizes_a=[1, 2]), ValueError,
      r"^sizes_a must be one number or one a row, shape \(3,\), not shape \(2,\)"),
     (lambda: estimate_overlap(SIGNATURES[0], SIGNATURES[1], sizes_b=np.ones((3, 3))), ValueError, "^sizes_b must be"),
     (lambda: estimate_overlap(SIGNATURES, SIGNATURES, sizes_b=RAGGED), ValueError, "^sizes_b must be an array"),
+    (lambda: estimate_overlap(*SIGNATURES[:2], sizes_a=1e308), ValueError,
+     r"^sizes_a must be in 0\.\.18446744073709551616, not 1e\+308"),
     (lambda: size_error(10**400, MIN), ValueError, "^n must be a number that a float64 holds"),
     (lambda: sketch_multisets(GROUPS, WEIGHED), TypeError, "^hasher must be a MinHasher, not OnePermutation"),
     (lambda: sketch_multisets(MIN, WEIGHED, most="1"), TypeError, "^most must be an int, not '1'"),
-    (lambda: WEIGHED.pairs(most=-1), ValueError, r"^most must be in 0\.\.9007199254740992, not -1"),
+    (lambda: WEIGHED.pairs(most=-1), ValueError, r"^most must be in 0\.\.281474976710655, not -1"),
+    (lambda: WEIGHED.pairs(most=2**48), ValueError, r"^most must be in 0\.\.281474976710655, not 281474976710656"),
+    (lambda: WeightedSets([0, 1], [1], [2.0**48]).pairs(most=2**48 - 1), ValueError, "^weights add up to .* pairs"),
     (lambda: WEIGHED.pairs(most=0), ValueError, "^weights add up to 6 pairs, more than most = 0"),
     (lambda: WeightedSets.counted([[1]]), TypeError, r"^sets must be TokenSets \(see TokenSets\.from_sets\), not list"),
     (lambda: WeightedSets.from_matrix(RAGGED), ValueError, "^matrix must be an array"),
@@ -156,10 +170,26 @@ CALLS = [
     (lambda: WeightedMinHashGenerator.similarity([[[1, 2]]], [[[0.5, 2]]]), TypeError, "^b must be integers"),
     (lambda: WeightedMinHashGenerator.similarity([[[1, 2]]], RAGGED), ValueError, "^b must be an array"),
     (lambda: by_order([{1}], [1, 2], first="1"), TypeError, "^first must be an int or None, not '1'"),
+    (lambda: by_order(5, [1]), TypeError, "^columns must be something to iterate over, not 5"),
+    (lambda: by_order([5], [1]), TypeError, "^column 0 must be of rows that can be in a set, not 5"),
+    (lambda: by_order([{1}], [[1]]), TypeError, r"^order must be of rows that can be in a set, not \[\[1\]\]"),
+    (lambda: by_order([{1}], 5), TypeError, "^order must be something to iterate over, not 5"),
+    (lambda: columns_of(5), TypeError, "^matrix must be something to iterate over, not 5"),
+    (lambda: columns_of(["01", 5]), TypeError, "^row 1 must be something to iterate over, not 5"),
+    (lambda: by_ranks([{0}], [0.0]), TypeError, r"^ranks must be ints, not 0\.0"),
+    (lambda: by_groups([{0}], [1, 2], 4.0), TypeError, r"^rows must be ints, not 4\.0"),
+    (lambda: by_groups([{"a"}], [1, 2], 4), ValueError, r"^column 0 has rows outside 0\.\.3: \['a'\]"),
+    (lambda: similarity([1], [1, 2]), ValueError, "^a and b must have as many slots as each other, not 1 and 2"),
+    (lambda: similarity(1, [2]), TypeError, "^a must be something to iterate over, not 1"),
+    (lambda: trace([{0, "a"}], [Linear(1, 0, 5)], []), ValueError, r"^column 0 has rows .* the rows: \['a', 0\]"),
+    (lambda: trace([{0}], [3], [0]), TypeError, r"^functions\[0\] must be a function of a row, .*, not 3"),
+    (lambda: trace([{"a"}], [Linear(1, 0, 5)], ["a"]), TypeError, "^rows must be ints, not 'a'"),
     (lambda: TokenSets(RAGGED, [1]), ValueError, "^offsets must be an array"),
     (lambda: TokenSets([0], RAGGED), ValueError, "^tokens must be an array"),
     (lambda: TokenSets.from_sets(7), TypeError, "^rows must be an iterable of rows, not 7"),
-    (lambda: TokenSets.concatenate([SETS, [[1]]]), TypeError, r"^parts\[1\] must be TokenSets, not \[\[1\]\]"),
+    (lambda: TokenSets.concatenate([SETS, [[1]]]), TypeError, r"^parts\[1\] must be TokenSets, not a list"),
+    (lambda: TokenSets.concatenate([np.arange(9999)]), TypeError, r"^parts\[0\] must be TokenSets, not a ndarray"),
+    (lambda: TokenSets.concatenate(5), TypeError, "^parts must be an iterable of TokenSets, not a int"),
     (lambda: SETS["a"], TypeError, "^row must be an int, not 'a'"),
     (lambda: SETS.take(1), ValueError, "^rows must have one dimension, not 0"),
     (lambda: SETS.take([0.5]), TypeError, "^rows must be integers or bools, not float64"),
@@ -176,6 +206,76 @@ def test_wrong_arguments_are_named(call, error, message):
 def test_weights_beyond_float64_are_infinite():
     weights = np.array([np.finfo(np.longdouble).max])
     refused(ValueError, "^weights must be finite and at least 0, not inf", WeightedSets, [0, 1], [1], weights)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda part: PACKER.pack(part),
+        lambda part: estimate_sizes(part, MIN),
+        lambda part: estimate_overlap(SIGNATURES, part),
+        lambda part: MIN.similarity(SIGNATURES, part),
+        lambda part: LSHIndex(num_perm=8, threshold=0.5).insert(["a", "b", "c"], part),
+        lambda part: LSHForest(num_perm=8).insert(["a", "b", "c"], part),
+    ],
+)
+@pytest.mark.parametrize("slots", [16, 128])
+def test_a_part_of_longer_signatures_is_none(call, slots):
+    """The slots of `fast` depend on how many there are, so that the first eight of more are of no use."""
+    part = MinHasher(slots).sketch(SETS)[:, :8]
+    message = rf"are of MinHasher\(num_perm={slots}, .*\), not of MinHasher\(num_perm=8, "
+    refused(ValueError, message, call, part)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint16, np.int64, np.uint64])
+def test_parameters_are_plain_ints(kind):
+    made = {
+        MinHasher: dict(num_perm=64, seed=2),
+        OnePermutation: dict(num_perm=64, seed=2),
+        WeightedMinHasher: dict(num_perm=64, seed=2),
+        SimHasher: dict(bits=64, seed=2),
+        SignSketcher: dict(dim=100, bits=64, seed=2),
+        DistinctCounter: dict(p=5, seed=2),
+    }
+    for maker, numbers in made.items():
+        found = maker(**{name: kind(number) for name, number in numbers.items()})
+        assert found == maker(**numbers)
+        assert repr(found) == repr(maker(**numbers))
+    assert repr(BBits(kind(4))) == repr(BBits(4))
+    assert SimHasher(kind(64)).sketch(SETS).tolist() == SimHasher(64).sketch(SETS).tolist()
+    assert SignSketcher(kind(100), kind(64)).sketch(np.ones(100)).shape == (1,)
+
+
+def test_sketchers_of_other_vectors_are_told_apart():
+    one, other = SignSketcher.of_vectors([[1, 1], [1, -1]]), SignSketcher.of_vectors([[1, 1], [-1, -1]])
+    assert len({repr(one), repr(other), repr(SignSketcher(2, 2))}) == 3
+    message = f"^codes are of {re.escape(repr(other))}, not of {re.escape(repr(one))}$"
+    refused(ValueError, message, one.signs, other.sketch([1, 2]))
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_lists_of_words(kind):
+    """Numpy makes floats of ints below and above 2**63."""
+    tokens = [1, 2**63, 2**64 - 1]
+    words = np.array(tokens, np.uint64)
+    assert TokenSets([0, 3], kind(tokens)).tokens.tolist() == tokens
+    assert WeightedSets([0, 3], kind(tokens), [1, 2, 3]).tokens.tolist() == tokens
+    found, expected = COUNTER.empty(), COUNTER.empty()
+    COUNTER.update(found, kind(tokens))
+    COUNTER.update(expected, words)
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_too_much_for_a_float64():
+    sets = WeightedSets([0, 2, 3], [1, 2, 1], [1e308, 1e308, 5e-324])
+    assert sets.totals.tolist() == [np.inf, 5e-324]
+    refused(ValueError, "^weights must be whole numbers", sets.pairs)
+    refused(ValueError, "^weights add up to inf pairs", WeightedSets([0, 2], [1, 2], [1e308, 1e308]).pairs)
+    found = estimate_overlap(SIGNATURES[0], SIGNATURES[0], sizes_a=2.0**64, sizes_b=2.0**64)
+    assert (found.union, found.intersection, found.similarity) == (2**64, 2**64, 1)
+    assert size_error(5e-324, MIN) == 0
+    assert [size_error(n, MIN) / n for n in (1e-300, 1e300)] == pytest.approx([6**-0.5] * 2)
 
 
 def test_weights_of_zero_are_no_tokens():

@@ -9,6 +9,8 @@ from lshfast import (
     Bands,
     BBits,
     DistinctCounter,
+    LSHForest,
+    LSHIndex,
     MinHasher,
     OnePermutation,
     SignSketcher,
@@ -78,6 +80,13 @@ def index(sketch, b, r):
     """Hand a sketch to what makes buckets."""
     if isinstance(sketch, np.ndarray):
         assert Bands(b, r).keys(sketch).shape == (1, b)
+        weighted = isinstance(getattr(sketch, "hasher", None), WeightedMinHasher)
+        for made in (LSHIndex(num_perm=b * r, threshold=0.5), LSHForest(num_perm=b * r)):
+            if weighted:
+                with pytest.raises(ValueError, match=f"scheme '{sketch.hasher.scheme}'; 'fast' is needed"):
+                    made.insert(["key"], sketch)
+            made.insert(["key"], np.asarray(sketch) if weighted else sketch)
+            assert "key" in made
     else:
         lsh = MinHashLSH(params=(b, r))
         lsh.insert("key", sketch)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from lshfast.kernels import bits as kernels
 from lshfast.shingling import pieces
+from lshfast.sketch.arrays import checked
 from lshfast.sketch.compare import Int32Array, best_rows, compared
 from lshfast.sketch.minhash import MinHasher, check_signatures, signatures_of
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, array_of
+from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, numbers_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -73,6 +74,7 @@ class BBits:
             raise TypeError(f"bits must be an int, not {self.bits!r}")
         if self.bits not in WIDTHS:
             raise ValueError(f"bits must be one of {', '.join(map(str, WIDTHS))}, not {self.bits}")
+        object.__setattr__(self, "bits", int(self.bits))
         if not isinstance(self.hasher, MinHasher):
             raise TypeError(f"hasher must be a MinHasher, not {self.hasher!r}")
 
@@ -133,9 +135,8 @@ class BBits:
         TypeError
             If they are not uint64.
         ValueError
-            If they have another number of slots, or are known to come from another scheme or seed.
+            If they have another number of slots, or are known to be another sketcher's.
         """
-        array_of(signatures, "signatures")
         array = check_signatures(signatures, self.hasher)
         rows = np.require(array, requirements=("C", "A")).reshape(-1, self.hasher.num_perm)
         packed = np.empty((len(rows), self.words), np.uint64)
@@ -243,12 +244,7 @@ class BBits:
         TypeError, ValueError
             If they are no numbers, or out of range.
         """
-        s = array_of(similarity, "similarity")
-        if s.dtype.kind not in "iuf":
-            raise TypeError(f"similarity must be numbers, not {s.dtype}")
-        if not ((s >= 0) & (s <= 1)).all():
-            raise ValueError(f"similarity must be in [0, 1], not {similarity!r}")
-        p = self.chance + (1 - self.chance) * s.astype(np.float64)
+        p = self.chance + (1 - self.chance) * numbers_of(similarity, "similarity", 0, 1)
         return np.asarray(p * (1 - p) / (self.hasher.num_perm * (1 - self.chance) ** 2))[()]
 
     def standard_error(self, similarity: npt.ArrayLike) -> Float64Array:
@@ -275,12 +271,4 @@ class BBits:
         return np.asarray(np.where(equal < 0, 0.0, (share - self.chance) / (1 - self.chance)))[()]
 
     def _packed(self, packed: npt.ArrayLike, name: str) -> UInt64Array:
-        array = array_of(packed, name)
-        if array.dtype != np.uint64:
-            raise TypeError(f"{name} must be packed signatures of uint64, not {array.dtype}")
-        if array.ndim < 1 or array.shape[-1] != self.words:
-            raise ValueError(f"{name} must have {self.words} words a signature, not shape {array.shape}")
-        other = getattr(packed, "hasher", None)
-        if other is not None and other != self:
-            raise ValueError(f"{name} are of {other}, not of {self}")
-        return array
+        return checked(packed, name, self, np.uint64, self.words, "packed signatures of ", "words a signature")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import pieces
+from lshfast.sketch.arrays import MadeArray, checked
 from lshfast.sketch.compare import equal_slots, fitted
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Float64Array, TokenSets, UInt64Array, array_of, check_int, check_seed
@@ -23,7 +24,7 @@ UINT64 = np.dtype(np.uint64)
 PIECE = 1 << 17
 
 
-class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
+class Signatures(MadeArray):
     """Signatures that know who made them: an array of uint64, (n, num_perm), whose rows and slices know it too.
 
     Whatever is computed from them is a plain array again; what is written into them in place leaves them their maker's
@@ -43,15 +44,6 @@ class Signatures(np.ndarray[Any, np.dtype[np.uint64]]):
     >>> type(signatures == signatures[0]).__name__
     'ndarray'
     """
-
-    hasher: Any
-
-    def __array_finalize__(self, made_from: Any) -> None:
-        self.hasher = getattr(made_from, "hasher", None)
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        plain = np.asarray(array)
-        return plain[()] if return_scalar else plain
 
     def __reduce__(self) -> tuple[Any, ...]:
         return signatures_of, (np.asarray(self), self.hasher)
@@ -80,14 +72,14 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     TypeError
         If they are not uint64.
     ValueError
-        If they have another number of slots, or are known to come from another scheme or seed.
+        If they have another number of slots, or are known to be another sketcher's.
     """
     if type(signatures) is np.ndarray and kernels.is_signature(signatures, hasher.num_perm):
         return signatures
     plain = type(signatures) is np.ndarray
     if not plain:
         check_for_bands(signatures, name)
-    array = np.asarray(signatures)
+    array = array_of(signatures, name)
     if array.dtype is not UINT64 and array.dtype != UINT64:
         raise TypeError(f"{name} must be uint64, not {array.dtype}")
     if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
@@ -98,21 +90,14 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
             mine, theirs = getattr(hasher, what), getattr(other, what, None)
             if mine != theirs:
                 raise ValueError(f"{name} are of {what} {theirs!r}; {mine!r} is needed here")
+        raise ValueError(f"{name} are of {other}, not of {hasher}")
     flags = array.flags
     return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
 def own_signatures(signatures: npt.ArrayLike, hasher: Any, name: str) -> UInt64Array:
     """Return signatures of a sketcher, (..., num_perm), as a plain array, or say why they are none."""
-    array = array_of(signatures, name)
-    if array.dtype != np.uint64:
-        raise TypeError(f"{name} must be signatures of uint64, not {array.dtype}")
-    if array.ndim < 1 or array.shape[-1] != hasher.num_perm:
-        raise ValueError(f"{name} must have {hasher.num_perm} slots a signature, not shape {array.shape}")
-    other = getattr(signatures, "hasher", None)
-    if other is not None and other != hasher:
-        raise ValueError(f"{name} are of {other}, not of {hasher}")
-    return array
+    return checked(signatures, name, hasher, np.uint64, hasher.num_perm, "signatures of ", "slots a signature")
 
 
 def merged(a: npt.ArrayLike, b: npt.ArrayLike, hasher: Any) -> UInt64Array:
@@ -162,11 +147,12 @@ class MinHasher:
     _constants: tuple[UInt64Array, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM)
+        object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.scheme not in ("fast", "classic"):
             raise ValueError(f"scheme must be 'fast' or 'classic', not {self.scheme!r}")
         draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants
-        object.__setattr__(self, "_constants", draw(check_seed(self.seed), self.num_perm))
+        object.__setattr__(self, "_constants", draw(self.seed, self.num_perm))
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
         """Return the signatures of the sets.

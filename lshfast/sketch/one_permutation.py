@@ -28,7 +28,7 @@ class OnePermutation:
 
         s (1 - s) (E[1 / m] f / (f - 1) - 1 / (f - 1)),
 
-    f being the tokens of both sets together, f > 1, and m the groups that they reach: less than the s (1 - s) / k of k
+    f being the tokens of both sets together, f > 1, and m the groups that they reach: at most the s (1 - s) / k of k
     independent functions. A set of n tokens takes O(n + k) steps.
 
     Signatures merge by the slot-wise minimum. They are not for banding: two small sets that share nothing have many
@@ -69,8 +69,9 @@ class OnePermutation:
     )
 
     def __post_init__(self) -> None:
-        check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM)
-        object.__setattr__(self, "_constant", kernels.group_constant(check_seed(self.seed)))
+        object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "_constant", kernels.group_constant(self.seed))
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
         """Return the signatures of the sets.

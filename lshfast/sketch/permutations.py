@@ -10,8 +10,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import index
 from typing import NamedTuple, TypeAlias, TypeVar
 
+Item = TypeVar("Item")
 Row = TypeVar("Row", bound=Hashable)
 Slot: TypeAlias = int | None
 
@@ -26,6 +28,8 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
 
     Raises
     ------
+    TypeError
+        If the matrix or a row cannot be iterated over.
     ValueError
         If rows are not of one length or hold anything else.
 
@@ -35,7 +39,7 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
     >>> columns_of(["0110", "0011", "1000"])
     [{2}, {0}, {0, 1}, {1}]
     """
-    rows = [list(map(str, row)) for row in matrix]
+    rows = [list(map(str, _listed(row, f"row {number}"))) for number, row in enumerate(_listed(matrix, "matrix"))]
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise ValueError(f"row {number} has {len(row)} columns, row 0 has {len(rows[0])}")
@@ -64,6 +68,8 @@ def by_order(
 
     Raises
     ------
+    TypeError
+        If an argument is of another kind.
     ValueError
         If the order repeats or lacks a row.
 
@@ -76,18 +82,18 @@ def by_order(
     >>> by_order(columns, "beadc", first=3)
     ['a', None, 'b', 'a']
     """
-    columns = list(columns)
-    if len(set(order)) != len(order):
+    held, order, known = _sets(columns), _listed(order, "order"), _set_of(order, "order")
+    if len(known) != len(order):
         raise ValueError(f"order must have each row once, not {order!r}")
-    for number, column in enumerate(columns):
-        if lacking := column - set(order):
+    for number, column in enumerate(held):
+        if lacking := column - known:
             raise ValueError(f"column {number} has rows that are not in the order: {sorted(map(repr, lacking))}")
     if isinstance(first, bool) or not (first is None or hasattr(first, "__index__")):
         raise TypeError(f"first must be an int or None, not {first!r}")
     if first is not None and not 1 <= first <= len(order):
         raise ValueError(f"first must be in 1..{len(order)}, the number of rows, not {first}")
     met = order[:first]
-    return [next((row for row in met if row in column), None) for column in columns]
+    return [next((row for row in met if row in column), None) for column in held]
 
 
 def by_ranks(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], *, first: int | None = None) -> list[Slot]:
@@ -109,6 +115,8 @@ def by_ranks(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], *, first
 
     Raises
     ------
+    TypeError
+        If an argument is of another kind.
     ValueError
         If the ranks are no permutation, or a column has a row that has no rank.
 
@@ -119,6 +127,7 @@ def by_ranks(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], *, first
     >>> by_ranks(columns, (6, 3, 1, 7, 2, 5, 4))
     [1, 5, 3, 2]
     """
+    ranks = _ints(ranks, "ranks")
     lowest = min(ranks, default=0)
     if lowest not in (0, 1) or sorted(ranks) != list(range(lowest, lowest + len(ranks))):
         raise ValueError(f"ranks must be 0..n - 1 or 1..n, each once, not {tuple(ranks)}")
@@ -145,8 +154,10 @@ def by_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: i
 
     Raises
     ------
+    TypeError
+        If an argument is of another kind.
     ValueError
-        If the ranks are no permutation, or k is no multiple of m.
+        If the ranks are no permutation, k is no multiple of m, or a column has a row outside 0..k - 1.
 
     Examples
     --------
@@ -157,14 +168,15 @@ def by_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: i
     >>> similarity(*zip(*slots))
     Fraction(1, 2)
     """
-    columns, m = list(columns), len(ranks)
+    held, ranks = _sets(columns), _ints(ranks, "ranks")
+    m, (rows,) = len(ranks), _ints([rows], "rows")
     if m < 1 or rows < m or rows % m:
         raise ValueError(f"rows must be a multiple of {m}, the number of ranks, not {rows}")
-    for number, column in enumerate(columns):
-        if outside := [row for row in column if not 0 <= row < rows]:
-            raise ValueError(f"column {number} has rows outside 0..{rows - 1}: {sorted(outside)}")
+    for number, column in enumerate(held):
+        if outside := [row for row in column if row not in range(rows)]:
+            raise ValueError(f"column {number} has rows outside 0..{rows - 1}: {sorted(outside, key=repr)}")
     return [
-        by_ranks([{row - start for row in column if start <= row < start + m} for column in columns], ranks)
+        by_ranks([{row - start for row in column if start <= row < start + m} for column in held], ranks)
         for start in range(0, rows, m)
     ]
 
@@ -175,12 +187,22 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
     Two slots with a value are compared; a value and none are unequal; where neither has one, the slot counts neither as
     equal nor as unequal. 0 if no slot counts.
 
+    Raises
+    ------
+    TypeError
+        If a signature cannot be iterated over.
+    ValueError
+        If one has more slots than the other.
+
     Examples
     --------
     >>> from lshfast.sketch.permutations import similarity
     >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
     (Fraction(1, 3), Fraction(1, 3))
     """
+    a, b = _listed(a, "a"), _listed(b, "b")
+    if len(a) != len(b):
+        raise ValueError(f"a and b must have as many slots as each other, not {len(a)} and {len(b)}")
     pairs = [pair for pair in zip(a, b, strict=True) if pair != (None, None)]
     return Fraction(sum(x == y for x, y in pairs), len(pairs) or 1)
 
@@ -214,7 +236,8 @@ class Linear:
 
     def __str__(self) -> str:
         x = "x" if self.a == 1 else f"{self.a}x"
-        return f"{x}{f' + {self.b}' if self.b else ''} mod {self.p}"
+        b = f" {'+' if self.b > 0 else '-'} {abs(self.b)}" if self.b else ""
+        return f"{x}{b} mod {self.p}"
 
 
 class Step(NamedTuple):
@@ -299,6 +322,8 @@ def trace(columns: Iterable[AbstractSet[int]], functions: Iterable[Linear], rows
 
     Raises
     ------
+    TypeError
+        If an argument is of another kind.
     ValueError
         If there is no function, or a column has a row that is not among the rows.
 
@@ -329,12 +354,15 @@ def trace(columns: Iterable[AbstractSet[int]], functions: Iterable[Linear], rows
     >>> found.signature(0)
     (0, 0)
     """
-    held, functions, rows = tuple(map(frozenset, columns)), tuple(functions), list(rows)
+    held, functions, rows = tuple(_sets(columns)), tuple(_listed(functions, "functions")), _ints(rows, "rows")
+    for number, h in enumerate(functions):
+        if not callable(h):
+            raise TypeError(f"functions[{number}] must be a function of a row, such as Linear, not {h!r}")
     if not functions:
         raise ValueError("there must be at least one function: a signature has a slot for each")
     for number, column in enumerate(held):
         if lacking := column - set(rows):
-            raise ValueError(f"column {number} has rows that are not among the rows: {sorted(lacking)}")
+            raise ValueError(f"column {number} has rows that are not among the rows: {sorted(lacking, key=repr)}")
     slots: list[list[Slot]] = [[None] * len(held) for _ in functions]
     steps = []
     for row in rows:
@@ -345,6 +373,31 @@ def trace(columns: Iterable[AbstractSet[int]], functions: Iterable[Linear], rows
                     own[c] = _lesser(own[c], value)
         steps.append(Step(row, values, tuple(map(tuple, slots))))
     return Trace(held, functions, tuple(steps))
+
+
+def _listed(values: Iterable[Item], name: str) -> list[Item]:
+    if not (hasattr(values, "__iter__") or hasattr(values, "__getitem__")):
+        raise TypeError(f"{name} must be something to iterate over, not {values!r}")
+    return list(values)
+
+
+def _set_of(values: Iterable[Row], name: str) -> frozenset[Row]:
+    try:
+        return frozenset(_listed(values, name))
+    except TypeError:
+        raise TypeError(f"{name} must be of rows that can be in a set, not {values!r}") from None
+
+
+def _sets(columns: Iterable[Iterable[Row]]) -> list[frozenset[Row]]:
+    return [_set_of(column, f"column {number}") for number, column in enumerate(_listed(columns, "columns"))]
+
+
+def _ints(values: Iterable[int], name: str) -> list[int]:
+    held = _listed(values, name)
+    for value in held:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be ints, not {value!r}")
+    return [index(value) for value in held]
 
 
 def _lesser(slot: Slot, value: int) -> int:

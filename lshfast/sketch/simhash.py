@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels import simhash as kernels
+from lshfast.kernels.checksum import checksum
 from lshfast.shingling import pieces
-from lshfast.sketch.compare import fitted
+from lshfast.sketch.arrays import MadeArray, checked
+from lshfast.sketch.compare import Int32Array, compared, fitted
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import (
     BoolArray,
@@ -25,6 +27,7 @@ from lshfast.tokens import (
     array_of,
     check_int,
     check_seed,
+    numbers_of,
 )
 
 Zero: TypeAlias = Literal["minus", "plus", "random"]
@@ -38,7 +41,7 @@ MAX_DIM = 2**24
 PIECE = 1 << 19
 
 
-class Sketches(np.ndarray[Any, np.dtype[Any]]):
+class Sketches(MadeArray):
     """Codes (uint64) or counters (int64) that know who made them; rows and slices know it too.
 
     Whatever is computed from them is a plain array again; what is written into them in place leaves them their
@@ -48,15 +51,6 @@ class Sketches(np.ndarray[Any, np.dtype[Any]]):
     ----------
     hasher : SimHasher, SignSketcher or None
     """
-
-    hasher: Sketcher | None
-
-    def __array_finalize__(self, made_from: Any) -> None:
-        self.hasher = getattr(made_from, "hasher", None)
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        plain = np.asarray(array)
-        return plain[()] if return_scalar else plain
 
     def __reduce__(self) -> tuple[Any, ...]:
         return sketches_of, (np.asarray(self), self.hasher)
@@ -122,14 +116,11 @@ class Sketcher:
             If they have another number of words, other numbers of rows, or are known to be another sketcher's.
         """
         a, b = self._codes(a, "a"), self._codes(b, "b")
-        shape = (*fitted(a, b), self.words)
-        if a.size < b.size:
-            a, b = b, a
-        rows = -1 if b.size == self.words else int(np.prod(shape[:-1]))
-        a = np.ascontiguousarray(np.broadcast_to(a, shape)).reshape(int(np.prod(shape[:-1])), self.words)
-        b = np.ascontiguousarray(b if rows == -1 else np.broadcast_to(b, shape)).reshape(rows, self.words)
-        distances: Int64Array = kernels.distances(a, b, self.bits).reshape(shape[:-1])[()]
-        return distances
+
+        def kernel(one: UInt64Array, rows: UInt64Array, distances: Int32Array) -> None:
+            kernels.distances(one, rows, self.bits, distances)
+
+        return np.asarray(compared(kernel, a, b, 1)[0], np.int64)[()]
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the share of equal bits, an estimate of 1 - angle / pi; takes and refuses what `distance` does.
@@ -163,32 +154,21 @@ class Sketcher:
         return np.asarray(np.nan_to_num(np.cos(self.angle(a, b)), nan=0.0))[()]
 
     def similarity_error(self, similarity: npt.ArrayLike) -> Float64Array:
-        """Return the standard error of `similarity` where it truly is s: sqrt(s (1 - s) / bits)."""
-        s = _in_range("similarity", similarity, 0.0, 1.0)
+        """Return the standard error of `similarity` where it truly is s, in [0, 1]: sqrt(s (1 - s) / bits)."""
+        s = numbers_of(similarity, "similarity", 0, 1)
         return np.asarray(np.sqrt(s * (1 - s) / self.bits))[()]
 
     def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array:
-        """Return the standard error of `cosine` where it truly is c, to first order.
+        """Return the standard error of `cosine` where it truly is c, in [-1, 1], to first order.
 
         With q = arccos(c) / pi, the probability that a bit differs, it is pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
         """
-        c = _in_range("cosine", cosine, -1.0, 1.0)
+        c = numbers_of(cosine, "cosine", -1, 1)
         q = np.arccos(c) / np.pi
         return np.asarray(np.pi * np.sqrt((1 - c * c) * q * (1 - q) / self.bits))[()]
 
     def _codes(self, codes: npt.ArrayLike, name: str) -> UInt64Array:
-        return self._checked(codes, name, np.uint64, self.words, "words a code")
-
-    def _checked(self, values: npt.ArrayLike, name: str, dtype: Any, width: int, what: str) -> npt.NDArray[Any]:
-        array = array_of(values, name)
-        if array.dtype != dtype:
-            raise TypeError(f"{name} must be {np.dtype(dtype)}, not {array.dtype}")
-        if array.ndim < 1 or array.shape[-1] != width:
-            raise ValueError(f"{name} must have {width} {what}, not shape {array.shape}")
-        other = getattr(values, "hasher", None)
-        if other is not None and other != self:
-            raise ValueError(f"{name} are of {other}, not of {self}")
-        return array
+        return checked(codes, name, self, np.uint64, self.words, "", "words a code")
 
     def _settled(self, dots: npt.NDArray[Any], zero: Zero, seed: int) -> UInt64Array:
         """Return the codes of dot products, (n, bits)."""
@@ -250,10 +230,11 @@ class SimHasher(Sketcher):
     _constants: UInt64Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_int("bits", self.bits, 64, kernels.MAX_BITS)
+        object.__setattr__(self, "bits", check_int("bits", self.bits, 64, kernels.MAX_BITS))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
-        object.__setattr__(self, "_constants", kernels.constants(check_seed(self.seed), self.words))
+        object.__setattr__(self, "_constants", kernels.constants(self.seed, self.words))
 
     def sketch(
         self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
@@ -274,6 +255,13 @@ class SimHasher(Sketcher):
         -------
         Sketches, an ndarray of uint64, shape (n, bits / 64)
             All ones where a row is empty.
+
+        Raises
+        ------
+        TypeError
+            If sets are no TokenSets, or weights no integers.
+        ValueError
+            If there is not one weight a token, or those of a row add up to too much.
         """
         weighed = _weights_of(sets, weights)
         codes = np.empty((len(sets), self.words), np.uint64)
@@ -305,6 +293,11 @@ class SimHasher(Sketcher):
         Sketches, an ndarray of int64, shape (n, bits)
             For each bit the weights of the tokens whose hash has it, less those of the others. All zero where a row
             is empty.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As by `sketch`.
         """
         weighed = _weights_of(sets, weights)
         counters = np.empty((len(sets), self.bits), np.int64)
@@ -409,7 +402,7 @@ class SimHasher(Sketcher):
         return sketches_of(result, self)
 
     def _counters(self, counters: npt.ArrayLike, name: str) -> Int64Array:
-        return self._checked(counters, name, np.int64, self.bits, "counters a row")
+        return checked(counters, name, self, np.int64, self.bits, "", "counters a row")
 
 
 @dataclass(frozen=True)
@@ -460,18 +453,23 @@ class SignSketcher(Sketcher):
     _masks: UInt64Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_int("dim", self.dim, 1, MAX_DIM)
-        check_int("bits", self.bits, 1, kernels.MAX_BITS)
+        object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MAX_DIM))
+        object.__setattr__(self, "bits", check_int("bits", self.bits, 1, kernels.MAX_BITS))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.zero not in ZEROS:
             raise ValueError(f"zero must be 'minus', 'plus' or 'random', not {self.zero!r}")
-        seed = check_seed(self.seed)
         if self._given is None:
             tokens = np.arange(self.dim, dtype=np.uint64)
-            hashed = [kernels.hashes(tokens, constant) for constant in kernels.constants(seed, self.words).tolist()]
+            constants = kernels.constants(self.seed, self.words).tolist()
+            hashed = [kernels.hashes(tokens, constant) for constant in constants]
             masks = np.ascontiguousarray(np.stack(hashed, axis=1))
         else:
             masks = np.frombuffer(self._given, "<u8").astype(np.uint64).reshape(self.dim, self.words)
         object.__setattr__(self, "_masks", masks)
+
+    def __repr__(self) -> str:
+        drawn = f"SignSketcher(dim={self.dim}, bits={self.bits}, seed={self.seed}, zero={self.zero!r})"
+        return drawn if self._given is None else f"{drawn} of vectors {checksum(self._given):016x}"
 
     @classmethod
     def of_vectors(cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: int = 1) -> SignSketcher:
@@ -484,6 +482,13 @@ class SignSketcher(Sketcher):
         zero : {"minus", "plus", "random"}, default "minus"
         seed : int, default 1
             What the signs of zero are drawn from where they are random.
+
+        Raises
+        ------
+        TypeError
+            If the vectors are not numbers.
+        ValueError
+            If they have not two dimensions, hold anything but +1 and -1, or are more or longer than may be.
         """
         array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf":
@@ -509,14 +514,21 @@ class SignSketcher(Sketcher):
         Parameters
         ----------
         vectors : array_like of integers or floats, shape (n, dim) or (dim,)
-            Integers of a row must add up to less than 2**63 without their signs; floats must be finite, and below
-            the largest float64 / dim.
+            Integers of a row must add up to less than 2**63 without their signs; floats must be finite, and at most
+            the largest float64 / dim, less 2**-28 of it for what rounding adds to a sum.
         threads : int, optional
             At least 1; the CPUs this process may use by default. The result does not depend on it.
 
         Returns
         -------
         ndarray of int64 or float64, shape (n, bits) or (bits,)
+
+        Raises
+        ------
+        TypeError
+            If the vectors are neither integers nor floats of up to 64 bits.
+        ValueError
+            If they have another shape, or a coordinate or a row's sum is out of range; NaN is out of every range.
         """
         array = self._vectors(vectors)
         rows = array.reshape(-1, self.dim)
@@ -540,6 +552,11 @@ class SignSketcher(Sketcher):
         -------
         Sketches, an ndarray of uint64, shape (n, words) or (words,)
             The bits behind the last vector's are zero. All ones where all dot products are zero.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As by `dots`.
         """
         array = self._vectors(vectors)
         rows = array.reshape(-1, self.dim)
@@ -595,7 +612,7 @@ class SignSketcher(Sketcher):
             raise ValueError(f"vectors must have shape (n, {self.dim}) or ({self.dim},), not {array.shape}")
         if array.dtype.kind == "f":
             array = np.ascontiguousarray(array, np.float64)
-            most = np.finfo(np.float64).max / self.dim
+            most = np.finfo(np.float64).max / self.dim * (1 - 2**-28)  # rounding adds at most 2**-29 of a sum
             wrong = np.argwhere(~(np.abs(array) <= most))
             if len(wrong):
                 at = tuple(wrong[0].tolist())
@@ -605,16 +622,6 @@ class SignSketcher(Sketcher):
         offsets = np.arange(array.size // self.dim + 1, dtype=np.int64) * self.dim
         _check_sums(offsets, array.ravel(), "vectors")
         return array
-
-
-def _in_range(name: str, values: npt.ArrayLike, least: float, most: float) -> Float64Array:
-    array = array_of(values, name)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    wrong = array[~((array >= least) & (array <= most))]
-    if wrong.size:
-        raise ValueError(f"{name} must be in {least:g}..{most:g}, not {wrong[0]}")
-    return array.astype(np.float64)
 
 
 def _as_int64(array: npt.NDArray[Any], name: str) -> Int64Array:

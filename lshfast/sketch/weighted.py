@@ -120,6 +120,14 @@ class WeightedSets:
         matrix : array_like of float, shape (n, d), or a sparse matrix or array of scipy
             Weights: finite and at least 0. Whatever has a method `tocsr` is taken as sparse.
 
+        Raises
+        ------
+        TypeError
+            If the weights are not numbers.
+        ValueError
+            If the matrix has not two dimensions, or a weight is NaN, negative or infinite, with its row and its place
+            among the row's weights.
+
         Examples
         --------
         >>> from lshfast.sketch.weighted import WeightedSets
@@ -175,9 +183,10 @@ class WeightedSets:
 
     @property
     def totals(self) -> Float64Array:
-        """The sum of each row's weights: float64 (n,)."""
+        """The sum of each row's weights: float64 (n,), infinite where it is more than a float64 holds."""
         totals = np.zeros(len(self))
-        np.add.at(totals, np.repeat(np.arange(len(self)), self.counts), self.weights)
+        with np.errstate(over="ignore"):
+            np.add.at(totals, np.repeat(np.arange(len(self)), self.counts), self.weights)
         return totals
 
     def __len__(self) -> int:
@@ -196,7 +205,7 @@ class WeightedSets:
         Parameters
         ----------
         most : int, default 2**28
-            Pairs of all rows together, in 0..2**53: memory and time grow with it.
+            Pairs of all rows together, in 0..2**48 - 1: memory and time grow with it.
 
         Raises
         ------
@@ -216,11 +225,12 @@ class WeightedSets:
         return TokenSets(offsets, kernels.multisets(self.tokens, counts))
 
     def _whole(self, most: int) -> Int64Array:
-        check_int("most", most, 0, 2**53)
+        check_int("most", most, 0, 2**48 - 1)
         broken = np.flatnonzero(self.weights % 1)
         if len(broken):
             raise ValueError(f"weights must be whole numbers, not {self.weights[broken[0]]}{self._at(broken[0])}")
-        total = self.weights.sum()
+        with np.errstate(over="ignore"):
+            total = self.weights.sum()
         if total > most:
             raise ValueError(
                 f"weights add up to {total:.17g} pairs, more than most = {most}: scale them down, or use "
@@ -332,10 +342,11 @@ class WeightedMinHasher:
     _constants: tuple[int, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM)
+        object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.scheme not in ("shells", "icws"):
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
-        object.__setattr__(self, "_constants", kernels.constants(check_seed(self.seed), self.num_perm))
+        object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))
 
     def sketch(self, sets: WeightedSets, *, threads: int | None = None) -> UInt64Array:
         """Return the signatures of the weighted sets.
@@ -436,7 +447,7 @@ def sketch_multisets(
     sets : WeightedSets
         n rows, with whole numbers as weights; `WeightedSets.counted` makes them of rows that repeat tokens.
     most : int, default 2**28
-        Pairs of all rows together, the sum of the multiplicities: in 0..2**53.
+        Pairs of all rows together, the sum of the multiplicities: in 0..2**48 - 1.
     threads : int, optional
         At least 1; the CPUs this process may use by default. The result does not depend on it.
 

@@ -1,0 +1,61 @@
+"""Arrays that know who made them, so that those of another maker can be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.tokens import array_of
+
+
+class MadeArray(np.ndarray[Any, np.dtype[Any]]):
+    """An array that knows its maker, as `hasher`; its rows and slices know it too.
+
+    Whatever is computed from it is a plain array again; what is written into it in place leaves it its maker's name.
+    """
+
+    hasher: Any
+
+    def __array_finalize__(self, made_from: Any) -> None:
+        self.hasher = getattr(made_from, "hasher", None)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+
+def checked(
+    values: npt.ArrayLike, name: str, maker: Any, dtype: type[np.generic], width: int, kind: str, unit: str
+) -> npt.NDArray[Any]:
+    """Return what a maker made, (..., width), as a plain array, or say why it is not that.
+
+    Parameters
+    ----------
+    values : array_like
+        Plain arrays are taken on trust.
+    name : str
+        Of the argument, for the message, as are `kind` ("signatures of ") and `unit` ("slots a signature").
+    maker : object
+    dtype : type
+    width : int
+        Of the last dimension.
+    kind, unit : str
+
+    Raises
+    ------
+    TypeError
+        If the dtype is another.
+    ValueError
+        If the width is another, or the array is known to be another maker's.
+    """
+    array = array_of(values, name)
+    if array.dtype != dtype:
+        raise TypeError(f"{name} must be {kind}{np.dtype(dtype)}, not {array.dtype}")
+    if array.ndim < 1 or array.shape[-1] != width:
+        raise ValueError(f"{name} must have {width} {unit}, not shape {array.shape}")
+    other = getattr(values, "hasher", None)
+    if other is not None and other != maker:
+        raise ValueError(f"{name} are of {other}, not of {maker}")
+    return array
