@@ -25,7 +25,7 @@ from contest import Figures, compared, in_own_process, installed, keep_to_one_cp
 
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets
 
-MODULES = {"lshfast": "lshfast.datasketch.weighted", "datasketch": "datasketch"}
+MODULES = {"lshfast": "lshfast.datasketch.weighted_minhash", "datasketch": "datasketch"}
 PARTS = {"dense": 2, "sparse": 2, "one": 2, "jaccard": 2, "own": 1}  # and how many of them can run it
 ONES, PAIRS = 200, 2_000
 

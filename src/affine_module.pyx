@@ -5,7 +5,7 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8String
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -216,7 +216,7 @@ cdef class Tokens:
     cdef size_t count, room
     cdef readonly object offsets
 
-    def __cinit__(self, rows, size_t size=<size_t>-1):
+    def __cinit__(self, rows, size_t size=SIZE_MAX):
         cdef list offsets = [0]
         self.owners = []
         for row in rows:

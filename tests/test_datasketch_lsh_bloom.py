@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lshfast.datasketch import LeanMinHash, MinHash, bBitMinHash
-from lshfast.datasketch.bloom import HEADER, NAME, MinHashLSHBloom
+from lshfast.datasketch.lsh_bloom import HEADER, NAME, MinHashLSHBloom
 from lshfast.store.base import FormatError
 from tests.test_datasketch_lsh import Weighted, near
 

@@ -30,7 +30,7 @@ from lshfast.datasketch import (
     WeightedMinHash,
     bBitMinHash,
 )
-from lshfast.datasketch.weighted import WeightedMinHashGenerator
+from lshfast.datasketch.weighted_minhash import WeightedMinHashGenerator
 from tests.conftest import csr
 
 WORD64 = st.integers(0, 2**64 - 1)

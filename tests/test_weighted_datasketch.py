@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.datasketch.weighted import WeightedMinHash, WeightedMinHashGenerator
+from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
 from lshfast.kernels import weighted as kernels
 from tests.reference import weighted as reference
 

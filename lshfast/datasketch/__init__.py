@@ -9,16 +9,16 @@
 
 from __future__ import annotations
 
-from lshfast.datasketch.b_bit import bBitMinHash
-from lshfast.datasketch.bloom import MinHashLSHBloom
-from lshfast.datasketch.ensemble import MinHashLSHEnsemble
-from lshfast.datasketch.forest import MinHashLSHForest
+from lshfast.datasketch.b_bit_minhash import bBitMinHash
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64
 from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
-from lshfast.datasketch.lean import LeanMinHash
+from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, missing
+from lshfast.datasketch.lsh_bloom import MinHashLSHBloom
+from lshfast.datasketch.lshensemble import MinHashLSHEnsemble
+from lshfast.datasketch.lshforest import MinHashLSHForest
 from lshfast.datasketch.minhash import MinHash
-from lshfast.datasketch.weighted import WeightedMinHash, WeightedMinHashGenerator
+from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
 
 # That of the datasketch whose names these are.
 __version__ = "2.0.0"

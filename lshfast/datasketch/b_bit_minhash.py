@@ -1,5 +1,204 @@
-"""datasketch's name of the module `lshfast.datasketch.b_bit`."""
+"""bBitMinHash: the lowest bits of hash values, and their bytes as datasketch lays them out."""
 
-from lshfast.datasketch.b_bit import bBitMinHash
+from __future__ import annotations
 
-__all__ = ["bBitMinHash"]
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.datasketch.minhash import MinHash
+from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, agreements, is_empty, permutations_of, scheme_of
+
+HEAD = struct.Struct("<qBdi")
+BLOCK_BITS = 64
+
+# So many ones in a row, which chance does not make, are what is left of an empty sketch.
+CERTAIN_BITS = 64
+
+
+class bBitMinHash:
+    """Keep the lowest b bits of each hash value of a MinHash (Li and König 2010).
+
+    Two hash values that differ agree in their lowest bits once in 2**b times, which the estimate takes into account.
+
+    Parameters
+    ----------
+    minhash : MinHash
+        One of datasketch will do.
+    b : int, default 1
+        Bits, 1 to 32.
+    r : float, default 0.0
+        The size of the set as a share of that of the universe, in [0, 1]; 0 if it is small or not known.
+
+    Attributes
+    ----------
+    hashvalues : ndarray of uint32, shape (num_perm,)
+    seed, scheme, b, r
+
+    Raises
+    ------
+    TypeError, ValueError
+        If b or r is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> from lshfast.datasketch import MinHash, bBitMinHash
+    >>> a, b = MinHash.bulk([[b"%d" % i for i in range(100)], [b"%d" % i for i in range(25, 125)]], num_perm=512)
+    >>> abs(bBitMinHash(a, 4).jaccard(bBitMinHash(b, 4)) - 0.6) < 0.1
+    True
+    """
+
+    __slots__ = ("_empty", "_given", "b", "hashvalues", "r", "scheme", "seed")
+
+    scheme: SchemeName
+    hashvalues: npt.NDArray[np.uint32]
+
+    def __init__(self, minhash: MinHash, b: int = 1, r: float = 0.0) -> None:
+        b, r = int(b), float(r)
+        if not 1 <= b <= 32:
+            raise ValueError(f"b must be in 1..32, not {b}")
+        if not 0.0 <= r <= 1.0:
+            raise ValueError(f"r must be in [0.0, 1.0], not {r}")
+        kind = scheme_of(minhash.scheme)
+        values = minhash.hashvalues
+        self.hashvalues = np.bitwise_and(values, values.dtype.type((1 << b) - 1)).astype(np.uint32)
+        self.seed, self.scheme, self.b, self.r = minhash.seed, minhash.scheme, b, r
+        self._empty = is_empty(kind, values)
+        self._given = permutations_of(minhash)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all is the same."""
+        return (
+            type(self) is type(other)
+            and isinstance(other, bBitMinHash)
+            and (self.scheme, self.seed, self.b, self.r) == (other.scheme, other.seed, other.b, other.r)
+            and np.array_equal(self.hashvalues, other.hashvalues)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def is_empty(self) -> bool:
+        """Tell whether it comes from the sketch of the empty set.
+
+        What comes from bytes alone is taken for that if all its bits are ones, 64 or more.
+        """
+        return self._empty
+
+    def jaccard(self, other: bBitMinHash) -> float:
+        """Estimate the Jaccard similarity of both sets.
+
+        Parameters
+        ----------
+        other : bBitMinHash
+            Of the same scheme, seed, length and b.
+
+        Returns
+        -------
+        float
+            Unbiased, and so below 0 now and then for sets that share little; 0 where either set is empty. Where both r
+            are 1, no bits agree by chance, and it is the share of those that agree: 1 for two sets that are all there
+            is.
+
+        Raises
+        ------
+        ValueError
+            If the other is of another scheme, seed, length, b or set of permutations.
+        """
+        for what in ("b", "scheme", "seed"):
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine != theirs:
+                raise ValueError(f"sketches of {what} {mine!r} and {theirs!r} cannot be compared")
+        if len(self.hashvalues) != len(other.hashvalues):
+            raise ValueError(
+                f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values cannot be compared"
+            )
+        if permutations_of(self) != permutations_of(other):
+            raise ValueError("sketches of different permutations cannot be compared")
+        if self._empty or other._empty:
+            return 0.0
+        agreeing = agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
+        first, second = self._chance(), other._chance()
+        if self.r == other.r == 0.0:
+            c1, c2 = first, second
+        else:
+            share = self.r / (self.r + other.r)
+            c1 = first * (1 - share) + second * share
+            c2 = first * share + second * (1 - share)
+        return (agreeing - c1) / (1 - c2)
+
+    def _chance(self) -> float:
+        """Return A(r, b), of which the chance is made that bits of different values agree: 2**-b for r near 0."""
+        if self.r == 0.0:
+            return 1.0 / (1 << self.b)
+        if self.r == 1.0:
+            return 0.0
+        log_rest = math.log1p(-self.r)
+        return self.r * math.exp(log_rest * ((1 << self.b) - 1)) / -math.expm1(log_rest * (1 << self.b))
+
+    def bytesize(self) -> int:
+        """Return the number of bytes of `__getstate__`."""
+        blocks = -(-len(self.hashvalues) // (BLOCK_BITS // _width(self.b)))
+        return HEAD.size + bool(SCHEMES[self.scheme].code) + 8 * blocks
+
+    def __getstate__(self) -> bytearray:
+        """Return the bytes that datasketch keeps of such a sketch.
+
+        The seed (8 bytes), b (1), r (8) and the number of hash values (4), which is negative where a byte with the
+        number of the scheme follows; then blocks of 8 bytes with as many hash values as fit in, of 1, 2, 4, 8, 16 or 32
+        bits each, the first in the highest bits. All is little-endian.
+        """
+        width, k, code = _width(self.b), len(self.hashvalues), SCHEMES[self.scheme].code
+        each = BLOCK_BITS // width
+        slots = np.zeros(-(-k // each) * each, np.uint64)
+        slots[:k] = self.hashvalues
+        blocks = np.bitwise_or.reduce(slots.reshape(-1, each) << _shifts(width), axis=1)
+        seed = self.seed - 2**64 if SCHEMES[self.scheme].is_own and self.seed >= 2**63 else self.seed
+        head = HEAD.pack(seed, self.b, self.r, -k if code else k) + (bytes([code]) if code else b"")
+        return bytearray(head + blocks.astype("<u8").tobytes())
+
+    def __setstate__(self, buf: Any) -> None:
+        buf = bytes(buf)
+        seed, b, r, k = HEAD.unpack_from(buf, 0)
+        scheme, at = BY_CODE[0], HEAD.size
+        if k < 0:
+            k = -k
+            code = buf[at] if len(buf) > at else 0
+            if code not in BY_CODE or not code:
+                raise ValueError(f"bytes name scheme {code}, which is not known")
+            scheme, at = BY_CODE[code], at + 1
+        if not 1 <= b <= 32:
+            raise ValueError(f"bytes name b = {b}, which must be in 1..32")
+        width = _width(b)
+        count = -(-k // (BLOCK_BITS // width))
+        if len(buf) < at + 8 * count:
+            raise struct.error(f"{at + 8 * count} bytes are needed for {k} hash values, not {len(buf)}")
+        blocks = np.frombuffer(buf, "<u8", count, at).astype(np.uint64)
+        slots = (blocks[:, None] >> _shifts(width)) & np.uint64((1 << width) - 1)
+        self.hashvalues = slots.ravel()[:k].astype(np.uint32)
+        self.seed, self.b, self.r = seed % 2**64 if scheme.is_own else seed, b, r
+        self.scheme = scheme.name  # type: ignore[assignment]
+        self._given = None
+        self._empty = k * b >= CERTAIN_BITS and bool(np.all(self.hashvalues == (1 << b) - 1))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = () if self._given is None else (self._given,)
+        return _restored, (type(self), bytes(self.__getstate__()), self._empty, *given)
+
+
+def _restored(cls: type[bBitMinHash], data: bytes, empty: bool, given: bytes | None = None) -> bBitMinHash:
+    made = object.__new__(cls)
+    made.__setstate__(data)
+    made._empty, made._given = empty, given
+    return made
+
+
+def _width(b: int) -> int:
+    """Return the bits that a hash value of b bits takes in a block."""
+    return next(width for width in (1, 2, 4, 8, 16, 32) if b <= width)
+
+
+def _shifts(width: int) -> npt.NDArray[np.uint64]:
+    return np.arange(BLOCK_BITS - width, -1, -width, dtype=np.int64).astype(np.uint64)

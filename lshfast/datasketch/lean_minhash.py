@@ -1,5 +1,249 @@
-"""datasketch's name of the module `lshfast.datasketch.lean`."""
+"""LeanMinHash: hash values alone, and their bytes as datasketch lays them out."""
 
-from lshfast.datasketch.lean import LeanMinHash
+from __future__ import annotations
 
-__all__ = ["LeanMinHash"]
+import struct
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.datasketch.minhash import MinHash, check_alike, check_int
+from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, permutations_of, scheme_of
+
+BYTE_ORDERS = ("@", "=", "<", ">", "!")
+
+Lean = TypeVar("Lean", bound="LeanMinHash")
+
+
+class LeanMinHash(MinHash):
+    """Keep a MinHash without what is needed to update it: the seed, the scheme and the hash values.
+
+    Of `permutations` that were given to the MinHash it keeps 8 bytes, so that it is compared only with their like; the
+    bytes below have no room for them, and what is read from these is taken for one of drawn permutations.
+
+    It is compared, merged, counted and hashed like a MinHash, and becomes bytes and comes back from them. The layout is
+    datasketch's: the seed (8 bytes) and the number of hash values (4), which is negative where a byte with the number
+    of the scheme follows (1 for ``affine32``, 2 for ``affine64``; none follows for ``legacy``), and the hash values, of
+    4 bytes, or of 8 for ``affine64``. The library's own schemes have the numbers 192 (``fast``) and 193 (``classic``),
+    with values of 8 bytes; datasketch refuses those.
+
+    Parameters
+    ----------
+    minhash : MinHash, optional
+        What to keep of; one of datasketch will do.
+    seed : int, optional
+    hashvalues : array_like of int, optional
+        Where there is no minhash, its parts.
+    scheme : str, optional
+        Needed with hashvalues; with a minhash it may only repeat that one's.
+
+    Raises
+    ------
+    ValueError
+        If there is neither a minhash nor its parts, or the scheme is another.
+
+    Examples
+    --------
+    >>> from lshfast.datasketch import LeanMinHash, MinHash
+    >>> sketch = MinHash(num_perm=64)
+    >>> sketch.update_batch([b"a", b"b"])
+    >>> lean = LeanMinHash(sketch)
+    >>> buffer = bytearray(lean.bytesize("<"))
+    >>> lean.serialize(buffer, "<")
+    >>> len(buffer), LeanMinHash.deserialize(buffer, "<") == lean
+    (269, True)
+    """
+
+    __slots__ = ("_given", "hashvalues", "scheme", "seed")
+    __eq__ = MinHash.__eq__
+
+    def __init__(
+        self,
+        minhash: MinHash | None = None,
+        seed: int | None = None,
+        hashvalues: npt.ArrayLike | None = None,
+        scheme: SchemeName | None = None,
+    ) -> None:
+        if minhash is not None:
+            if scheme is not None and scheme != minhash.scheme:
+                raise ValueError(f"scheme {scheme!r} is not that of the MinHash given, {minhash.scheme!r}")
+            self._fill(minhash.seed, minhash.hashvalues, minhash.scheme)
+            self._given = permutations_of(minhash)
+        elif hashvalues is None or seed is None:
+            raise ValueError("a LeanMinHash is made of a MinHash, or of seed, hashvalues and scheme")
+        elif scheme is None:
+            raise ValueError(
+                "scheme must be given with hashvalues: that of the MinHash they come from, 'legacy' if datasketch "
+                "before 2.0 made them"
+            )
+        else:
+            self._fill(seed, hashvalues, scheme)
+
+    def _fill(self, seed: int, hashvalues: Any, scheme: SchemeName) -> None:
+        kind = scheme_of(scheme)
+        if isinstance(hashvalues, np.ndarray) and hashvalues.dtype == np.uint32 == kind.dtype and hashvalues.ndim == 1:
+            values = hashvalues.copy()
+        else:
+            values = integers(hashvalues, kind.dtype, kind.greatest, "hashvalues")
+        if len(values) == 0:
+            raise ValueError("hashvalues must not be empty")
+        self.seed, self.hashvalues, self.scheme, self._given = check_int(seed, "seed"), values, scheme, None
+
+    @property
+    def num_perm(self) -> int:  # type: ignore[override]
+        """The number of hash values."""
+        return len(self.hashvalues)
+
+    def update(self, b: Any) -> NoReturn:
+        """Raise TypeError: what is needed for it is not kept."""
+        raise TypeError("a LeanMinHash cannot be updated")
+
+    def update_batch(self, b: Iterable[Any]) -> NoReturn:
+        """Raise TypeError: what is needed for it is not kept."""
+        raise TypeError("a LeanMinHash cannot be updated")
+
+    def _with(self: Lean, values: Values) -> Lean:
+        made = object.__new__(type(self))
+        made.seed, made.hashvalues, made.scheme, made._given = self.seed, values, self.scheme, self._given
+        return made
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return a hash that equal sketches share; it holds until the next merge or clear."""
+        return hash((self.scheme, self.seed, self.hashvalues.tobytes()))
+
+    @classmethod
+    def union(cls: type[Lean], *lmhs: MinHash) -> Lean:
+        """Return the sketch of the union of two sets or more.
+
+        Parameters
+        ----------
+        *lmhs : MinHash
+            At least two, of the same scheme, seed and length.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer, or they differ in that.
+        """
+        if len(lmhs) < 2:
+            raise ValueError(f"union takes two sketches or more, not {len(lmhs)}")
+        for other in lmhs[1:]:
+            check_alike(lmhs[0], other, "united")
+        values = np.minimum.reduce([lmh.hashvalues for lmh in lmhs])
+        made = cls(seed=lmhs[0].seed, hashvalues=values, scheme=lmhs[0].scheme)
+        made._given = permutations_of(lmhs[0])
+        return made
+
+    def bytesize(self, byteorder: str = "@") -> int:
+        """Return the number of bytes that `serialize` writes.
+
+        Parameters
+        ----------
+        byteorder : {"@", "=", "<", ">", "!"}, default "@"
+            As in `struct`; with "@", in the machine's order, hash values are aligned to their size.
+        """
+        _, start, values = _layout(self.scheme, byteorder)
+        return start + len(self.hashvalues) * values.itemsize
+
+    def serialize(self, buf: Any, byteorder: str = "@") -> None:
+        """Write the sketch to a buffer.
+
+        Parameters
+        ----------
+        buf : bytearray or another writable buffer of bytes
+            Of at least `bytesize` bytes; those behind them stay as they are.
+        byteorder : {"@", "=", "<", ">", "!"}, default "@"
+
+        Raises
+        ------
+        ValueError
+            If the buffer is too short.
+        TypeError
+            If it cannot be written.
+        struct.error
+            If there is no such order, or the seed has more than 8 bytes.
+        """
+        head, start, values = _layout(self.scheme, byteorder)
+        k, data = len(self.hashvalues), memoryview(buf).cast("B")
+        if len(data) < start + k * values.itemsize:
+            raise ValueError(f"buf must have {start + k * values.itemsize} bytes, not {len(data)}")
+        code = SCHEMES[self.scheme].code
+        head.pack_into(data, 0, self.seed, *((-k, code) if code else (k,)))
+        np.frombuffer(data, values, k, start)[:] = self.hashvalues
+
+    @classmethod
+    def deserialize(cls: type[Lean], buf: Any, byteorder: str = "@") -> Lean:
+        """Return the sketch of which `serialize`, here or in datasketch, wrote the bytes.
+
+        Parameters
+        ----------
+        buf : buffer of bytes
+        byteorder : {"@", "=", "<", ">", "!"}, default "@"
+            The one it was written with.
+
+        Raises
+        ------
+        struct.error
+            If there are fewer bytes than that takes.
+        ValueError
+            If they name no scheme that is known, or no hash values.
+        """
+        buf = memoryview(buf).cast("B")
+        seed, k = _layout("legacy", byteorder)[0].unpack_from(buf, 0)
+        scheme = BY_CODE[0]
+        if k < 0:
+            k, at = -k, _layout("legacy", byteorder)[0].size
+            if len(buf) <= at:
+                raise struct.error(f"buf must have more than {at} bytes, not {len(buf)}")
+            if buf[at] not in BY_CODE or not buf[at]:
+                raise ValueError(
+                    f"buf names scheme {buf[at]}, which is none of {', '.join(str(code) for code in BY_CODE if code)}"
+                )
+            scheme = BY_CODE[buf[at]]
+            seed = seed % 2**64 if scheme.is_own else seed
+        _, start, values = _layout(scheme.name, byteorder)
+        if k == 0:
+            raise ValueError("buf holds no hash values")
+        if len(buf) < start + k * values.itemsize:
+            raise struct.error(f"buf must have {start + k * values.itemsize} bytes for {k} values, not {len(buf)}")
+        made = object.__new__(cls)
+        made.seed, made.scheme, made._given = seed, scheme.name, None  # type: ignore[assignment]
+        made.hashvalues = np.frombuffer(buf, values, k, start).astype(scheme.dtype)
+        return made
+
+    def __getstate__(self) -> bytearray:  # type: ignore[override]
+        """Return the bytes that datasketch keeps of such a sketch: those of `serialize` in the machine's order."""
+        buffer = bytearray(self.bytesize())
+        self.serialize(buffer)
+        return buffer
+
+    def __setstate__(self, buf: Any) -> None:
+        other = LeanMinHash.deserialize(buf)
+        self.seed, self.hashvalues, self.scheme, self._given = other.seed, other.hashvalues, other.scheme, None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        buffer = bytearray(self.bytesize("<"))
+        self.serialize(buffer, "<")
+        return _read, (type(self), bytes(buffer), *(() if self._given is None else (self._given,)))
+
+
+def _read(cls: type[Lean], data: bytes, given: bytes | None = None) -> Lean:
+    made = cls.deserialize(data, "<")
+    made._given = given
+    return made
+
+
+@cache
+def _layout(scheme: str, byteorder: str) -> tuple[struct.Struct, int, np.dtype[Any]]:
+    """Return the head, where the hash values begin, and how one is kept."""
+    if byteorder not in BYTE_ORDERS:
+        raise struct.error(f"byteorder must be one of {', '.join(BYTE_ORDERS)}, not {byteorder!r}")
+    kind = SCHEMES[scheme]
+    kept = "I" if kind.greatest == 2**32 - 1 else "Q"
+    head = ("Qi" if kind.is_own else "qi") + ("B" if kind.code else "")
+    order = {"@": "=", "!": ">"}.get(byteorder, byteorder)
+    start = struct.calcsize(f"{byteorder}{head}0{kept}")
+    return struct.Struct(byteorder + head), start, np.dtype(order + {"I": "u4", "Q": "u8"}[kept])

@@ -1,5 +1,324 @@
-"""datasketch's name of the module `lshfast.datasketch.bloom`."""
+"""MinHashLSHBloom: whether a similar set was seen before, in the bits of a Bloom filter for each band.
 
-from lshfast.datasketch.bloom import MinHashLSHBloom
+What a folder holds is one file, "bands.lshbloom", mapped into memory: numbers are little-endian.
 
-__all__ = ["MinHashLSHBloom"]
+    8 bytes     b"lshbloom"
+    uint32 x 6  format (1), num_perm, b, r, hashes of a key, bytes of a slot (4, 8, 16; 0 before the first)
+    uint64 x 3  bits of a filter, seed, whether the seed is known (0, 1)
+    8 bytes     scheme, padded with zeros
+    8 bytes     digest of permutations that were given; zeros of those drawn from the seed
+    the filters, b of them, each of its bits rounded up to whole bytes
+
+A band's key, of 64 bits, is that of `Bands.keys`. Its bits are (x + i y) mod bits for i in 0..hashes - 1, where x is
+its mix and y the mix of x, made odd.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import struct
+import threading
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
+from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.slots import PAIRS, Form, Sketches, with_attributes
+from lshfast.lsh.bands import Bands
+from lshfast.sketch.minhash import EMPTY
+from lshfast.store.base import FormatError
+from lshfast.tokens import UInt64Array, check_number
+
+MAGIC, FORMAT, NAME = b"lshbloom", 1, "bands.lshbloom"
+DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64), 16: PAIRS}
+HEADER = struct.Struct("<8s6I3Q8s8s")
+
+
+class MinHashLSHBloom:
+    """Tell whether a similar set was inserted before, in a few bytes a set, as ``datasketch.MinHashLSHBloom`` does.
+
+    Each band has a Bloom filter of the keys of its buckets (LSHBloom, Khan et al. 2024), so that a set is said to be
+    like one before if it shares a bucket with some, or by mistake: with probability `fp` in each band when n sets are
+    in. Nothing can be removed or named.
+
+    Parameters
+    ----------
+    threshold, num_perm, weights, params
+        As for `MinHashLSH`.
+    n : int
+        How many sets will be inserted, at least 1. It must be given, and so must `fp`.
+    fp : float
+        False positives of each band's filter, in (0, 1).
+    save_dir : path, optional
+        A folder for the filters, made if need be, where they are found again; without it they are in memory, with a
+        RuntimeWarning. The file is the library's own: files of datasketch's filters are not read.
+
+    Attributes
+    ----------
+    h, b, r : int
+        num_perm, bands, and slots a band.
+    bits, hashes : int
+        Bits of a band's filter, and of these how many a key sets.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of the wrong kind.
+    ValueError
+        If one is out of range, or the folder's filters were made with others.
+    FormatError
+        If the folder's file is damaged, or it holds filters of datasketch.
+
+    Notes
+    -----
+    Needs no further package. Threads may query beside each other and one that inserts. An empty set is neither inserted
+    nor like any. What was inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder
+    may be open in several places, and what one inserts the others find; but only one may insert at a time, as nothing
+    is locked between processes. After `close`, `insert`, `query` and `sync` raise ValueError.
+
+    Examples
+    --------
+    >>> from lshfast.datasketch import MinHash, MinHashLSHBloom
+    >>> import tempfile
+    >>> a, b = MinHash(), MinHash()
+    >>> a.update_batch([str(token).encode() for token in range(100)])
+    >>> b.update_batch([str(token).encode() for token in range(2, 100)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     seen = MinHashLSHBloom(threshold=0.5, n=1000, fp=0.001, save_dir=folder)
+    ...     seen.query(b)
+    ...     seen.insert(a)
+    ...     seen.query(b)
+    ...     seen.close()
+    False
+    True
+    """
+
+    def __init__(
+        self,
+        threshold: float = 0.9,
+        num_perm: int = 128,
+        n: int | None = None,
+        fp: float | None = None,
+        save_dir: str | os.PathLike[str] | None = None,
+        weights: tuple[float, float] = (0.5, 0.5),
+        params: tuple[int, int] | None = None,
+    ) -> None:
+        self.h = check_num_perm(num_perm)
+        self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
+        if n is None or check_int(n, "n") < 1:
+            raise ValueError(f"n, the number of sets, must be at least 1, not {n}")
+        if fp is None or not 0 < check_number("fp", fp) < 1:
+            raise ValueError(f"fp must be in (0, 1), not {fp}")
+        per_set = -math.log(fp) / math.log(2) ** 2
+        self.bits, self.hashes = max(math.ceil(n * per_set), 8), max(round(per_set * math.log(2)), 1)
+        self.save_dir = None if save_dir is None else os.fspath(save_dir)
+        if self.save_dir is None:
+            warnings.warn("without save_dir, this index is in memory only", RuntimeWarning, stacklevel=2)
+        self._make()
+
+    def _make(self) -> None:
+        self._lock = threading.Lock()
+        self._sketches = Sketches(self.h)
+        self._bands = Bands(self.b, self.r)
+        self._map: mmap.mmap | None = None
+        self._closed = False
+        size = self.b * -(-self.bits // 8)
+        if self.save_dir is None:
+            self._filters = np.zeros((self.b, size // self.b), np.uint8)
+            return
+        os.makedirs(self.save_dir, exist_ok=True)
+        path = os.path.join(self.save_dir, NAME)
+        if not os.path.exists(path) and os.path.exists(os.path.join(self.save_dir, "band-0.bf")):
+            raise FormatError(f"{self.save_dir}: holds filters of datasketch, which are not read: insert the sets anew")
+        with open(path, "r+b" if os.path.exists(path) else "x+b") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                file.truncate(HEADER.size + size)
+                file.write(self._header())
+                file.flush()
+            self._read_header(file.read(HEADER.size) if file.seek(0) == 0 else b"")
+            if os.fstat(file.fileno()).st_size != HEADER.size + size:
+                raise FormatError(f"{path}: must be of {HEADER.size + size} bytes")
+            self._map = mmap.mmap(file.fileno(), 0)
+        self._filters = np.frombuffer(self._map, np.uint8, size, HEADER.size).reshape(self.b, -1)
+
+    def _header(self) -> bytes:
+        form = self._sketches.form
+        scheme, seed = ("", None) if form is None else (form.scheme or "", form.seed)
+        shape = FORMAT, self.h, self.b, self.r, self.hashes, 0 if form is None else form.width
+        given = b"" if form is None or form.permutations is None else form.permutations
+        return HEADER.pack(MAGIC, *shape, self.bits, seed or 0, int(seed is not None), scheme.encode(), given)
+
+    def _read_header(self, data: bytes) -> None:
+        path = "the pickle" if self.save_dir is None else os.path.join(self.save_dir, NAME)
+        if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
+            raise FormatError(f"{path}: is no file of a MinHashLSHBloom")
+        _, version, h, b, r, hashes, width, bits, seed, known, scheme, given = HEADER.unpack(data)
+        if version != FORMAT:
+            raise FormatError(f"{path}: is of format {version}, not {FORMAT}")
+        for name, mine, theirs in (
+            ("num_perm", self.h, h),
+            ("b", self.b, b),
+            ("r", self.r, r),
+            ("bits of a filter, by n and fp", self.bits, bits),
+            ("hashes of a key, by fp", self.hashes, hashes),
+        ):
+            if mine != theirs:
+                raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")
+        if width not in (0, *DTYPES) or known > 1:
+            raise FormatError(f"{path}: its header is damaged")
+        if width:
+            try:
+                made_by = scheme.rstrip(b"\0").decode("ascii") or None
+            except UnicodeDecodeError:
+                raise FormatError(f"{path}: its header is damaged") from None
+            self._sketches.form = Form(made_by, seed if known else None, DTYPES[width], given if any(given) else None)
+
+    @property
+    def hashranges(self) -> list[tuple[int, int]]:
+        """The slots of each band: from, and up to but without."""
+        return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+
+    @property
+    def hashtables(self) -> list[npt.NDArray[np.uint8]]:
+        """The filters of the b bands, as they lie in memory or in the file: uint8 (bits / 8 rounded up,) each.
+
+        Not to be written to.
+        """
+        return list(self._filters)
+
+    def _places(self, row: UInt64Array) -> tuple[UInt64Array, npt.NDArray[np.uint8]]:
+        """Return the bytes and bits of a row in each filter, both (b, hashes)."""
+        x = _mixed(self._bands.keys(row.reshape(1, -1))[0])
+        step = _mixed(x) | np.uint64(1)
+        turns = np.arange(self.hashes, dtype=np.uint64)
+        bits = np.remainder(x[:, None] + step[:, None] * turns, np.uint64(self.bits), dtype=np.uint64)
+        return bits >> np.uint64(3), np.left_shift(1, (bits & np.uint64(7)).astype(np.uint8)).astype(np.uint8)
+
+    def _open_filters(self) -> npt.NDArray[np.uint8]:
+        """Return the filters, and learn what sketches the folder is of if others were the first to insert."""
+        if self._closed:
+            raise ValueError("the filter is closed")
+        if self._map is not None and self._sketches.form is None:
+            self._read_header(self._map[: HEADER.size])
+        return self._filters
+
+    def insert(self, minhash: Any) -> None:
+        """Insert a sketch.
+
+        Parameters
+        ----------
+        minhash : MinHash, LeanMinHash or WeightedMinHash
+            Of num_perm slots.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no sketch, has another number of slots, or cannot be compared with those inserted before, here or
+            by whoever else has the folder open; also if the filter is closed.
+        """
+        with self._lock:
+            filters = self._open_filters()
+            row, form = self._sketches.read(minhash)
+            if self._sketches.form is None:
+                self._sketches.form = form
+                if self._map is not None:
+                    self._map[: HEADER.size] = self._header()
+            if row[0] != EMPTY:
+                places, bits = self._places(row)
+                for table, own, mask in zip(filters, places, bits, strict=True):
+                    np.bitwise_or.at(table, own, mask)
+
+    def query(self, minhash: Any) -> bool:
+        """Tell whether a similar set was inserted, or seems to have been.
+
+        Parameters
+        ----------
+        minhash : MinHash, LeanMinHash or WeightedMinHash
+            Of num_perm slots.
+
+        Returns
+        -------
+        bool
+            True for whatever shares a band with one inserted, and by mistake with a probability of at most about
+            ``b * fp`` until n sets are in.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no sketch, has another number of slots, or cannot be compared with those inserted; also if the
+            filter is closed.
+        """
+        with self._lock:
+            filters = self._open_filters()
+        row = self._sketches.row(minhash)
+        if row[0] == EMPTY:
+            return False
+        places, bits = self._places(row)
+        held = np.take_along_axis(filters, places.astype(np.intp), axis=1)
+        return bool(((held & bits) == bits).all(axis=1).any())
+
+    def sync(self) -> None:
+        """Write the filters to the disk; without a folder, give a RuntimeWarning that there is none.
+
+        Raises
+        ------
+        ValueError
+            If the filter is closed.
+        """
+        with self._lock:
+            self._open_filters()
+            if self._map is not None:
+                self._map.flush()
+        if self.save_dir is None:
+            warnings.warn("an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2)
+
+    def close(self) -> None:
+        """Write the filters to the disk and let go of the file; what is closed may be closed again."""
+        with self._lock:
+            self._closed = True
+            if self._map is not None:
+                self._map.flush()
+                self._filters = np.zeros((self.b, 0), np.uint8)
+                with suppress(BufferError):  # of whoever holds `hashtables`, or queries: closed when they are gone
+                    self._map.close()
+                self._map = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {
+            "version": 1,
+            "shape": (self.h, self.b, self.r, self.bits, self.hashes),
+            "save_dir": self.save_dir,
+            "header": self._header(),
+            "filters": self._filters.tobytes() if self.save_dir is None else b"",
+        }
+        return with_attributes(self, PARTS, state)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.get("version") != 1:
+            raise ValueError("this is no pickle of an lshfast MinHashLSHBloom of format 1")
+        self.h, self.b, self.r, self.bits, self.hashes = state["shape"]
+        self.save_dir = state["save_dir"]
+        self._make()
+        if self.save_dir is None:
+            self._read_header(state["header"])
+            self._filters = np.frombuffer(state["filters"], np.uint8).reshape(self.b, -1).copy()
+        vars(self).update(state.get("attributes", {}))
+
+
+# What an index is made of; what else it has was given to it, and is pickled with it.
+PARTS = frozenset(
+    ["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_bands", "_map", "_closed", "_filters"]
+)
+
+
+def _mixed(x: UInt64Array) -> UInt64Array:
+    """Return 64 bits mixed (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
