@@ -283,23 +283,39 @@ def test_a_query_while_a_file_is_let_go_of(tmp_path, monkeypatch):
     assert found == [[1, 2]]
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here that interrupt")
-def test_an_interrupt_leaves_nothing_locked():
+def needs_timers(test):
+    """Mark a test of interrupts. Python loses those that come while it throws an object away, and warns."""
+    ignored = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")(test)
+    no_timers = not hasattr(signal, "setitimer")
+    return pytest.mark.skipif(no_timers, reason="there are no timers here that interrupt")(ignored)
+
+
+@contextmanager
+def interrupts(seconds):
+    """Raise KeyboardInterrupt in the block after so many seconds, and should that be lost, every half second."""
+
     def interrupt(*_):
         raise KeyboardInterrupt
 
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@needs_timers
+def test_an_interrupt_leaves_nothing_locked():
     def insert(turn):
-        signal.setitimer(signal.ITIMER_REAL, 0.001 + turn * 1e-6)
-        for key in keys:
-            index.insert(key, np.full(K, 7 + turn, np.uint64))
+        with interrupts(0.001 + turn * 1e-6):
+            for key in keys:
+                index.insert(key, np.full(K, 7 + turn, np.uint64))
 
     index, keys = LSHIndex(num_perm=K, bands=2, rows=K // 2), count()
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for turn in range(100):
-            with pytest.raises(KeyboardInterrupt):
-                insert(turn)
-            with threads(lambda: len(index)):
-                pass
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    for turn in range(100):
+        with pytest.raises(KeyboardInterrupt):
+            insert(turn)
+        with threads(lambda: len(index)):
+            pass

@@ -1,6 +1,5 @@
 """Closing, and writing a file anew, beside other threads: what was answered or taken stands, all else is refused."""
 
-import signal
 import threading
 from contextlib import contextmanager
 
@@ -16,7 +15,7 @@ from lshfast.store.memory import MemoryStore
 from lshfast.store.parts import Part
 from tests.index_files import held, posix, saved, shared, small
 from tests.index_machine import SMALL
-from tests.test_gate import PATIENCE, threads
+from tests.test_gate import PATIENCE, interrupts, needs_timers, threads
 
 CLOSED = "the index (of .* )?is closed"
 
@@ -256,31 +255,28 @@ def test_two_threads_close(make):
     assert refused(lambda: len(index))
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here that interrupt")
+@needs_timers
 def test_a_close_after_interrupts(make):
     """Whatever was interrupted, and however long its error is kept, nothing that a close waits for is left locked."""
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
+    def use():
+        index.query(shared(1)[0])
+        index.query(shared(2), k=1)
+        items = index.store.items()
+        next(items)
+        items.close()
 
     def ask(turn):
-        signal.setitimer(signal.ITIMER_REAL, 0.001 + turn * 1e-6)
-        while True:
-            index.query(shared(1)[0])
-            index.query(shared(2), k=1)
-            items = index.store.items()
-            next(items)
-            items.close()
+        with interrupts(0.001 + turn * 1e-6):
+            while True:
+                use()
 
     index, caught = make(), []
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for turn in range(100):
-            with pytest.raises(KeyboardInterrupt) as error:
-                ask(turn)
-            caught.append(error)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    use()  # an interrupted import leaves files open
+    for turn in range(100):
+        with pytest.raises(KeyboardInterrupt) as error:
+            ask(turn)
+        caught.append(error)
     with threads(index.close):
         pass
     assert len(caught) == 100
