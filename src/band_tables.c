@@ -1,13 +1,10 @@
-/* An index at work. Every step of it waits for memory, so queries go through their steps (entries band by band, in the
- * order of their tags as batches do; buckets and signatures; comparison) many at a time, each asking early for what it
- * will need. */
+/* An index at work. Every step of it waits for memory, so queries are some steps apart, and each asks early for what its
+ * next one will need. */
 #include "band_tables.h"
 
 #include <string.h>
 
 #include "sets.h"
-
-#define TOGETHER 16 /* queries whose rows are asked for early */
 
 void band_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags, size_t step) {
     index->keys(signature, index->starts, index->bands, index->rows, keys);
@@ -22,71 +19,65 @@ void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n) {
 
 static inline int is_empty(const uint64_t *signature) { return signature[0] == EMPTY_SLOT; }
 
-/* Ask for what an entry of a band leads to. */
-static inline void prefetch_rows(const struct band_tables *index, uint64_t entry, size_t band, const int64_t *names) {
-    uint32_t to = (uint32_t)entry;
-    if (!(to & SHARED)) {
-        if (to >= index->limit) return;
-        prefetch(signature_of(index, to) + band * index->rows);
-        if (names) prefetch(names + to);
-    } else if ((to & ~SHARED) < index->pool->used) {
-        prefetch(index->pool->words + (size_t)(to & ~SHARED) * UNIT_WORDS);
+/* Find what the lines of the homes did not tell. */
+static void find_farther(const struct band_tables *index, const uint32_t *tags, uint64_t *entries) {
+    for (size_t band = 0; band < index->bands; band++) {
+        if (entries[band] != FARTHER) continue;
+        size_t at = table_find(index->tables + band, tags[band]);
+        entries[band] = at == NO_PLACE ? NO_ENTRY : index->tables[band].entries[at];
     }
 }
 
-/* Find the entries of n queries: that of query q and band j goes to entries[j * n + q]. */
-static void find_entries(const struct band_tables *index, const uint64_t *signatures, size_t n,
-                         struct answers *answers) {
-    size_t first = n < AHEAD ? n : AHEAD;
-    for (size_t q = 0; q < n; q++) {
-        if (q + SOON < n) prefetch_signature(index, signatures + (q + SOON) * index->k);
-        band_tags(index, signatures + q * index->k, answers->keys, answers->tags + q, n);
-    }
-    for (size_t band = 0; band < index->bands; band++) prefetch_tags(index->tables + band, answers->tags + band * n, first);
+/* Ask for what the entries of a query lead to. A row that meets in many bands is compared in the first. */
+static void prefetch_rows(const struct band_tables *index, const uint64_t *entries, const struct answers *answers) {
+    uint32_t last = NO_ROW;
     for (size_t band = 0; band < index->bands; band++) {
-        if (n == 1) answers->order[0] = (uint64_t)answers->tags[band] << 32;
-        else tag_order(answers->tags + band * n, NULL, NULL, n, answers->order);
-        index->kernels->find(index->tables + band, answers->order, n, answers->entries + band * n);
-    }
-}
-
-/* Ask for what the entries of query q of n lead to. A row that meets in many bands is compared in the first. */
-static inline void prefetch_query(const struct band_tables *index, const uint64_t *entries, size_t n, size_t q,
-                                  const int64_t *names) {
-    uint64_t last = NO_ENTRY;
-    for (size_t band = 0; band < index->bands; band++) {
-        uint64_t entry = entries[band * n + q];
-        if (entry == NO_ENTRY || (uint32_t)entry == (uint32_t)last) continue;
-        prefetch_rows(index, entry, band, names);
-        last = entry;
-    }
-}
-
-/* Write the meetings of one query, row above band, and return their number, which may be more than there is room for;
- * NO_PLACE if an entry leads nowhere. */
-static size_t meetings(const struct band_tables *index, const uint64_t *entries, size_t step, uint64_t *records,
-                       size_t room) {
-    size_t made = 0;
-    uint32_t one;
-    const uint32_t *rows;
-    for (size_t band = 0; band < index->bands; band++) {
-        uint64_t entry = entries[band * step];
-        if (entry == NO_ENTRY) continue;
-        size_t slots = bucket_slots(index->pool, entry, &one, &rows);
-        if (slots == NO_PLACE) return NO_PLACE;
-        for (size_t s = 0; s < slots; s++) {
-            if (rows[s] == NO_ROW) continue;
-            if (rows[s] >= index->limit) return NO_PLACE;
-            if (index->gone && index->gone[rows[s]]) continue;
-            if (made < room) records[made] = (uint64_t)rows[s] << 32 | band;
-            made++;
+        uint32_t to = (uint32_t)entries[band];
+        if (entries[band] == NO_ENTRY || to == last) continue;
+        last = to;
+        if (to & SHARED) {
+            uint64_t unit = to & ~SHARED;
+            if (unit < index->pool->used) prefetch(index->pool->words + unit * UNIT_WORDS);
+        } else if (to < index->limit) {
+            prefetch(signature_of(index, to) + band * index->rows);
+            if (answers->names) prefetch(answers->names + to);
         }
     }
-    return made;
 }
 
 static inline int agree_in_band(const struct band_tables *index, const uint64_t *a, const uint64_t *b, size_t band) {
     return memcmp(a + band * index->rows, b + band * index->rows, index->rows * sizeof *a) == 0;
+}
+
+#define AGREE 0 /* in place of the band, counted from 1, of a meeting that need not be looked at again */
+
+/* Write the meetings of one query, row above band, and return their number, which may be more than there is room for;
+ * NO_PLACE if an entry leads nowhere. */
+static size_t meetings(const struct band_tables *index, const uint64_t *query, const uint64_t *entries, uint64_t *records,
+                       size_t room) {
+    size_t made = 0;
+    uint32_t one, met = NO_ROW;
+    const uint32_t *rows;
+    for (size_t band = 0; band < index->bands; band++) {
+        uint64_t entry = entries[band], how = band + 1;
+        if (entry == NO_ENTRY || (uint32_t)entry == met) continue;
+        size_t slots = bucket_slots(index->pool, entry, &one, &rows);
+        if (slots == NO_PLACE) return NO_PLACE;
+        for (size_t s = 0; s < slots; s++) {
+            uint32_t row = rows[s];
+            if (row == NO_ROW) continue;
+            if (row >= index->limit) return NO_PLACE;
+            if (index->gone && index->gone[row]) continue;
+            if (rows == &one) {
+                if (!agree_in_band(index, query, signature_of(index, row), band)) continue;
+                met = row; /* it is likely to be the only one in other bands, too */
+                how = AGREE;
+            }
+            if (made < room) records[made] = (uint64_t)row << 32 | how;
+            made++;
+        }
+    }
+    return made;
 }
 
 /* Turn sorted meetings into rows that truly agree in a band; return their number. */
@@ -98,7 +89,8 @@ static size_t settle(const struct band_tables *index, const uint64_t *query, con
         const uint64_t *signature = signature_of(index, row);
         int meet = 0;
         for (; i < count && records[i] >> 32 == row; i++) {
-            meet = meet || agree_in_band(index, query, signature, (uint32_t)records[i]);
+            size_t how = (uint32_t)records[i];
+            meet = meet || how == AGREE || agree_in_band(index, query, signature, how - 1);
         }
         if (!meet) continue;
         rows[made] = row;
@@ -111,10 +103,10 @@ static size_t settle(const struct band_tables *index, const uint64_t *query, con
     return made;
 }
 
-/* Answer query q, whose entries are known and stand `step` apart. */
-static enum answer answer_one(const struct band_tables *index, const uint64_t *query, const uint64_t *entries,
-                              size_t step, size_t q, struct answers *answers) {
-    size_t count = is_empty(query) ? 0 : meetings(index, entries, step, answers->records, answers->room);
+/* Answer query q, whose entries are known. */
+static enum answer answer_one(const struct band_tables *index, const uint64_t *query, const uint64_t *entries, size_t q,
+                              struct answers *answers) {
+    size_t count = is_empty(query) ? 0 : meetings(index, query, entries, answers->records, answers->room);
     if (count == NO_PLACE) return UNSOUND;
     if (count > answers->room || count > answers->capacity - answers->used) {
         answers->needed = count;
@@ -127,19 +119,32 @@ static enum answer answer_one(const struct band_tables *index, const uint64_t *q
     return ANSWERED;
 }
 
+#define APART 2 /* queries from one step to the next */
+
 enum answer answer_queries(const struct band_tables *index, const uint64_t *signatures, size_t n, size_t *next,
                            struct answers *answers) {
-    const uint64_t *entries = answers->entries;
-    while (*next < n) {
-        size_t first = *next, count = n - first < QUERIES ? n - first : QUERIES;
-        find_entries(index, signatures + first * index->k, count, answers);
-        for (size_t i = 0; i < count && i < TOGETHER; i++) prefetch_query(index, entries, count, i, answers->names);
-        for (size_t i = 0; i < count; i++, ++*next) {
-            if (i + TOGETHER < count) prefetch_query(index, entries, count, i + TOGETHER, answers->names);
-            enum answer answer =
-                answer_one(index, signatures + (first + i) * index->k, entries + i, count, first + i, answers);
-            if (answer != ANSWERED) return answer;
+    size_t k = index->k, bands = index->bands, first = *next;
+    for (size_t tagged = first, looked = first, found = first; *next < n; ++*next) {
+        for (; tagged < n && tagged <= *next + 3 * APART; tagged++) {
+            uint32_t *tags = answers->tags + tagged % UNDER_WAY * bands;
+            if (tagged + SOON < n) prefetch_signature(index, signatures + (tagged + SOON) * k);
+            band_tags(index, signatures + tagged * k, answers->keys, tags, 1);
+            for (size_t band = 0; band < bands && tagged < first + APART; band++) {
+                prefetch_home(index->tables + band, tags[band]);
+            }
         }
+        for (; looked < n && looked < *next + 2 * APART; looked++) {
+            size_t at = looked % UNDER_WAY * bands, later = looked + APART < n ? (looked + APART) % UNDER_WAY * bands : at;
+            index->kernels->find(index->tables, answers->tags + at, answers->tags + later, bands, answers->entries + at);
+        }
+        for (; found < n && found < *next + APART; found++) {
+            uint64_t *entries = answers->entries + found % UNDER_WAY * bands;
+            find_farther(index, answers->tags + found % UNDER_WAY * bands, entries);
+            prefetch_rows(index, entries, answers);
+        }
+        enum answer answer =
+            answer_one(index, signatures + *next * k, answers->entries + *next % UNDER_WAY * bands, *next, answers);
+        if (answer != ANSWERED) return answer;
     }
     return ANSWERED;
 }

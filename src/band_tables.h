@@ -28,7 +28,7 @@ static inline uint64_t *signature_of(const struct band_tables *index, size_t row
     return index->blocks[row >> index->shift] + (row & (((size_t)1 << index->shift) - 1)) * index->k;
 }
 
-#define SOON 4 /* signatures are asked for so many rows early */
+#define SOON 2 /* signatures are asked for so many rows early */
 
 /* Ask for a signature that will be banded. */
 static inline void prefetch_signature(const struct band_tables *index, const uint64_t *signature) {
@@ -44,16 +44,15 @@ void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n);
 
 /* ---- queries ---- */
 
-#define QUERIES (1 << 18) /* are under way at once: what they are worked on with stays in the cache */
+#define UNDER_WAY 8 /* queries at once */
 
 enum answer { ANSWERED, NO_ROOM, UNSOUND };
 
 /* What a call of answer_queries works with and gives; all memory is the caller's. */
 struct answers {
     uint64_t *keys;      /* one for each band */
-    uint32_t *tags;      /* bands times QUERIES, or the number of queries if that is less */
+    uint32_t *tags;      /* bands times UNDER_WAY */
     uint64_t *entries;   /* as many */
-    uint64_t *order;     /* one a query that is under way */
     uint64_t *records;   /* two times room: the meetings of one query */
     size_t room;         /* of records, each half, and of what is free in rows for one query */
     size_t needed;       /* after NO_ROOM: the room that the next query needs */

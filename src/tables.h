@@ -1,8 +1,9 @@
 /* Tables from 32-bit tags to sets of rows: the ground of the index.
  *
- * A table is an array of entries in the order of their tags, with gaps: open addressing by tag * capacity / 2^32, which
- * rises with the tag, so that a search ends at the first greater tag, a removal closes its gap (nothing is ever left
- * behind), and growing is one copy from front to back. An entry is eight bytes, the tag above what it leads to:
+ * A table is an array of entries in the order of their tags, with gaps: open addressing by tag * capacity / 2^32, rounded
+ * down to whole lines of eight entries. It rises with the tag, so that a search ends at the first greater tag, a removal
+ * closes its gap (nothing is ever left behind), and growing is one copy from front to back. Where the memory begins with
+ * a cache line, most searches touch one only. An entry is eight bytes, the tag above what it leads to:
  *
  *     63 ......... 32 | 31 | 30 ............ 0
  *           tag       |  0 | row                   a bucket of one row
@@ -20,7 +21,9 @@
 #include "cpu.h"
 #include "field.h"
 
+#define LINE 8 /* entries */
 #define NO_ENTRY UINT64_MAX
+#define FARTHER (UINT64_MAX - 1) /* not looked for yet; leads out of the pool */
 #define NO_ROW UINT32_MAX
 #define NO_PLACE SIZE_MAX
 #define SHARED ((uint32_t)1 << 31)
@@ -45,16 +48,21 @@ struct pool {
 
 enum outcome { DONE, TABLE_IS_FULL, POOL_IS_FULL };
 
+/* Ask for a line of memory. A function that does nothing else would have no effects to GCC, which then leaves its calls
+ * out; hence the empty statement. */
+static inline void prefetch(const void *address) {
 #if defined(__GNUC__) || defined(__clang__)
-#define prefetch(address) __builtin_prefetch(address)
+    __builtin_prefetch(address);
+    __asm__ volatile("");
 #else
-#define prefetch(address) ((void)(address))
+    (void)address;
 #endif
+}
 
 static inline uint32_t entry_tag(uint64_t entry) { return (uint32_t)(entry >> 32); }
 
 static inline size_t table_home(const struct table *table, uint32_t tag) {
-    return (size_t)(tag * table->capacity >> 32);
+    return (size_t)(tag * table->capacity >> 32) / LINE * LINE;
 }
 
 /* Seven eighths may be in use. */
@@ -90,9 +98,7 @@ int table_rename(struct table *table, struct pool *pool, uint32_t tag, uint32_t 
 static inline uint32_t record_tag(uint64_t record) { return (uint32_t)(record >> 32); }
 
 static inline void prefetch_home(const struct table *table, uint32_t tag) {
-    const uint64_t *home = table->entries + table_home(table, tag);
-    prefetch(home);
-    prefetch(home + 7); /* what stands there is often a little further */
+    prefetch(table->entries + table_home(table, tag));
 }
 
 /* Write the records of the n rows of a batch, in the order of the upper bits of the tags if they are many and those that
@@ -106,8 +112,10 @@ struct table_kernels {
     enum outcome (*put)(struct table *table, struct pool *pool, const uint64_t *records, size_t n, size_t *next);
     /* Take the rows of records [0, n) out of a table. */
     void (*take)(struct table *table, struct pool *pool, const uint64_t *records, size_t n);
-    /* Write the entry of each record's tag, NO_ENTRY where there is none, to entries[its row]. */
-    void (*find)(const struct table *table, const uint64_t *records, size_t n, uint64_t *entries);
+    /* Look for n tags in as many tables, each in the line of its home only: write their entries, NO_ENTRY for none, and
+     * FARTHER where later lines must tell, whose first is asked for. After each one, ask for the home of one of the tags
+     * that come later: memory has always something to do, and never so much that all must wait. */
+    void (*find)(const struct table *tables, const uint32_t *tags, const uint32_t *later, size_t n, uint64_t *entries);
 };
 const struct table_kernels *table_kernels_of(enum cpu_level level);
 

@@ -36,6 +36,7 @@ TARGET_AVX512 static inline int take_near(struct table *table, uint32_t tag, uin
     if (home + LANES > table->length) return 0;
     __m512i here = _mm512_loadu_si512(entries), tags = _mm512_srli_epi64(here, 32);
     __m512i homes = _mm512_srli_epi64(_mm512_mullo_epi64(tags, spread(table->capacity)), 32);
+    homes = _mm512_andnot_si512(spread(LINE - 1), homes);
     unsigned at = lowest(_mm512_cmpeq_epi64_mask(here, spread((uint64_t)tag << 32 | row)));
     __mmask8 stay = _mm512_cmpeq_epi64_mask(homes, _mm512_add_epi64(places, spread(home)));
     stay |= _mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY));
@@ -70,20 +71,20 @@ TARGET_AVX512 void take_records_avx512(struct table *table, struct pool *pool, c
     }
 }
 
-TARGET_AVX512 void find_records_avx512(const struct table *table, const uint64_t *records, size_t n,
+TARGET_AVX512 void find_entries_avx512(const struct table *tables, const uint32_t *tags, const uint32_t *later, size_t n,
                                        uint64_t *entries) {
     for (size_t i = 0; i < n; i++) {
-        uint32_t tag = record_tag(records[i]);
-        size_t home = table_home(table, tag), at = NO_PLACE;
-        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
-        unsigned lane = LANES;
+        const struct table *table = tables + i;
+        size_t home = table_home(table, tags[i]);
+        const uint64_t *line = table->entries + home;
+        entries[i] = FARTHER;
         if (home + LANES <= table->length) {
-            __m512i tags = _mm512_srli_epi64(_mm512_loadu_si512(table->entries + home), 32);
-            lane = lowest(_mm512_cmpge_epu64_mask(tags, spread(tag)));
+            __m512i these = _mm512_srli_epi64(_mm512_loadu_si512(line), 32);
+            unsigned lane = lowest(_mm512_cmpge_epu64_mask(these, spread(tags[i])));
+            if (lane == LANES) prefetch(line + LANES);
+            else entries[i] = entry_tag(line[lane]) == tags[i] ? line[lane] : NO_ENTRY;
         }
-        if (lane == LANES) at = table_find(table, tag);
-        else if (entry_tag(table->entries[home + lane]) == tag) at = home + lane;
-        entries[(uint32_t)records[i]] = at == NO_PLACE ? NO_ENTRY : table->entries[at];
+        prefetch_home(table, later[i]);
     }
 }
 #endif

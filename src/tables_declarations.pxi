@@ -30,6 +30,7 @@ cdef extern from "tables.h":
         uint64_t length, used, wanted
     enum outcome:
         DONE, TABLE_IS_FULL, POOL_IS_FULL
+    const size_t LINE
     void prefetch(const void*) nogil
     size_t table_home(const table*, uint32_t) nogil
     void table_clear(table*) nogil
@@ -41,14 +42,13 @@ cdef extern from "tables.h":
     struct table_kernels:
         outcome (*put)(table*, c_pool*, const uint64_t*, size_t, size_t*) nogil
         void (*take)(table*, c_pool*, const uint64_t*, size_t) nogil
-        void (*find)(const table*, const uint64_t*, size_t, uint64_t*) nogil
     const table_kernels* table_kernels_of(cpu_level level) nogil
     void pool_clear(c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil
     bint table_is_sound(const table*, const c_pool*, size_t) nogil
 
 cdef extern from "band_tables.h":
-    const size_t QUERIES, SOON
+    const size_t SOON, UNDER_WAY
     struct band_tables:
         size_t k, bands, rows, limit
         const uint64_t* starts
@@ -65,7 +65,6 @@ cdef extern from "band_tables.h":
         uint64_t* keys
         uint32_t* tags
         uint64_t* entries
-        uint64_t* order
         uint64_t* records
         size_t room, needed, least
         int count

@@ -6,9 +6,19 @@ cdef inline bint is_crowded(const table* table, size_t more) noexcept nogil:
     return table.count + more > table.capacity - table.capacity // 8
 
 
+cdef inline uint64_t whole_lines(uint64_t length) noexcept nogil:
+    """Return a length for a table that fills its lines with the entry at its end, so that the next one may follow it."""
+    return length | (LINE - 1)
+
+
 def _entries(size_t n):
-    """Return memory for n entries, in small pages: they fill faster than the huge ones that numpy asks for."""
-    return np.asarray(view.array(shape=(n,), itemsize=8, format="Q", mode="c")).view(np.uint64)
+    """Return memory for n entries that begins with a cache line.
+
+    It is in small pages: they fill faster than the huge ones that numpy asks for.
+    """
+    cdef uint64_t[::1] memory = view.array(shape=(n + LINE - 1,), itemsize=sizeof(uint64_t), format="Q", mode="c")
+    cdef size_t first = (LINE - <size_t>&memory[0] // sizeof(uint64_t) % LINE) % LINE
+    return np.asarray(memory[first:first + n]).view(np.uint64)
 
 
 def _grown(array, size_t used, size_t wanted):
@@ -121,10 +131,11 @@ cdef class _Memory:
     cdef _new_table(self, size_t i, uint64_t capacity, uint64_t slack):
         if capacity > MOST_CAPACITY:
             raise OverflowError(f"a table holds at most {MOST_CAPACITY} entries")
-        array = _entries(capacity + slack + 1)
+        cdef uint64_t length = whole_lines(capacity + slack)
+        array = _entries(length + 1)
         cdef uint64_t[::1] entries = array
         self.c.tables[i].entries = &entries[0]
-        self.c.tables[i].capacity, self.c.tables[i].length = capacity, capacity + slack
+        self.c.tables[i].capacity, self.c.tables[i].length = capacity, length
         table_clear(&self.c.tables[i])
         self.entries[i] = array
 
@@ -133,7 +144,7 @@ cdef class _Memory:
         cdef table* now = &self.c.tables[i]
         cdef table larger
         cdef uint64_t[::1] entries
-        cdef uint64_t slack = (now.length - now.capacity) * longer
+        cdef uint64_t slack = (now.length - now.capacity) // LINE * LINE * longer
         cdef bint moved = False
         larger.capacity, larger.count = now.capacity, now.count
         while is_crowded(&larger, more):
@@ -141,7 +152,7 @@ cdef class _Memory:
                 raise OverflowError(f"a table holds at most {MOST_CAPACITY - MOST_CAPACITY // 8} entries")
             larger.capacity = min(larger.capacity + larger.capacity // 3, MOST_CAPACITY)
         while not moved:
-            larger.length = larger.capacity + slack
+            larger.length = whole_lines(larger.capacity + slack)
             array = _entries(larger.length + 1)
             entries = array
             larger.entries = &entries[0]

@@ -65,16 +65,15 @@ cdef class _Answers:
     cdef c_answers c
 
     def __cinit__(self, size_t bands, size_t queries, least):
-        cdef size_t most = min(queries, <size_t>QUERIES), slots = most * bands
+        cdef size_t slots = UNDER_WAY * bands
         self.begin(least)
         self.c.room, self.c.capacity = 4 * bands + 64, 2 * queries + 64
-        self.c.keys = <uint64_t*>malloc((bands + most + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
+        self.c.keys = <uint64_t*>malloc((bands + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
         self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
         self.c.rows = <uint32_t*>malloc(2 * self.c.capacity * sizeof(uint32_t))
         if not self.c.keys or not self.c.records or not self.c.rows:
             raise MemoryError
-        self.c.order = self.c.keys + bands
-        self.c.entries = self.c.order + most
+        self.c.entries = self.c.keys + bands
         self.c.tags = <uint32_t*>(self.c.entries + slots)
         self.c.agreements = self.c.rows + self.c.capacity
 

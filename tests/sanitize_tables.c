@@ -309,28 +309,29 @@ static void put_batch(struct side *side, const struct table_kernels *kernels, co
     }
 }
 
-/* Look for tags that are there and for others, and write what their entries are. */
+/* Look for tags that are there and for others: their entries, or FARTHER if a line of smaller tags or the end says so. */
 static void find_some(const struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t count) {
     size_t n = below(count + 30), kind = below(6);
-    uint32_t *tags = buffer(n * sizeof *tags);
-    uint64_t *order = buffer(n * sizeof *order), *entries = buffer(n * sizeof *entries);
+    const struct table *table = &side->table;
+    struct table *tables = buffer(n * sizeof *tables);
+    uint32_t *tags = buffer(n * sizeof *tags), *later = buffer(n * sizeof *later);
+    uint64_t *entries = buffer(n * sizeof *entries);
     for (size_t i = 0; i < n; i++) {
         tags[i] = count && below(2) ? record_tag(records[below(count)]) : some_tag(kind, i);
         tags[i] += below(5) == 0;
+        later[i] = (uint32_t)anything();
+        tables[i] = *table;
     }
-    CHECK(tag_order(tags, NULL, NULL, n, order) == n);
+    kernels->find(tables, tags, later, n, entries);
     for (size_t i = 0; i < n; i++) {
-        uint32_t place = (uint32_t)order[i];
-        CHECK(place < n && record_tag(order[i]) == tags[place]);
-        CHECK(n >= 2048 ? i == 0 || order[i - 1] >> 53 <= order[i] >> 53 : place == i);
+        size_t home = table_home(table, tags[i]), at = table_find(table, tags[i]), in_line = 0;
+        while (in_line < LINE && home + in_line < table->length && entry_tag(table->entries[home + in_line]) < tags[i]) in_line++;
+        if (entries[i] == FARTHER) CHECK(in_line == LINE || home + LINE > table->length);
+        else CHECK(in_line < LINE && entries[i] == (at == NO_PLACE ? NO_ENTRY : table->entries[at]));
     }
-    kernels->find(&side->table, order, n, entries);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = table_find(&side->table, tags[i]);
-        CHECK(entries[i] == (at == NO_PLACE ? NO_ENTRY : side->table.entries[at]));
-    }
+    free(tables);
     free(tags);
-    free(order);
+    free(later);
     free(entries);
 }
 
@@ -557,7 +558,7 @@ static int are_candidates(const struct built *b, const uint64_t *query, size_t r
 /* Ask m queries with as little room as there may be; whatever the tables hold, all answers are rows. */
 static void ask(const struct built *b, const uint64_t *queries, size_t m, int count, size_t least, int sound) {
     const struct band_tables *index = &b->index;
-    size_t slots = index->bands * (m < QUERIES ? m : QUERIES), next = 0;
+    size_t slots = index->bands * UNDER_WAY, next = 0;
     struct answers a = {0};
     a.room = below(4);
     a.capacity = below(4);
@@ -566,7 +567,6 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
     a.keys = buffer(index->bands * sizeof *a.keys);
     a.tags = buffer(slots * sizeof *a.tags);
     a.entries = buffer(slots * sizeof *a.entries);
-    a.order = buffer((m < QUERIES ? m : QUERIES) * sizeof *a.order);
     a.records = buffer(2 * a.room * sizeof *a.records);
     a.rows = buffer(a.capacity * sizeof *a.rows);
     a.agreements = count ? buffer(a.capacity * sizeof *a.agreements) : NULL;
@@ -581,7 +581,7 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
             a.records = buffer(2 * a.room * sizeof *a.records);
         }
         if (a.needed > a.capacity - a.used) {
-            size_t capacity = a.used + a.needed + (m > QUERIES ? a.used : 0);
+            size_t capacity = a.used + a.needed;
             uint32_t *rows = buffer(capacity * sizeof *rows), *equal = buffer(capacity * sizeof *equal);
             memcpy(rows, a.rows, a.used * sizeof *rows);
             if (count) memcpy(equal, a.agreements, a.used * sizeof *equal);
@@ -611,7 +611,6 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
     free(a.keys);
     free(a.tags);
     free(a.entries);
-    free(a.order);
     free(a.records);
     free(a.rows);
     free(a.agreements);
@@ -645,7 +644,7 @@ static void check_queries(void) {
     for (size_t round = 0; round < 1500; round++) {
         struct built b;
         build(&b, round);
-        size_t k = b.index.k, n = b.index.limit, m = round % 300 == 1 ? QUERIES + below(30) : below(40);
+        size_t k = b.index.k, n = b.index.limit, m = below(40);
         uint64_t *queries = buffer(m * k * sizeof *queries);
         for (size_t i = 0; i < m; i++) {
             fill(queries + i * k, k, round);

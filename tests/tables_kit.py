@@ -11,7 +11,7 @@ from tests.reference.hashing import EMPTY
 
 KINDS = ["int", "str", None]
 NO_ENTRY, SHARED = 2**64 - 1, 2**31
-GROUP, NAMES, QUERIES, BATCH = 16, 4096, 8192, 65536  # of the kernel: looked at, admitted, asked, written in one go
+GROUP, NAMES, BATCH = 16, 4096, 131072  # of the kernel: looked at, admitted, written in one go
 
 EXTREMES = [0, -1, 1, 2**63 - 1, -(2**63), 2**32]
 ODD_STRINGS = ["", "\0", "a", "a\0", "\0a", "ä", "\U0001f600", "eight by", "nine byte", "x" * 70]

@@ -238,8 +238,10 @@ def without(data, table, place, leads):
     start = layout["tables"] + 8 * sum(length + 1 for _, length, _ in shape[:-1])
     entries = [start + 8 * i for i in range(shape[-1][1])]
     single = [at for at in entries if not struct.unpack_from("<Q", data, at)[0] & 2**31]
+    if leads is None:  # where a gap follows, so that no search for others ends too early
+        single = [at for at in single if struct.unpack_from("<Q", data, at + 8)[0] == index_file.NO_ENTRY]
     if leads is None:
-        struct.pack_into("<Q", data, single[place], 2**64 - 1)
+        struct.pack_into("<Q", data, single[place], index_file.NO_ENTRY)
         struct.pack_into("<Q", data, layout["shape"] + 24 * table + 16, shape[-1][2] - 1)
     else:
         struct.pack_into("<I", data, single[place], leads)

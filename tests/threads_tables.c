@@ -30,14 +30,14 @@ static void check(int condition, const char *what) {
 }
 
 static void *read_on(void *unused) {
-    uint64_t keys[BANDS], order[ASKED], found[BANDS * ASKED], *records = malloc(2 * ROOM * sizeof *records);
-    uint32_t query_tags[BANDS * ASKED], *rows = malloc(ASKED * ROWS * sizeof *rows);
+    uint64_t keys[BANDS], found[BANDS * UNDER_WAY], *records = malloc(2 * ROOM * sizeof *records);
+    uint32_t query_tags[BANDS * UNDER_WAY], *rows = malloc(ASKED * ROWS * sizeof *rows);
     uint32_t *agreements = malloc(ASKED * ROWS * sizeof *agreements);
     int64_t offsets[ASKED + 1] = {0};
     check(records && rows && agreements, "no memory");
     while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
         struct answers answers = {
-            .keys = keys, .order = order, .tags = query_tags, .entries = found, .records = records, .room = ROOM,
+            .keys = keys, .tags = query_tags, .entries = found, .records = records, .room = ROOM,
             .least = 1, .count = 1, .rows = rows, .agreements = agreements, .capacity = ASKED * ROWS, .offsets = offsets,
         };
         size_t next = 0;

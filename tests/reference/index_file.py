@@ -47,7 +47,7 @@ class Table:
 
     def find(self, tag):
         """Return the lower half of a tag's entry, or None."""
-        at = tag * self.capacity >> 32
+        at = (tag * self.capacity >> 32) // 8 * 8
         while at < len(self.entries) and self.entries[at] >> 32 < tag:
             at += 1
         if at == len(self.entries) or self.entries[at] == NO_ENTRY or self.entries[at] >> 32 != tag:
