@@ -11,10 +11,6 @@ void band_tags(const struct band_tables *index, const uint64_t *signature, uint6
     for (size_t band = 0; band < index->bands; band++) tags[band * step] = (uint32_t)(keys[band] >> 32);
 }
 
-void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n) {
-    for (size_t i = 0; i < n; i++) prefetch_home(table, tags[i]);
-}
-
 /* ---- queries ---- */
 
 static inline int is_empty(const uint64_t *signature) { return signature[0] == EMPTY_SLOT; }

@@ -39,9 +39,6 @@ static inline void prefetch_signature(const struct band_tables *index, const uin
  * not to be used. */
 void band_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags, size_t step);
 
-/* Ask for the entries of a band that n tags lead to. */
-void prefetch_tags(const struct table *table, const uint32_t *tags, size_t n);
-
 /* ---- queries ---- */
 
 #define UNDER_WAY 8 /* queries at once */

@@ -1,5 +1,5 @@
-/* Ordered open addressing by lines. Entries of one home stand side by side in the order of their tags, so that at seven
- * eighths full a search looks at 1.3 cache lines, whether it finds something or not. */
+/* Ordered open addressing by lines. Entries of one home stand side by side in the order of their tags, so that a search
+ * looks at 1.2 cache lines in a table that is about to grow, whether it finds something or not. */
 #include "tables.h"
 
 #include <string.h>
@@ -213,6 +213,17 @@ int table_move(const struct table *from, struct table *to) {
     while (next <= to->length) to->entries[next++] = NO_ENTRY;
     to->count = from->count;
     return 1;
+}
+
+void table_move_blocks(struct table *table, const struct pool *from, struct pool *to) {
+    for (size_t i = 0; i < table->length; i++) {
+        uint64_t entry = table->entries[i];
+        if (entry == NO_ENTRY || !((uint32_t)entry & SHARED)) continue;
+        const uint32_t *block = block_at(from, (uint32_t)entry & ~SHARED);
+        uint32_t unit = pool_take(to, class_of(block[1]));
+        memcpy(block_at(to, unit), block, (2 + (size_t)block[1]) * sizeof *block);
+        table->entries[i] = entry_of(entry_tag(entry), unit | SHARED);
+    }
 }
 
 /* ---- batches ---- */

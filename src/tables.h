@@ -65,8 +65,8 @@ static inline size_t table_home(const struct table *table, uint32_t tag) {
     return (size_t)(tag * table->capacity >> 32) / LINE * LINE;
 }
 
-/* Seven eighths may be in use. */
-static inline uint64_t most_entries(const struct table *table) { return table->capacity - table->capacity / 8; }
+/* Thirteen sixteenths may be in use: beyond that an entry that is put in pushes others through several lines. */
+static inline uint64_t most_entries(const struct table *table) { return table->capacity - table->capacity * 3 / 16; }
 
 /* An empty table over the memory of length + 1 entries; capacity <= length. */
 void table_clear(struct table *table);
@@ -101,6 +101,12 @@ static inline void prefetch_home(const struct table *table, uint32_t tag) {
     prefetch(table->entries + table_home(table, tag));
 }
 
+/* Ask for the line behind a home that is full: a search goes on there, and so does what an entry pushes on. */
+static inline void prefetch_next(const struct table *table, uint32_t tag) {
+    size_t next = table_home(table, tag) + LINE;
+    if (next <= table->length && table->entries[next - 1] != NO_ENTRY) prefetch(table->entries + next);
+}
+
 /* Write the records of the n rows of a batch, in the order of the upper bits of the tags if they are many and those that
  * skip says left out, and return their number. Without rows, they are 0, 1, 2, ...; without skip, all count. records
  * holds n. */
@@ -123,6 +129,9 @@ const struct table_kernels *table_kernels_of(enum cpu_level level);
 int table_move(const struct table *from, struct table *to);
 
 void pool_clear(struct pool *pool);
+
+/* Move the blocks that a table leads to from one pool to another, which has room for them. */
+void table_move_blocks(struct table *table, const struct pool *from, struct pool *to);
 
 /* The rows of an entry's bucket: how many slots there are at *rows, NO_ROW among them, or NO_PLACE if the entry leads
  * out of the pool. `one` holds the row of a bucket of one. */

@@ -28,6 +28,37 @@ TARGET_AVX512 static inline int put_near(struct table *table, uint32_t tag, uint
     return 1;
 }
 
+/* Put a row in, line by line: the first one that has a greater tag takes the entry, and each pushes its last one on to the
+ * next, up to a gap. 0 if it goes into a bucket or the end of the table is near. */
+TARGET_AVX512 static int put_by_lines(struct table *table, uint32_t tag, uint32_t row) {
+    const __m512i before = _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0);
+    uint64_t *line = table->entries + table_home(table, tag), *end = table->entries + table->length;
+    uint64_t pushed = (uint64_t)tag << 32 | row;
+    __m512i here;
+    unsigned at = LANES;
+    if (table->count >= most_entries(table)) return 0;
+    for (;; line += LANES) {
+        if (end - line < LANES) return 0;
+        here = _mm512_loadu_si512(line);
+        at = lowest(_mm512_cmpge_epu64_mask(_mm512_srli_epi64(here, 32), spread(tag)));
+        if (at < LANES) break;
+    }
+    if (line[at] != NO_ENTRY && entry_tag(line[at]) == tag) return 0;
+    for (const uint64_t *other = line; !_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(other), spread(NO_ENTRY)); other += LANES) {
+        if (end - other < 2 * LANES) return 0;
+    }
+    for (;; line += LANES, at = 0, here = _mm512_loadu_si512(line)) {
+        unsigned gap = lowest(_mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY)));
+        uint64_t last = line[LANES - 1];
+        __m512i moved = _mm512_mask_permutexvar_epi64(here, between(at + 1, gap < LANES ? gap + 1 : LANES), before, here);
+        _mm512_storeu_si512(line, _mm512_mask_mov_epi64(moved, between(at, at + 1), spread(pushed)));
+        if (gap < LANES) break;
+        pushed = last;
+    }
+    table->count++;
+    return 1;
+}
+
 /* Take a row that is alone in its bucket out of the run that ends within eight entries; 0 if it cannot be done so. */
 TARGET_AVX512 static inline int take_near(struct table *table, uint32_t tag, uint32_t row) {
     const __m512i places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), after = _mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1);
@@ -54,7 +85,7 @@ TARGET_AVX512 enum outcome put_records_avx512(struct table *table, struct pool *
     for (size_t i = *next; i < n; i++) {
         uint32_t tag = record_tag(records[i]), row = (uint32_t)records[i];
         if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
-        if (put_near(table, tag, row)) continue;
+        if (put_near(table, tag, row) || put_by_lines(table, tag, row)) continue;
         enum outcome outcome = table_put(table, pool, tag, row);
         *next = i;
         if (outcome != DONE) return outcome;

@@ -32,7 +32,10 @@ cdef extern from "tables.h":
         DONE, TABLE_IS_FULL, POOL_IS_FULL
     const size_t LINE
     void prefetch(const void*) nogil
+    void prefetch_home(const table*, uint32_t) nogil
+    void prefetch_next(const table*, uint32_t) nogil
     size_t table_home(const table*, uint32_t) nogil
+    uint64_t most_entries(const table*) nogil
     void table_clear(table*) nogil
     outcome table_put(table*, c_pool*, uint32_t, uint32_t) nogil
     bint table_take(table*, c_pool*, uint32_t, uint32_t) nogil
@@ -44,6 +47,7 @@ cdef extern from "tables.h":
         void (*take)(table*, c_pool*, const uint64_t*, size_t) nogil
     const table_kernels* table_kernels_of(cpu_level level) nogil
     void pool_clear(c_pool*) nogil
+    void table_move_blocks(table*, const c_pool*, c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil
     bint table_is_sound(const table*, const c_pool*, size_t) nogil
 
@@ -83,7 +87,6 @@ cdef extern from "band_tables.h":
     uint64_t* signature_of(const band_tables*, size_t) nogil
     void prefetch_signature(const band_tables*, const uint64_t*) nogil
     void band_tags(const band_tables*, const uint64_t*, uint64_t*, uint32_t*, size_t) nogil
-    void prefetch_tags(const table*, const uint32_t*, size_t) nogil
     answer answer_queries(const band_tables*, const uint64_t*, size_t, size_t*, c_answers*) nogil
     uint32_t tag_of_integer(int64_t) nogil
     uint32_t tag_of_bytes(const uint8_t*, size_t) nogil

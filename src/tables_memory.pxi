@@ -2,8 +2,8 @@
 
 
 cdef inline bint is_crowded(const table* table, size_t more) noexcept nogil:
-    """Tell whether a table is too small for so many more entries: seven eighths of it may be in use."""
-    return table.count + more > table.capacity - table.capacity // 8
+    """Tell whether a table is too small for so many more entries."""
+    return table.count + more > most_entries(table)
 
 
 cdef inline uint64_t whole_lines(uint64_t length) noexcept nogil:
@@ -149,7 +149,7 @@ cdef class _Memory:
         larger.capacity, larger.count = now.capacity, now.count
         while is_crowded(&larger, more):
             if larger.capacity == MOST_CAPACITY:
-                raise OverflowError(f"a table holds at most {MOST_CAPACITY - MOST_CAPACITY // 8} entries")
+                raise OverflowError(f"a table holds at most {most_entries(&larger)} entries")
             larger.capacity = min(larger.capacity + larger.capacity // 3, MOST_CAPACITY)
         while not moved:
             larger.length = whole_lines(larger.capacity + slack)
@@ -339,6 +339,18 @@ cdef class _Memory:
 
     # ---- files ----
 
+    def tidy(self):
+        """Bring the buckets of several rows together, so that none of their memory is free."""
+        self._check_writable()
+        cdef c_pool scattered = self.pool
+        cdef size_t i
+        words = self.words  # is read until the end
+        self._set_pool(np.empty(max(scattered.used, <uint64_t>16) * UNIT_WORDS, np.uint32))
+        pool_clear(&self.pool)
+        with nogil:
+            for i in range(self.c.bands + (self.kind != NAMELESS)):
+                table_move_blocks(&self.c.tables[i], &scattered, &self.pool)
+
     def sections(self):
         """Return what these tables consist of, for `over`: by name, the arrays that make it up one after the other.
 
@@ -436,6 +448,15 @@ cdef class _Memory:
             if n:
                 self.names.starts, self.names.lengths = &starts[0], &lengths[0]
             self.names.bytes, self.names.size = &text[0] if len(text) else NULL, len(text)
+
+    def room(self):
+        """Return how many more entries fit into each band's table before one grows."""
+        cdef size_t i, least = MOST_ROWS
+        cdef uint64_t most
+        for i in range(self.c.bands):
+            most = most_entries(&self.c.tables[i])
+            least = min(least, most - min(self.c.tables[i].count, most))
+        return least
 
     def unsound(self):
         """Return the number of the first table that is not what `write` and `admit` make, None if there is none."""

@@ -220,18 +220,25 @@ cdef class BandTables(_Names):
                 memcpy(place, signatures + i * k, k * sizeof(uint64_t))
             if not tagged:
                 self._tag(signatures + i * k, i, batch)
-        if not tagged:
+        if batch.n == 1 and not tagged:
             self._ask(batch)
+            self._ask_on(batch)
 
     cdef void _tag(self, const uint64_t* signature, size_t i, _Batch batch) noexcept nogil:
         batch.skip[i] = signature[0] == UINT64_MAX
         band_tags(&self.c, signature, batch.keys, batch.tags + i, batch.most)
 
     cdef void _ask(self, _Batch batch) noexcept nogil:
-        """Ask for the first entries of all bands at once; in a batch of one they are all there are."""
+        """Ask for the lines of all bands of a single row at once."""
         cdef size_t band
         for band in range(self.c.bands):
-            prefetch_tags(&self.c.tables[band], batch.tags + band * batch.most, min(batch.n, <size_t>2))
+            prefetch_home(&self.c.tables[band], batch.tags[band * batch.most])
+
+    cdef void _ask_on(self, _Batch batch) noexcept nogil:
+        """Ask for the next lines, too, where those are full."""
+        cdef size_t band
+        for band in range(self.c.bands):
+            prefetch_next(&self.c.tables[band], batch.tags[band * batch.most])
 
     def insert_one(self, name, signature not None):
         """Give a new name a row with this signature; False if it has one already, or cannot be a name of these rows."""
@@ -249,13 +256,14 @@ cdef class BandTables(_Names):
         cdef one_name held
         if not self._read(name, &held):
             return False
-        prefetch_tags(table, &held.tag, 1)
+        prefetch_home(table, held.tag)
         self.one.n = 1
         self._tag(signature, 0, self.one)
         self._ask(self.one)
         self._reserve(1)
         if self._row_of(&held) != NO_ROW:
             return False
+        self._ask_on(self.one)
         if self.kind == INTEGERS:
             row = self._allot()
             self.integers[row] = held.integer
@@ -351,7 +359,9 @@ cdef class BandTables(_Names):
                 if done + i + SOON < n:
                     prefetch_signature(&self.c, signature_of(&self.c, rows[done + i + SOON]))
                 self._tag(signature_of(&self.c, rows[done + i]), i, batch)
-            self._ask(batch)
+            if batch.n == 1:
+                self._ask(batch)
+                self._ask_on(batch)
             for band in range(bands):
                 batch.order(band, rows + done)
                 self.c.kernels.take(&self.c.tables[band], &self.pool, batch.records, batch.count)

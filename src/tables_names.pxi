@@ -43,7 +43,9 @@ cdef class _Names(_Memory):
         self._check_writable()
         if self.kind == NAMELESS:
             raise ValueError("rows of this index have no names")
-        cdef size_t n = len(names), done = 0, count
+        cdef size_t n = len(names), done = 0, count, more
+        cdef table* table = &self.c.tables[self.c.bands]
+        cdef uint64_t before = table.count
         rows_array, fresh_array = np.empty(n, np.int64), np.zeros(n, bool)
         cdef int64_t[::1] rows = rows_array
         cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
@@ -51,6 +53,10 @@ cdef class _Names(_Memory):
             while done < n:
                 count = min(n - done, <size_t>NAMES)
                 self._reserve(count)
+                if done:  # what the names so far have needed tells what the rest will need
+                    more = <size_t>((n - done) * ((table.count - before) / <double>done))
+                    if is_crowded(table, more):
+                        self._grow_table(self.c.bands, more, 1)
                 if self.kind == INTEGERS:
                     self._admit_integers(names[done:done + count], &rows[done], &fresh[done])
                 else:

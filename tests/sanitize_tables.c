@@ -84,7 +84,7 @@ static void grow_pool(struct pool *pool) {
 /* Move a table to other memory, which may be too little at first: a larger capacity if it is used up, else a longer end. */
 static void grow_table(struct table *table) {
     uint64_t capacity = table->capacity, slack = table->length - capacity + 1;
-    if (table->count >= capacity - capacity / 8) {
+    if (table->count >= most_entries(table)) {
         capacity += 1 + below(capacity + 1);
         slack = below(3);
     }
@@ -113,7 +113,7 @@ static void put(struct table *table, struct pool *pool, uint32_t tag, uint32_t r
         note((uint64_t)outcome);
         if (outcome != DONE) CHECK(memcmp(entries, table->entries, bytes) == 0 && used == pool->used);
         free(entries);
-        CHECK(table->count <= table->capacity - table->capacity / 8);
+        CHECK(table->count <= most_entries(table));
         if (outcome == DONE) return;
         if (outcome == TABLE_IS_FULL) grow_table(table);
         else grow_pool(pool);
@@ -354,6 +354,15 @@ static void rename_some(struct side *side, uint64_t *records, size_t n) {
     }
 }
 
+/* Move the buckets of several rows to memory that holds nothing else. */
+static void move_blocks(struct side *side) {
+    struct pool fresh = new_pool(side->pool.used);
+    table_move_blocks(&side->table, &side->pool, &fresh);
+    CHECK(fresh.used <= side->pool.used);
+    free(side->pool.words);
+    side->pool = fresh;
+}
+
 /* Put batches in, rename some of their rows and take parts of them out, with what a CPU level does it with. */
 static struct side play(const struct table_kernels *kernels, size_t round) {
     enum { MOST = 6 };
@@ -368,6 +377,7 @@ static struct side play(const struct table_kernels *kernels, size_t round) {
         CHECK(table_is_sound(&side.table, &side.pool, limit));
         find_some(&side, kernels, records[b], counts[b]);
         rename_some(&side, records[b], counts[b]);
+        if (below(3) == 0) move_blocks(&side);
         CHECK(table_is_sound(&side.table, &side.pool, limit));
         for (size_t i = 0; i < counts[b]; i++) {
             CHECK(holds(&side.table, &side.pool, record_tag(records[b][i]), (uint32_t)records[b][i]));

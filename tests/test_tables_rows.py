@@ -458,3 +458,45 @@ def test_discard_one_takes_only_what_has_a_name_and_a_signature():
         with pytest.raises(ValueError, match="row 0 has no signature"):
             unwritten.discard_one(name)
     assert not BandTables(4, 2, 2).discard_one(0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tidying_leaves_no_free_memory_between_buckets(kind):
+    """Whatever came and went before: the same rows answer, and what comes later finds its place."""
+    generator = np.random.default_rng(11)
+    signatures = generator.integers(0, 3, (400, 4)).astype(np.uint64)
+    held = filled(kind, signatures, 2, 2)
+    held.erase(np.arange(0, 400, 3))
+    signatures[::3] = EMPTY
+    before = answers(held, signatures)
+    held.tidy()
+    assert held.unsound() is None
+    assert answers(held, signatures) == before == brute_force(signatures, signatures, 2, 2)
+    words = np.concatenate(held.sections()["pool"]).tolist()
+    blocks = 0
+    while words:
+        assert words[0] > 1  # its rows; a free block has none, and a row alone needs none
+        blocks, words = blocks + 1, words[words[1] + 2 :]
+    assert blocks == 18
+    signatures[::3] = 1
+    held.write(np.arange(0, 400, 3), signatures[::3].copy())
+    assert held.unsound() is None
+    assert answers(held, signatures) == brute_force(signatures, signatures, 2, 2)
+
+
+def test_room_is_that_of_the_fullest_band():
+    """So many rows go in, whatever they are, and no table becomes longer."""
+    signatures = np.arange(2 * 500, dtype=np.uint64).reshape(500, 2)
+    held, done = BandTables(2, 2, 1), 0
+    while done < 400:
+        room, before = held.room(), held.nbytes()[1]
+        rows = held.allot(room)
+        lengths = np.concatenate(held.sections()["shape"])[:, 1].tolist() if done else None
+        held.write(rows, signatures[done : done + room])
+        done += room
+        if lengths is not None:
+            assert np.concatenate(held.sections()["shape"])[:, 1].tolist() == lengths
+        assert held.room() == 0
+        held.write(held.allot(1), signatures[done : done + 1])
+        done += 1
+        assert held.room() > 0 and held.nbytes()[1] > before

@@ -463,9 +463,8 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
 
 
 def _room(part: Part) -> int:
-    """Return how many rows fit into each of a fixed part's tables before one grows: seven eighths may be in use."""
-    capacity, _, count = part.tables.sections()["shape"][0].T.astype(np.int64)
-    return int(np.clip((capacity - capacity // 8 - count).min(), 1, PIECE))
+    """Return how many rows to put at once into tables that should become no longer than those of a fixed part."""
+    return min(max(part.tables.room(), 1), PIECE)
 
 
 def _is_written(part: Part) -> bool:

@@ -173,6 +173,7 @@ def built(
                 whole.tables.write(places[first : first + batch], piece[first : first + batch], copy=False)
             done += len(rows)
             tell(piece.nbytes)
+    whole.tables.tidy()
     return whole
 
 
