@@ -499,4 +499,5 @@ def test_room_is_that_of_the_fullest_band():
         assert held.room() == 0
         held.write(held.allot(1), signatures[done : done + 1])
         done += 1
-        assert held.room() > 0 and held.nbytes()[1] > before
+        assert held.room() > 0
+        assert held.nbytes()[1] > before
