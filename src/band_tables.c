@@ -52,7 +52,8 @@ static inline int agree_in_band(const struct band_tables *index, const uint64_t 
 static size_t meetings(const struct band_tables *index, const uint64_t *query, const uint64_t *entries, uint64_t *records,
                        size_t room) {
     size_t made = 0;
-    uint32_t one, met = NO_ROW;
+    uint64_t met = NO_ENTRY; /* a row that need not be looked at again: no entry's lower half yet */
+    uint32_t one;
     const uint32_t *rows;
     for (size_t band = 0; band < index->bands; band++) {
         uint64_t entry = entries[band], how = band + 1;
@@ -116,6 +117,7 @@ static enum answer answer_one(const struct band_tables *index, const uint64_t *q
 }
 
 #define APART 2 /* queries from one step to the next */
+_Static_assert(UNDER_WAY > 3 * APART, "a query would be overwritten before its last step");
 
 enum answer answer_queries(const struct band_tables *index, const uint64_t *signatures, size_t n, size_t *next,
                            struct answers *answers) {

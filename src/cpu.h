@@ -1,4 +1,4 @@
-/* The CPU levels that the kernels are written for, and which of them this machine has. */
+/* The CPU levels that the kernels are written for, and which of them this machine has; and how to ask for memory. */
 #ifndef LSHFAST_CPU_H
 #define LSHFAST_CPU_H
 
@@ -24,5 +24,16 @@ enum cpu_level cpu_detect(void);
 #define TARGET_AVX2
 #define TARGET_AVX512
 #endif
+
+/* Ask for a line of memory. A function that does nothing else would have no effects to GCC, which then leaves its calls
+ * out; hence the empty statement. */
+static inline void prefetch(const void *address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address);
+    __asm__ volatile("");
+#else
+    (void)address;
+#endif
+}
 
 #endif

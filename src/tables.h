@@ -48,17 +48,6 @@ struct pool {
 
 enum outcome { DONE, TABLE_IS_FULL, POOL_IS_FULL };
 
-/* Ask for a line of memory. A function that does nothing else would have no effects to GCC, which then leaves its calls
- * out; hence the empty statement. */
-static inline void prefetch(const void *address) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(address);
-    __asm__ volatile("");
-#else
-    (void)address;
-#endif
-}
-
 static inline uint32_t entry_tag(uint64_t entry) { return (uint32_t)(entry >> 32); }
 
 static inline size_t table_home(const struct table *table, uint32_t tag) {

@@ -5,11 +5,7 @@
 
 #include <string.h>
 
-#if defined(__GNUC__) || defined(__clang__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#else
-#define PREFETCH(address) ((void)(address))
-#endif
+#include "cpu.h"
 
 /* ---- codes and marks ---- */
 
@@ -304,7 +300,7 @@ static inline size_t equal_slots(const uint64_t *a, const uint64_t *b, size_t k)
 
 static inline void ask_for_slots(const struct forest *forest, uint32_t row) {
     const uint64_t *slots = forest->signatures + row * forest->shape.k;
-    for (size_t slot = 0; slot < forest->shape.k && slot < 128; slot += 8) PREFETCH(slots + slot);
+    for (size_t slot = 0; slot < forest->shape.k && slot < 128; slot += 8) prefetch(slots + slot);
 }
 
 /* Compare the rows gathered: by the lower halves of their marks, which are here or on their way, by all of their marks,
@@ -318,7 +314,7 @@ static void compare(struct search *search) {
     for (size_t i = 0; i < search->gathered_count; i++) {
         const uint64_t *marks = forest->marks + rows[i] * words;
         if (!is_wanted(search, rows[i], equal_low_marks(search->marks, marks, k))) continue;
-        PREFETCH(marks + words / 2);
+        prefetch(marks + words / 2);
         rows[possible++] = rows[i];
     }
     for (size_t i = 0; i < possible; i++) {
@@ -349,9 +345,9 @@ static inline void meet(struct search *search, uint32_t row) {
     if (*word == 0) search->touched[search->touched_count++] = row / 64;
     *word |= bit;
     const uint64_t *marks = search->forest->marks + row * mark_words(search->forest->shape.k);
-    PREFETCH(marks);
-    if (search->found < search->most) PREFETCH(marks + mark_words(search->forest->shape.k) / 2);
-    if (!search->best) PREFETCH(search->forest->sizes + row);
+    prefetch(marks);
+    if (search->found < search->most) prefetch(marks + mark_words(search->forest->shape.k) / 2);
+    if (!search->best) prefetch(search->forest->sizes + row);
     search->gathered[search->gathered_count++] = row;
     if (search->gathered_count == MOST_GATHERED) compare(search);
 }
@@ -378,14 +374,14 @@ static void approach(const struct run *run, size_t t, uint64_t code, struct span
     case NOT_YET:
         if (run->lists) {
             for (size_t list = 0; list < last; list++) block = next_block(fences + run->list_at[list], block, code);
-            PREFETCH(fences + run->list_at[last] + block * BLOCK);
+            prefetch(fences + run->list_at[last] + block * BLOCK);
         }
         span->low = FENCES_ASKED;
         break;
     case FENCES_ASKED:
         if (run->lists) block = next_block(fences + run->list_at[last], span->high, code);
-        PREFETCH(codes + block * BLOCK);
-        PREFETCH(run->rows + t * run->n + block * BLOCK);
+        prefetch(codes + block * BLOCK);
+        prefetch(run->rows + t * run->n + block * BLOCK);
         span->low = CODES_ASKED;
         break;
     default:

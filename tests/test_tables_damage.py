@@ -217,6 +217,7 @@ LEADS = {
     "to the row behind the last": lambda entry, units: entry >> 32 << 32 | 40,
     "one unit behind the pool": lambda entry, units: entry >> 32 << 32 | SHARED + units,
     "far behind the pool": lambda entry, units: entry >> 32 << 32 | 2 * SHARED - 2,
+    "to the last number there is": lambda entry, units: entry >> 32 << 32 | 2 * SHARED - 1,
     "into the middle of a block": lambda entry, units: entry + (1 if entry & SHARED else 0),
     "to no row": lambda entry, units: entry >> 32 << 32 | SHARED - 1,
 }
