@@ -28,6 +28,14 @@ TARGET_AVX512 static inline int put_near(struct table *table, uint32_t tag, uint
     return 1;
 }
 
+/* 1 if there is a gap in the whole lines from this one on. */
+TARGET_AVX512 static inline int has_gap(const uint64_t *line, const uint64_t *end) {
+    for (; end - line >= LANES; line += LANES) {
+        if (_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(line), spread(NO_ENTRY))) return 1;
+    }
+    return 0;
+}
+
 /* Put a row in, line by line: the first one that has a greater tag takes the entry, and each pushes its last one on to the
  * next, up to a gap. 0 if it goes into a bucket or the end of the table is near. */
 TARGET_AVX512 static int put_by_lines(struct table *table, uint32_t tag, uint32_t row) {
@@ -43,10 +51,7 @@ TARGET_AVX512 static int put_by_lines(struct table *table, uint32_t tag, uint32_
         at = lowest(_mm512_cmpge_epu64_mask(_mm512_srli_epi64(here, 32), spread(tag)));
         if (at < LANES) break;
     }
-    if (line[at] != NO_ENTRY && entry_tag(line[at]) == tag) return 0;
-    for (const uint64_t *other = line; !_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(other), spread(NO_ENTRY)); other += LANES) {
-        if (end - other < 2 * LANES) return 0;
-    }
+    if ((line[at] != NO_ENTRY && entry_tag(line[at]) == tag) || !has_gap(line, end)) return 0;
     for (;; line += LANES, at = 0, here = _mm512_loadu_si512(line)) {
         unsigned gap = lowest(_mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY)));
         uint64_t last = line[LANES - 1];
@@ -59,24 +64,29 @@ TARGET_AVX512 static int put_by_lines(struct table *table, uint32_t tag, uint32_
     return 1;
 }
 
-/* Take a row that is alone in its bucket out of the run that ends within eight entries; 0 if it cannot be done so. */
-TARGET_AVX512 static inline int take_near(struct table *table, uint32_t tag, uint32_t row) {
-    const __m512i places = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), after = _mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1);
-    size_t home = table_home(table, tag);
-    uint64_t *entries = table->entries + home;
-    if (home + LANES > table->length) return 0;
-    __m512i here = _mm512_loadu_si512(entries), tags = _mm512_srli_epi64(here, 32);
-    __m512i homes = _mm512_srli_epi64(_mm512_mullo_epi64(tags, spread(table->capacity)), 32);
-    homes = _mm512_andnot_si512(spread(LINE - 1), homes);
-    unsigned at = lowest(_mm512_cmpeq_epi64_mask(here, spread((uint64_t)tag << 32 | row)));
-    __mmask8 stay = _mm512_cmpeq_epi64_mask(homes, _mm512_add_epi64(places, spread(home)));
-    stay |= _mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY));
-    if (at == LANES) return 0;
-    unsigned end = lowest(stay & between(at + 1, LANES));
-    if (end == LANES) return 0;
-    __m512i closed = _mm512_mask_permutexvar_epi64(here, between(at, end - 1), after, here);
-    closed = _mm512_mask_mov_epi64(closed, between(end - 1, end), spread(NO_ENTRY));
-    _mm512_storeu_si512(entries, closed);
+/* Take out a row that is alone in its bucket, line by line: each gets an entry back from the next as long as that is not
+ * at home there. 0 if there is no such row or the end of the table is near. */
+TARGET_AVX512 static inline int take_by_lines(struct table *table, uint32_t tag, uint32_t row) {
+    const __m512i after = _mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1);
+    uint64_t *line = table->entries + table_home(table, tag), *end = table->entries + table->length;
+    __m512i here;
+    unsigned at = LANES;
+    for (;; line += LANES) {
+        if (end - line < LANES) return 0;
+        here = _mm512_loadu_si512(line);
+        at = lowest(_mm512_cmpeq_epi64_mask(here, spread((uint64_t)tag << 32 | row)));
+        if (at < LANES) break;
+        if (_mm512_cmpge_epu64_mask(_mm512_srli_epi64(here, 32), spread(tag))) return 0;
+    }
+    if (!has_gap(line, end)) return 0;
+    for (;; line += LANES, at = 0, here = _mm512_loadu_si512(line)) {
+        unsigned gap = lowest(_mm512_cmpeq_epi64_mask(here, spread(NO_ENTRY)));
+        uint64_t next = gap < LANES ? NO_ENTRY : line[LANES];
+        if (next != NO_ENTRY && table_home(table, entry_tag(next)) == (size_t)(line + LANES - table->entries)) next = NO_ENTRY;
+        __m512i closed = _mm512_mask_permutexvar_epi64(here, between(at, gap - 1), after, here);
+        _mm512_storeu_si512(line, _mm512_mask_mov_epi64(closed, between(gap - 1, gap), spread(next)));
+        if (next == NO_ENTRY) break;
+    }
     table->count--;
     return 1;
 }
@@ -98,7 +108,7 @@ TARGET_AVX512 void take_records_avx512(struct table *table, struct pool *pool, c
     for (size_t i = 0; i < n; i++) {
         uint32_t tag = record_tag(records[i]), row = (uint32_t)records[i];
         if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
-        if (!take_near(table, tag, row)) table_take(table, pool, tag, row);
+        if (!take_by_lines(table, tag, row)) table_take(table, pool, tag, row);
     }
 }
 
