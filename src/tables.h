@@ -87,7 +87,9 @@ int table_rename(struct table *table, struct pool *pool, uint32_t tag, uint32_t 
 static inline uint32_t record_tag(uint64_t record) { return (uint32_t)(record >> 32); }
 
 static inline void prefetch_home(const struct table *table, uint32_t tag) {
-    prefetch(table->entries + table_home(table, tag));
+    const uint64_t *line = table->entries + table_home(table, tag);
+    prefetch(line);
+    if ((uintptr_t)line % (LINE * sizeof *line)) prefetch(line + LINE - 1); /* a store's memory may begin anywhere */
 }
 
 /* Ask for the line behind a home that is full: a search goes on there, and so does what an entry pushes on. */
