@@ -7,7 +7,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_AsUTF8String
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from collections.abc import Mapping, Set
@@ -32,6 +32,7 @@ cdef extern from "arrow_abi.h":
     struct ArrowArray:
         int64_t length, null_count, offset, n_buffers
         const void** buffers
+        ArrowArray* dictionary
         void (*release)(ArrowArray*)
     struct ArrowArrayStream:
         int (*get_schema)(ArrowArrayStream*, ArrowSchema*)
@@ -64,6 +65,9 @@ cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
 
 cdef enum:
     BATCH = 256  # texts whose tokens are made at a time
+
+# Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
+cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
 
 MAX_SIZE = MAX_SHINGLE
 
@@ -108,8 +112,9 @@ cdef class Texts:
     """A column of UTF-8 texts, wherever they lie.
 
     Built from a sequence of str or bytes, a numpy array of them, or anything with the Arrow C interface
-    (a pyarrow, polars or pandas column of strings, large strings, string views or binary). Immutable, and safe to
-    share between threads. That bytes are UTF-8 is checked when they are shingled.
+    (a pyarrow, polars or pandas column of strings, large strings, string views or binary, dictionary-encoded or not).
+    A null (None, NaN, pandas' NA) is a text of no bytes. Immutable, and safe to share between threads. That bytes are
+    UTF-8 is checked when they are shingled.
     """
     cdef readonly object addresses, lengths
     cdef object owners
@@ -121,15 +126,18 @@ cdef class Texts:
             raise TypeError("texts must be a column of texts, not one str or bytes")
         if isinstance(source, (Mapping, Set)):
             raise TypeError(f"texts must be a column of texts in order, not {type(source).__name__}")
+        if hasattr(type(source), "columns") or hasattr(type(source), "column_names"):
+            raise TypeError(_one_column(source))
         self.owners = []
+        kind = type(source).__name__
         if isinstance(source, Texts):
             other = <Texts>source
             self.addresses, self.lengths, self.owners = other.addresses, other.lengths, other.owners
         elif hasattr(source, "__arrow_c_stream__"):
-            self._read_stream(source.__arrow_c_stream__())
+            self._read_stream(source.__arrow_c_stream__(), kind)
         elif hasattr(source, "__arrow_c_array__"):
             schema, array = source.__arrow_c_array__()
-            self._read_array(schema, array)
+            self._read_array(schema, array, kind)
         else:
             self._read_objects(source)
         self._seal()
@@ -182,7 +190,7 @@ cdef class Texts:
             except TypeError:
                 raise TypeError(f"texts must be a column of texts, not {type(source).__name__}") from None
         cdef Py_ssize_t i, n = len(source)
-        self.addresses = np.zeros(n, np.uint64)
+        self.addresses = np.full(n, NO_BYTES)
         self.lengths = np.zeros(n, np.int64)
         cdef uint64_t[::1] addresses = self.addresses
         cdef int64_t[::1] lengths = self.lengths
@@ -202,29 +210,29 @@ cdef class Texts:
                     raise TextError(i, f"lone surrogate {code} at character {error.start}") from None
             elif not isinstance(text, bytes):
                 if _is_null(text):
-                    raise ValueError(f"texts[{i}] is null, not str or bytes")
+                    continue
                 raise TypeError(f"texts[{i}] is a {type(text).__name__}, not str or bytes")
             addresses[i] = <uint64_t>PyBytes_AS_STRING(text)
             lengths[i] = PyBytes_GET_SIZE(text)
             owners.append(text)
 
-    cdef _read_stream(self, capsule):
+    cdef _read_stream(self, capsule, str source):
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
         if stream.release == NULL:
             raise ValueError("the Arrow stream has been released: it can be read once")
         try:
-            self._join(self._read_chunks(stream))
+            self._join(self._read_chunks(stream, source))
         finally:
             stream.release(stream)
 
-    cdef _read_chunks(self, ArrowArrayStream* stream):
+    cdef _read_chunks(self, ArrowArrayStream* stream, str source):
         cdef ArrowSchema schema
         cdef _Chunk chunk
         memset(&schema, 0, sizeof(ArrowSchema))
         if stream.get_schema(stream, &schema) != 0:
             raise ValueError(_stream_error(stream))
         try:
-            kind = _kind(&schema)
+            layout = _layout(&schema, source)
         finally:
             if schema.release != NULL:
                 schema.release(&schema)
@@ -236,21 +244,21 @@ cdef class Texts:
                 raise ValueError(_stream_error(stream))
             if chunk.array.release == NULL:
                 return parts
-            parts.append(_read_chunk(chunk, kind, rows))
+            parts.append(_read_column(&chunk.array, layout, rows))
             rows += chunk.array.length
             self.owners.append(chunk)
 
-    cdef _read_array(self, schema_capsule, array_capsule):
+    cdef _read_array(self, schema_capsule, array_capsule, str source):
         cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
         cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
         cdef _Chunk chunk = _Chunk()
         if schema.release == NULL or array.release == NULL:
             raise ValueError("the Arrow array has been released: it can be read once")
-        kind = _kind(schema)
+        layout = _layout(schema, source)
         chunk.array = array[0]
         array.release = NULL  # moved: the chunk releases it
         self.owners.append(chunk)
-        self._join([_read_chunk(chunk, kind, 0)])
+        self._join([_read_column(&chunk.array, layout, 0)])
 
     cdef _join(self, parts):
         empty = np.zeros(0, np.uint64), np.zeros(0, np.int64)
@@ -270,35 +278,98 @@ cdef str _stream_error(ArrowArrayStream* stream):
     return "the Arrow stream failed" + (f": {message.decode('utf-8', 'replace')}" if message != NULL else "")
 
 
-cdef str _kind(const ArrowSchema* schema):
-    """Return how the texts of an Arrow column lie: by 32-bit offsets, 64-bit offsets, or views."""
-    if schema.dictionary != NULL:
-        raise TypeError("a dictionary-encoded (categorical) Arrow column must be cast to string first")
+cdef str _one_column(frame):
+    """Say that one column of a data frame is needed, and how to take it."""
+    names = list(getattr(frame, "column_names", None) or getattr(frame, "columns", ()))
+    column = "text" if "text" in names or not names else names[0]
+    return f"texts is a {type(frame).__name__}; pass one column of it, such as df[{column!r}]"
+
+
+# How the texts of an Arrow column lie, by its format: by 32-bit or 64-bit offsets, as views, or all null.
+cdef dict LAYOUTS = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64",
+                     "vu": "views", "vz": "views", "n": "nulls"}
+cdef dict OTHERS = {"b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32",
+                    "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "+l": "lists",
+                    "+L": "lists"}
+
+
+cdef tuple _layout(const ArrowSchema* schema, str source):
+    """Return (how the texts of an Arrow column lie, the format of its indices if it is dictionary-encoded)."""
     format = schema.format.decode()
-    kinds = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64", "vu": "views", "vz": "views"}
-    if format not in kinds:
-        hint = "; give one column" if format == "+s" else ""
-        raise TypeError(f"an Arrow column of format {format!r} holds no texts (string, large_string, string_view or "
-                        f"their binary forms do){hint}")
-    return kinds[format]
+    if schema.dictionary != NULL:
+        if schema.dictionary.dictionary != NULL or format not in "cCsSiIlL":
+            raise ValueError(f"a malformed Arrow dictionary, with indices of format {format!r}")
+        return _layout(schema.dictionary, source)[0], format
+    if format == "+s":
+        raise TypeError(f"texts is a {source} of several columns; pass one of them, such as df['text']")
+    if format not in LAYOUTS:
+        name = OTHERS.get(format, f"Arrow format {format!r}")
+        raise TypeError(f"texts is a {source} of {name}, which holds no texts; pass a column of strings or binary")
+    return LAYOUTS[format], None
 
 
-cdef _read_chunk(_Chunk chunk, str kind, first_row):
-    """Return the addresses and lengths of an Arrow array's texts.
+cdef _read_column(ArrowArray* array, tuple layout, first_row):
+    """Return the addresses and lengths of an Arrow array's texts; nulls have neither."""
+    kind, indices = layout
+    if indices is None:
+        return _read_texts(array, kind, first_row)
+    if array.dictionary == NULL:
+        raise ValueError("a malformed Arrow dictionary: there are no values")
+    addresses, lengths = _read_texts(array.dictionary, kind, 0)
+    return _read_indices(array, ord(indices), addresses, lengths, first_row)
+
+
+cdef const uint8_t* _validity(const ArrowArray* array, int64_t buffers) except? NULL:
+    """Return the bitmap of an array that has at least so many buffers, or NULL where nothing is null."""
+    if array.length < 0 or array.offset < 0 or array.n_buffers < buffers:
+        raise ValueError("a malformed Arrow array: negative length or missing buffers")
+    return <const uint8_t*>array.buffers[0] if buffers and array.null_count != 0 else NULL
+
+
+cdef inline bint _is_valid(const uint8_t* valid, int64_t at) noexcept nogil:
+    return valid == NULL or valid[at >> 3] >> (at & 7) & 1
+
+
+cdef inline int64_t _integer(const void* values, char format, int64_t at) noexcept nogil:
+    """Return an integer of an Arrow format, -1 where it is 2**63 or more."""
+    if format == c"c":
+        return (<const int8_t*>values)[at]
+    if format == c"C":
+        return (<const uint8_t*>values)[at]
+    if format == c"s":
+        return (<const int16_t*>values)[at]
+    if format == c"S":
+        return (<const uint16_t*>values)[at]
+    if format == c"i":
+        return (<const int32_t*>values)[at]
+    if format == c"I":
+        return (<const uint32_t*>values)[at]
+    return max((<const int64_t*>values)[at], <int64_t>-1)
+
+
+cdef _read_indices(const ArrowArray* array, char format, own_addresses, own_lengths, first_row):
+    """Return the addresses and lengths of the texts that a dictionary-encoded array points to."""
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, at, n = array.length, most = len(own_lengths)
+    rows_array = np.full(n, most, np.int64)  # of a null: behind the values
+    cdef int64_t[::1] rows = rows_array
+    for i in range(n):
+        if _is_valid(valid, array.offset + i):
+            at = _integer(array.buffers[1], format, array.offset + i)
+            if not 0 <= at < most:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow dictionary index")
+            rows[i] = at
+    return np.append(own_addresses, NO_BYTES)[rows_array], np.append(own_lengths, 0)[rows_array]
+
+
+cdef _read_texts(const ArrowArray* array, str kind, first_row):
+    """Return the addresses and lengths of the texts of an Arrow array that is not dictionary-encoded.
 
     Offsets must rise from 0; how long the data is, the interface tells for views only.
     """
-    cdef ArrowArray* array = &chunk.array
+    cdef const uint8_t* valid = _validity(array, 0 if kind == "nulls" else 3)
     cdef int64_t i, at, n = array.length, start, stop, total = 0
-    cdef const uint8_t* valid = <const uint8_t*>array.buffers[0] if array.n_buffers > 0 else NULL
-    if n < 0 or array.offset < 0 or array.n_buffers < 3:
-        raise ValueError("a malformed Arrow array: negative length or missing buffers")
-    if array.null_count != 0 and valid != NULL:
-        for i in range(n):
-            at = array.offset + i
-            if not valid[at >> 3] >> (at & 7) & 1:
-                raise ValueError(f"texts[{first_row + i}] is null, not str or bytes")
-    address_array, length_array = np.zeros(n, np.uint64), np.zeros(n, np.int64)
+    address_array, length_array = np.full(n, NO_BYTES), np.zeros(n, np.int64)
     cdef uint64_t[::1] addresses = address_array
     cdef int64_t[::1] lengths = length_array
     cdef const int32_t* narrow
@@ -306,11 +377,13 @@ cdef _read_chunk(_Chunk chunk, str kind, first_row):
     cdef const uint8_t* data
     cdef const uint8_t* view
     cdef const int64_t* sizes
-    if n == 0:
+    if n == 0 or kind == "nulls":
         return address_array, length_array
     if kind == "views":
         sizes = <const int64_t*>array.buffers[array.n_buffers - 1]
         for i in range(n):
+            if not _is_valid(valid, array.offset + i):
+                continue
             view = <const uint8_t*>array.buffers[1] + 16 * (array.offset + i)
             total = (<const int32_t*>view)[0]
             lengths[i] = total
@@ -329,6 +402,8 @@ cdef _read_chunk(_Chunk chunk, str kind, first_row):
     data = <const uint8_t*>array.buffers[2]
     for i in range(n):
         at = array.offset + i
+        if not _is_valid(valid, at):
+            continue
         start = narrow[at] if narrow != NULL else wide[at]
         stop = narrow[at + 1] if narrow != NULL else wide[at + 1]
         if start < 0 or stop < start:

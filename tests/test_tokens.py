@@ -296,11 +296,15 @@ def test_errors_name_the_row_in_later_pieces(megabytes, threads, row):
     assert isinstance(error.value, ValueError)
 
 
+@pytest.mark.parametrize("null", [None, float("nan"), np.float64("nan")])
+def test_a_null_has_no_shingles(null):
+    assert shingle(["a b", null, "a"], size=1).counts.tolist() == [2, 0, 1]
+    assert shingle(["a b", null, "a"], unit="char", size=1).counts.tolist() == [3, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("texts", "error", "message"),
     [
-        (["a", None], ValueError, "texts[1] is null"),
-        (["a", float("nan")], ValueError, "texts[1] is null"),
         (["a", 7], TypeError, "texts[1] is a int, not str or bytes"),
         (["a", ["b"]], TypeError, "texts[1] is a list, not str or bytes"),
         (["a", "b\ud800"], TextError, "texts[1]: lone surrogate U+D800 at character 1"),
