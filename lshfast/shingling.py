@@ -49,14 +49,14 @@ def shingle(
 
     Words are maximal runs of letters, marks, digits and underscores, in lower case; in scripts written without spaces
     each character is a word. Characters are code points in lower case, white space included. A text shorter than
-    `size` has one shingle, of all it has; a text without words (characters) has none. Rows list their shingles in text
-    order, repeats included. docs/definitions.md has all of it to the bit.
+    `size` has one shingle, of all it has; a text without words (characters) has none, and so has a null (None, NaN,
+    pandas' NA). Rows list their shingles in text order, repeats included. docs/definitions.md has all of it to the bit.
 
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
         A list, a numpy array, or anything with the Arrow C interface: a pyarrow, polars or pandas column of strings,
-        which is read where it lies. Bytes are UTF-8.
+        binary or categories, whose texts are read in place. Bytes are UTF-8.
     unit : {"word", "char"}, default "word"
     size : int, default 5
         Words or characters a shingle, 1 to 256.
@@ -73,9 +73,9 @@ def shingle(
     Raises
     ------
     TypeError
-        If a text is not str or bytes.
+        If a text is not str or bytes; the error for a data frame or another column says what to pass.
     ValueError
-        If a text is null, not UTF-8 or has a lone surrogate (the error names its row and place), or if an argument is
+        If a text is not UTF-8 or has a lone surrogate (the error names its row and place), or if an argument is
         out of range.
 
     Examples
