@@ -17,7 +17,7 @@ from lshfast.dedup.index_files import Indexes
 from lshfast.dedup.inputs import Inputs, faults_of, text_batches
 from lshfast.dedup.pipeline import run
 from lshfast.dedup.plan import Plan
-from lshfast.dedup.report import DedupResult, Stage
+from lshfast.dedup.report import DedupResult, Stage, of_one_kind
 from lshfast.dedup.sketching import Progress
 from lshfast.kernels import text
 from lshfast.readers import (
@@ -207,9 +207,7 @@ def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, plan: Plan, pr
 
 def _account(result: DedupResult, gone: Int64Array, plan: Plan) -> Table:
     """Say for whose sake rows were removed; the last two columns only where that may be an earlier entry."""
-    kept_keys = [result.kept_key(row) for row in gone.tolist()]
-    if len(set(map(type, kept_keys))) > 1:  # ids of one kind here, keys of the other in the index
-        kept_keys = list(map(str, kept_keys))
+    kept_keys = of_one_kind([result.kept_key(row) for row in gone.tolist()])
     account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
     if result.earlier is not None:
         earlier = result.keeper[gone] < 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.readers.files import Reject
+from lshfast.dedup.display import as_html, as_text, removed_as_html
+from lshfast.readers.files import Reject, optional
 from lshfast.tokens import BoolArray, Float64Array, Int64Array
 
 
@@ -33,9 +34,11 @@ class Stage:
         return self.nbytes / 1e6 / self.seconds if self.seconds else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """The figures of a run: read, which the source counted, = kept + removed + rejected, or RuntimeError is raised.
+
+    Two summaries are equal if all is equal but the time that the runs took. A notebook shows a table.
 
     Attributes
     ----------
@@ -63,6 +66,8 @@ class Summary:
         From the first row to the last group.
     indexed : int or None
         Rows that are new or replaced in an index, where those that stay were put into one.
+    advice : str
+        Better shingles for short texts (see `recommend`), where most texts are too short for those of the run; else "".
     """
 
     read: int
@@ -79,10 +84,11 @@ class Summary:
     rows: int
     recall: float
     verify: str
-    stages: dict[str, Stage] = field(repr=False)
-    seconds: float = field(repr=False)
+    stages: dict[str, Stage] = field(compare=False)
+    seconds: float = field(compare=False)
     earlier: int = 0
     indexed: int | None = None
+    advice: str = ""
 
     def __post_init__(self) -> None:
         if self.kept + self.removed + self.rejected != self.read:
@@ -90,6 +96,12 @@ class Summary:
                 f"rows were lost: {self.kept} kept + {self.removed} removed + {self.rejected} rejected "
                 f"are not {self.read} read"
             )
+
+    def __repr__(self) -> str:
+        return as_text("Summary", self)
+
+    def _repr_html_(self) -> str:
+        return as_html("Summary", self)
 
 
 @dataclass(frozen=True)
@@ -162,9 +174,13 @@ class QuerySummary:
     seconds: float = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class DedupResult:
-    """The result of `dedup`.
+    """The result of `dedup`: one entry for each row, as arrays, and the figures of the run.
+
+    ``len(result)`` is the number of rows. Two results are equal if all of their arrays, keys and figures are, but for
+    the time that the runs took. pyarrow, polars and pandas take a result as a table (see `to_arrow`). A terminal and a
+    notebook show the figures.
 
     Attributes
     ----------
@@ -184,6 +200,17 @@ class DedupResult:
         The rows' keys; their numbers where None.
     earlier : list or None
         Of each row the key of the earlier entry that it was removed for, or None; None where there was no index.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> result = lshfast.dedup(["one two three", "One, two, three!", "four"], keys=["a", "b", "c"])
+    >>> len(result), result.keep.tolist()
+    (3, [True, False, True])
+    >>> result == lshfast.dedup(["one two three", "One, two, three!", "five"], keys=["a", "b", "c"])
+    True
+    >>> result.to_arrow().column("kept_key").to_pylist()
+    ['a', 'a', 'c']
     """
 
     keep: BoolArray
@@ -194,6 +221,20 @@ class DedupResult:
     summary: Summary
     keys: Sequence[Any] | None = None
     earlier: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.keep)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DedupResult):
+            return NotImplemented
+        return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self))
+
+    def __repr__(self) -> str:
+        return as_text(f"DedupResult of {len(self):,} rows", self.summary)
+
+    def _repr_html_(self) -> str:
+        return as_html(f"DedupResult of {len(self):,} rows", self.summary) + removed_as_html(self)
 
     @property
     def removed(self) -> list[Removal]:
@@ -212,3 +253,69 @@ class DedupResult:
         if keeper < 0 and self.earlier is not None:
             return self.earlier[row]
         return keeper if self.keys is None else self.keys[keeper]
+
+    def to_arrow(self) -> Any:
+        """Return a table with one row for each row of the input, in order.
+
+        Returns
+        -------
+        pyarrow.Table
+            key : the row's key, its number (int64) where no keys were given.
+            keep : bool, whether the row stays.
+            kept_key : the key of the row or earlier entry that is kept in its place; its own key where it stays.
+            similarity : double, to that row or entry; 1 where the row stays.
+            group : int64, the number of the first row of its group.
+            earlier : bool, whether it was removed for an earlier entry; only after a run against an index.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        TypeError
+            If Arrow has no type for the keys. Where keys of texts and of earlier entries differ in type, kept keys are
+            strings.
+
+        Examples
+        --------
+        >>> import lshfast, polars
+        >>> result = lshfast.dedup(["one two three", "One, two, three!", "four"])
+        >>> polars.DataFrame(result.to_arrow()).filter("keep")["key"].to_list()
+        [0, 2]
+        """
+        pa = optional("pyarrow")
+        rows = range(len(self))
+        keys = np.arange(len(self)) if self.keys is None else [self.keys[row] for row in rows]
+        columns: dict[str, Any] = {"key": _arrow_column(keys), "keep": self.keep}
+        if self.earlier is None:
+            columns["kept_key"] = columns["key"].take(pa.array(self.keeper))
+        else:
+            columns["kept_key"] = _arrow_column(of_one_kind([self.kept_key(row) for row in rows]))
+        columns |= {"similarity": self.similarity, "group": self.labels}
+        if self.earlier is not None:
+            columns["earlier"] = self.keeper < 0
+        return pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def of_one_kind(keys: list[Any]) -> list[Any]:
+    """Return keys, as strings if they are of several types: ids of a run, and others of an index."""
+    return list(map(str, keys)) if len(set(map(type, keys))) > 1 else keys
+
+
+def _arrow_column(keys: Any) -> Any:
+    pa = optional("pyarrow")
+    try:
+        return pa.array(keys)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TypeError(f"these keys are no Arrow column: {error}") from None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Compare two attributes of results; keys that are made when asked for compare as lists."""
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, Sequence) and isinstance(b, Sequence):
+        return len(a) == len(b) and all(x == y for x, y in zip(a, b, strict=True))
+    return bool(a == b)
