@@ -21,10 +21,21 @@ from lshfast.datasketch import (
     WeightedMinHashLSHForest,
     bBitMinHash,
 )
-from lshfast.dedup import DedupResult, Removal, Summary, dedup, pairs
+from lshfast.dedup import (
+    DedupResult,
+    Recommendation,
+    Removal,
+    ShortTextsWarning,
+    Summary,
+    dedup,
+    dedup_files,
+    pairs,
+    recommend,
+)
 from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
 from lshfast.lsh import Bands, LSHEnsemble, LSHForest, LSHIndex, Match, Matches, choose_bands
+from lshfast.readers import DataError
 from lshfast.shingling import shingle
 from lshfast.sketch import (
     BBits,
@@ -50,6 +61,7 @@ __all__ = [
     "PAIR",
     "BBits",
     "Bands",
+    "DataError",
     "DedupResult",
     "DistinctCounter",
     "FormatError",
@@ -69,8 +81,10 @@ __all__ = [
     "MinHashLSHForest",
     "MinHasher",
     "OnePermutation",
+    "Recommendation",
     "RedisStore",
     "Removal",
+    "ShortTextsWarning",
     "SignSketcher",
     "SimHasher",
     "Summary",
@@ -87,10 +101,12 @@ __all__ = [
     "choose_bands",
     "component_groups",
     "dedup",
+    "dedup_files",
     "estimate_overlap",
     "estimate_sizes",
     "find_copies",
     "pairs",
+    "recommend",
     "shingle",
     "sketch_multisets",
     "star_groups",

@@ -35,7 +35,7 @@ from lshfast.cli_options import (
 )
 from lshfast.console import Watch, closing_table, curve_table, memory_table, plot_curve
 from lshfast.dedup.demo import standard_library
-from lshfast.dedup.files import Outputs, dedup_files, measure, peak_memory
+from lshfast.dedup.files import Outputs, measure, peak_memory, recommend_for, run_files
 from lshfast.dedup.index_files import Indexes, plan_against
 from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.pipeline import dedup as dedup_texts
@@ -111,7 +111,7 @@ def dedup(
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         with Watch(quiet) as watch:
-            result = dedup_files(
+            result = run_files(
                 Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, indexes=indexes,
                 progress=watch,
             )  # fmt: skip
@@ -147,7 +147,7 @@ def pairs_command(
             bands=bands, rows=rows, verify=verify, threads=threads, seed=seed,
         )  # fmt: skip
         with Watch(quiet) as watch:
-            result = dedup_files(
+            result = run_files(
                 Inputs(inputs, column, id_column, glob, on_error), Outputs(pairs=output, overwrite=overwrite),
                 plan, progress=watch,
             )  # fmt: skip
@@ -186,6 +186,10 @@ def tune(
         print(curve_table(plan))
         if size is not None:
             print(f"\n{memory_table(plan, *size)}")
+        better = recommend_for(Inputs(inputs, column, glob=glob)) if inputs else None
+        if better is not None:
+            options = f"--unit {better.unit} --size {better.size} --threshold {better.threshold:g}"
+            print(f"\nrecommended for texts of this length: {options}")
 
 
 @app.command()

@@ -90,6 +90,8 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
         f"{'groups':<14}{s.groups:>14,}   rows of the largest: {s.largest_group:,}",
         f"{'bands x rows':<14}{f'{s.bands} x {s.rows}':>14}   {found} at the threshold: {s.recall:.4f}",
     ]
+    if s.advice:
+        lines.append(f"note: {s.advice}")
     total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
     return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
 

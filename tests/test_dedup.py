@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import dedup, pairs
+from lshfast import ShortTextsWarning, dedup, pairs
 from lshfast.dedup.plan import make_plan
-from lshfast.kernels.text import Texts
+from lshfast.kernels.text import Texts, tokens_of_texts
 from tests.reference import sets
 from tests.reference import text as reference
 
@@ -160,7 +160,8 @@ def test_keep_policies(texts, truth, groups, keep):
     lengths = [len(text.encode()) for text in texts]
     scores = np.random.default_rng(3).integers(0, 5, len(texts))
     wish = {"first": [0] * len(texts), "last": rows, "longest": lengths, "shortest": [-n for n in lengths]}
-    order = sorted(rows, key=lambda row: (-wish.get(keep, scores)[row], row))
+    ties = tokens_of_texts(Texts(texts), 1).tolist() if keep in ("longest", "shortest") else [0] * len(texts)
+    order = sorted(rows, key=lambda row: (-wish.get(keep, scores)[row], -ties[row], row))
     if groups == "star":
         expected = sets.star(len(texts), truth, order)
     else:
@@ -169,6 +170,25 @@ def test_keep_policies(texts, truth, groups, keep):
     result = run(texts, groups=groups, keep=scores if keep == "array" else keep)
     assert result.keeper.tolist() == expected
     assert result.labels.tolist() == [expected.index(kept) for kept in expected]
+
+
+@pytest.mark.parametrize("keep", ["longest", "shortest"])
+@pytest.mark.parametrize("groups", ["star", "components"])
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "e", "B"]), max_size=8).map(" ".join), max_size=16),
+    st.randoms(),
+)
+def test_which_texts_are_kept_does_not_depend_on_the_order(keep, groups, texts, random):
+    """Most of these texts have the length of others, and are similar to several."""
+    options = {"size": 1, "threshold": 0.5, "bands": 128, "rows": 1, "keep": keep, "groups": groups}
+
+    def kept(texts):
+        result = dedup(texts, **options)
+        return sorted(texts[row] for row in np.flatnonzero(result.keep))
+
+    shuffled = random.sample(texts, len(texts))
+    assert kept(shuffled) == kept(texts)
+    assert dedup(texts, **options, seed=2).keep.tolist() == dedup(texts, **options).keep.tolist()
 
 
 @pytest.mark.parametrize("column", [list, np.array, pl.Series])
@@ -256,12 +276,14 @@ def test_no_texts():
 def test_two_thousand_copies_among_a_thousand_others():
     rng = np.random.default_rng(2)
     others = [" ".join(map(str, row)) for row in rng.integers(0, 10**6, (1000, 30)).tolist()]
-    texts = [*others[:500], *["the same old story told once more"] * 2000, *others[500:]]
-    result = dedup(texts)
+    texts = [*others[:500], *["the same old story told once more in the very same old words"] * 2000, *others[500:]]
+    with pytest.warns(ShortTextsWarning, match="half of them have at most 13 words"):
+        result = dedup(texts)
     assert (result.summary.copies, result.summary.pairs, result.summary.removed) == (1999, 1999, 1999)
     assert result.summary.candidates < 10
     assert result.pairs.tolist() == [(500, j, 1.0) for j in range(501, 2500)]
-    assert len(pairs(texts, copies="all")) == 2000 * 1999 // 2
+    with pytest.warns(ShortTextsWarning):
+        assert len(pairs(texts, copies="all")) == 2000 * 1999 // 2
 
 
 def test_a_text_of_twenty_megabytes():

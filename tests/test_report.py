@@ -87,7 +87,7 @@ def test_len_is_the_number_of_rows(result):
 
 def test_equality_is_of_contents_not_of_time(result):
     assert result == dedup(TEXTS, keys="abcdef")
-    assert not result != dedup(TEXTS, keys="abcdef")
+    assert (result != dedup(TEXTS, keys="abcdef")) is False
     assert result.summary == replace(result.summary, seconds=1e9, stages={})
 
 
@@ -130,7 +130,8 @@ def test_arrow_types(result):
     kinds = {"keep": pa.bool_(), "kept_key": pa.string(), "similarity": pa.float64(), "group": pa.int64()}
     for numbered in (result, dedup(TEXTS)):
         key = pa.string() if numbered is result else pa.int64()
-        assert dict(zip(COLUMNS, numbered.to_arrow().schema.types, strict=True)) == kinds | {"key": key, "kept_key": key}
+        types = dict(zip(COLUMNS, numbered.to_arrow().schema.types, strict=True))
+        assert types == kinds | {"key": key, "kept_key": key}
     assert dedup([]).to_arrow().schema == dedup(TEXTS).to_arrow().schema
     assert dedup(TEXTS).to_arrow().column("kept_key").to_pylist() == [0, 1, 0, 3, 1, 5]
 

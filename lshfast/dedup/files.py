@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,9 @@ import numpy.typing as npt
 from lshfast.dedup.index_files import Indexes
 from lshfast.dedup.inputs import Inputs, faults_of, text_batches
 from lshfast.dedup.pipeline import run
-from lshfast.dedup.plan import Plan
-from lshfast.dedup.report import DedupResult, Stage, of_one_kind
+from lshfast.dedup.plan import Keep, Plan
+from lshfast.dedup.report import DedupResult, Stage
+from lshfast.dedup.short_texts import Recommendation, recommend
 from lshfast.dedup.sketching import Progress
 from lshfast.kernels import text
 from lshfast.readers import (
@@ -73,7 +74,7 @@ class _Keys(Sequence[Any]):
         return self._corpus.key(int(row))
 
 
-def dedup_files(
+def run_files(
     inputs: Inputs,
     outputs: Outputs,
     plan: Plan,
@@ -121,7 +122,7 @@ def dedup_files(
             result = run(
                 indexes.checked(index, corpus, text_batches(corpus, progress)),
                 plan,
-                keep=policy if not order_column else lambda: _ranks(corpus, policy),
+                keep=cast(Keep, policy) if not order_column else lambda: _ranks(corpus, policy),
                 keys=_Keys(corpus),
                 read=lambda: corpus.read,
                 rejected=lambda: len(corpus.rejected),
@@ -207,7 +208,9 @@ def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, plan: Plan, pr
 
 def _account(result: DedupResult, gone: Int64Array, plan: Plan) -> Table:
     """Say for whose sake rows were removed; the last two columns only where that may be an earlier entry."""
-    kept_keys = of_one_kind([result.kept_key(row) for row in gone.tolist()])
+    kept_keys = [result.kept_key(row) for row in gone.tolist()]
+    if len(set(map(type, kept_keys))) > 1:  # ids of one kind here, keys of the other in the index
+        kept_keys = list(map(str, kept_keys))
     account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
     if result.earlier is not None:
         earlier = result.keeper[gone] < 0
@@ -247,8 +250,14 @@ def _write_rows(
     )  # fmt: skip
 
 
-# Bytes of text that `measure` looks at.
+# Bytes of text that `measure` and `recommend_for` look at.
 SAMPLE = 16 << 20
+
+
+def recommend_for(inputs: Inputs) -> Recommendation | None:
+    """Recommend shingles for the texts of the inputs by their first few megabytes; None where there are no texts."""
+    first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE).batches(), None)
+    return None if first is None or not len(first.texts) else recommend(first.texts)
 
 
 def measure(inputs: Inputs) -> tuple[int, int]:

@@ -6,17 +6,19 @@ verified, which takes less time than writing all of them to memory and less memo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.dedup.against import NOTHING_EARLIER, find_earlier, insert_rows
-from lshfast.dedup.plan import Grouping, Keep, Plan, Verify, check_same_run, make_plan
+from lshfast.dedup.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
 from lshfast.dedup.report import DedupResult, Summary
+from lshfast.dedup.short_texts import ShortTextsWarning, advice_for
 from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_texts
 from lshfast.join.candidates import candidates
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
@@ -129,16 +131,34 @@ def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:
     return np.concatenate(parts)
 
 
-def preference_of(keep: Keep | npt.ArrayLike, lengths: Int64Array) -> npt.ArrayLike | None:
-    """Return the preference that a `keep` policy stands for: the greater, the rather a row is kept."""
-    if isinstance(keep, str):
-        if keep == "first":
-            return None
-        ways = {"last": np.arange(len(lengths)), "longest": lengths, "shortest": -lengths}
-        if keep not in ways:
-            raise ValueError(f"keep must be one of first, {', '.join(ways)}, or a value a row, not {keep!r}")
-        return ways[keep]
-    return keep
+# Of the hash that orders texts of equal length: not the run's seed, so that what is kept does not depend on it.
+TIE_SEED = 1
+
+
+def preference_of(
+    keep: Keep | KeepValues, corpus: Sketches, similar: npt.NDArray[np.void]
+) -> npt.ArrayLike | None:
+    """Return the preference that a `keep` policy stands for: a row of a greater value is kept before others.
+
+    Among texts of one length that of the greater hash comes first, and of equal texts the first row, so that which
+    texts are kept does not depend on the order of the input. Whoever can choose a text can make it win, as it can by
+    making it longer (shorter).
+    """
+    if not isinstance(keep, str):
+        return keep
+    if keep == "first":
+        return None
+    rows = np.arange(len(corpus))
+    if keep == "last":
+        return rows
+    copies = np.flatnonzero(corpus.copies != rows)
+    grouped = np.unique(np.concatenate([similar["i"], similar["j"], copies, corpus.copies[copies]]))
+    content = np.zeros(len(corpus), np.uint64)
+    content[grouped] = text.tokens_of_texts(corpus.texts.take(grouped), TIE_SEED)
+    lengths = corpus.texts.lengths
+    preference = np.empty(len(corpus), np.int64)
+    preference[np.lexsort((-rows, content, lengths if keep == "longest" else -lengths))] = rows
+    return preference
 
 
 # What takes the rows that stay, and the signatures of all rows, and returns how many were put into an index.
@@ -149,7 +169,7 @@ def run(
     batches: Iterable[text.Texts],
     plan: Plan,
     *,
-    keep: Keep | npt.ArrayLike | Callable[[], npt.ArrayLike] = "first",
+    keep: Keep | KeepValues | Callable[[], KeepValues] = "first",
     keys: Sequence[Any] | None = None,
     read: Callable[[], int],
     rejected: Callable[[], int] = lambda: 0,
@@ -172,7 +192,7 @@ def run(
             earlier = find_earlier(against, corpus.signatures, plan)
             corpus.set_aside(earlier.rows)
     similar, found = find_pairs(corpus, plan, clock, progress)
-    preference = preference_of(keep() if callable(keep) else keep, corpus.texts.lengths)
+    preference = preference_of(keep() if callable(keep) else keep, corpus, similar)
     groups = group(corpus, similar, plan, preference, clock)
     fresh = np.ones(len(corpus), bool)
     fresh[earlier.rows] = False
@@ -203,6 +223,7 @@ def run(
         seconds=clock.seconds,
         earlier=len(earlier.rows),
         indexed=joined,
+        advice=advice_for(corpus.texts, plan),
     )
     named = None if against is None else earlier.column(len(corpus))
     return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, all_pairs, summary, keys, named)
@@ -221,7 +242,7 @@ def dedup(
     rows: int | None = None,
     verify: Verify = "exact",
     groups: Grouping = "star",
-    keep: Keep | npt.ArrayLike = "first",
+    keep: Keep | KeepValues = "first",
     keys: Sequence[Any] | None = None,
     against: LSHIndex | None = None,
     add: bool = False,
@@ -238,7 +259,7 @@ def dedup(
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
-        As for `shingle`.
+        As for `shingle`. A null is a text without shingles: it is kept, and counted in `summary.empty`.
     threshold : float, default 0.8
         In (0, 1].
     unit, size : {"word", "char"} and int
@@ -254,7 +275,9 @@ def dedup(
     groups : {"star", "components"}, default "star"
         Each removed text is itself similar to the one kept in its place; or to some text of a chain that leads there.
     keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
-        Which of a group to keep, by length in bytes of UTF-8, or by an array's greatest value.
+        Which of a group to keep, by length in bytes of UTF-8, or by an array's greatest value. Among texts of one
+        length a hash of the text decides, so that the order of the input does not; among equal values, and equal texts,
+        the first.
     keys : sequence, optional
         The texts' names in `removed`; their numbers by default. No two may be equal.
     against : LSHIndex, optional
@@ -279,6 +302,12 @@ def dedup(
         other choices (both are named), or has a key that is to be added: then nothing is.
     OverflowError
         If there are more than 2**28 candidates.
+
+    Warns
+    -----
+    ShortTextsWarning
+        If most of at least 100 texts are so short that one changed word leaves a similarity below the threshold. The
+        warning and `summary.advice` name better values (see `recommend`).
 
     Examples
     --------
@@ -308,14 +337,22 @@ def dedup(
     check_against(against, add, plan)
     column = text.Texts(texts)
     names = None if keys is None else key_list(keys, len(column))
-    preference = checked_keep(keep, len(column))
+    check_keep(keep, len(column))
     joining = None
     if against is not None and add:
         joining = partial(insert_rows, against, range(len(column)) if names is None else names)
-    return run(
-        [column], plan, keep=preference, keys=names, read=column.__len__, against=against, joining=joining,
+    result = run(
+        [column], plan, keep=keep, keys=names, read=column.__len__, against=against, joining=joining,
         progress=progress,
     )  # fmt: skip
+    warn_of(result.summary.advice)
+    return result
+
+
+def warn_of(advice: str) -> None:
+    """Warn the caller of a public function, if there is anything to be said."""
+    if advice:
+        warnings.warn(advice, ShortTextsWarning, stacklevel=3)
 
 
 def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
@@ -348,14 +385,16 @@ def key_list(keys: Any, n: int) -> list[Any]:
     return names
 
 
-def checked_keep(keep: Keep | npt.ArrayLike, n: int) -> Keep | npt.ArrayLike:
-    """Return `keep`, or raise an error that names it, before the run that it would end."""
+def check_keep(keep: Keep | KeepValues, n: int) -> None:
+    """Raise an error that names `keep` where it cannot be used, before the run that it would end."""
+    if isinstance(keep, str):
+        if keep not in get_args(Keep):
+            raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or a value a row, not {keep!r}")
+        return
     try:
-        preferred(n, preference_of(keep, np.zeros(n, np.int64)))
+        preferred(n, keep)
     except (TypeError, ValueError) as error:
-        message = str(error)
-        raise type(error)(message if message.startswith("keep") else f"keep: {message}") from None
-    return keep
+        raise type(error)(f"keep: {error}") from None
 
 
 def pairs(
@@ -375,7 +414,7 @@ def pairs(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
-    """Find the pairs of similar texts; parameters as for `dedup`.
+    """Find the pairs of similar texts; parameters, errors and warnings as for `dedup`.
 
     Parameters
     ----------
@@ -404,4 +443,5 @@ def pairs(
     clock = Clock()
     corpus = sketch_texts([text.Texts(texts)], plan, clock, progress)
     similar, _ = find_pairs(corpus, plan, clock, progress)
+    warn_of(advice_for(corpus.texts, plan))
     return with_copies(similar, corpus.copies, copies)

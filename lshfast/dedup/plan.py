@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+import numpy.typing as npt
 
 from lshfast.lsh.bands import Bands, check_threshold, choose_bands
 from lshfast.shingling import KERNELS, Unit, check_shingle
@@ -15,6 +17,16 @@ from lshfast.threads import thread_count
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 Grouping: TypeAlias = Literal["star", "components"]
 Keep: TypeAlias = Literal["first", "last", "longest", "shortest"]
+
+
+class _Array(Protocol):
+    """A numpy array, or a column of pandas, polars or pyarrow."""
+
+    def __array__(self) -> npt.NDArray[Any]: ...
+
+
+# One value a row: what numpy calls array_like, but for a str, which would take in every misspelled policy.
+KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
 
 # For the estimate of memory: a str object and its place in the column; fingerprints, copies and groups in 64-bit
 # words; batches and tokens of one thread at work; the interpreter with pyarrow.

@@ -1,0 +1,155 @@
+"""The main job over files as one function of plain arguments: those of the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+from lshfast.dedup.files import Outputs, run_files
+from lshfast.dedup.index_files import Indexes, plan_against
+from lshfast.dedup.inputs import Inputs
+from lshfast.dedup.pipeline import warn_of
+from lshfast.dedup.plan import Grouping, Verify, make_plan
+from lshfast.dedup.report import DedupResult
+from lshfast.dedup.sketching import Progress
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+from lshfast.store.base import OnDuplicate
+
+FilePath: TypeAlias = str | os.PathLike[str]
+
+
+def dedup_files(
+    inputs: FilePath | Iterable[FilePath],
+    output: FilePath | None = None,
+    *,
+    column: str = "text",
+    id_column: str | None = None,
+    glob: str = "**/*.txt",
+    threshold: float | None = None,
+    unit: Unit | None = None,
+    size: int | None = None,
+    num_perm: int | None = None,
+    scheme: Scheme | None = None,
+    recall: float | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    groups: Grouping = "star",
+    keep: str = "first",
+    annotate: bool = False,
+    pairs: FilePath | None = None,
+    removed: FilePath | None = None,
+    against: FilePath | None = None,
+    save_index: FilePath | None = None,
+    on_duplicate: OnDuplicate = "error",
+    on_error: Literal["stop", "skip"] = "stop",
+    threads: int | None = None,
+    seed: int | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Find the near-duplicates among the rows of files, and write the rows that stay.
+
+    The arguments are the options of ``lshfast dedup``. Outputs are written whole, all of them, or not at all. Texts are
+    held in memory, other columns are not. Needs pyarrow and orjson (``pip install "lshfast[cli]"``) for the formats
+    that they read.
+
+    Parameters
+    ----------
+    inputs : path or iterable of paths
+        .jsonl and .csv (each also .gz, .zst), .parquet, and folders of texts; read in this order.
+    output : path, optional
+        Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv (each also .gz,
+        .zst) or .parquet, by its name. Without it no rows are written.
+    column, id_column : str
+        The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
+    glob : str, default "**/*.txt"
+        Which files of a folder are texts.
+    threshold, unit, size, num_perm, scheme, recall, bands, rows, seed : optional
+        As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
+        contradicts it is refused.
+    verify, groups, threads : optional
+        As for `dedup`.
+    keep : str, default "first"
+        "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
+        greatest or least value of a column, the first row among equals.
+    annotate : bool, default False
+        Write all rows to `output`, with the columns duplicate_of and similarity.
+    pairs, removed : path, optional
+        Where the similar pairs (key_i, key_j, similarity) and the removed rows (key, kept_key, similarity) are written:
+        .csv, .jsonl (each also .gz, .zst) or .parquet.
+    against : path, optional
+        The index of earlier texts: rows similar to one of them are removed first.
+    save_index : path, optional
+        Where that index, or else a new one, is written with the rows that stay added.
+    on_duplicate : {"error", "replace", "skip"}, default "error"
+        What happens to a row that stays and whose key the index has.
+    on_error : {"stop", "skip"}, default "stop"
+        Stop at a bad row; or skip it, and name it with the reason in ``OUTPUT.rejects.jsonl``.
+    overwrite : bool, default False
+        Replace outputs that exist.
+    dry_run : bool, default False
+        Write nothing, whatever outputs are named.
+    progress : callable, optional
+        Called with (stage, done, total) now and then: bytes of the inputs in "read" and "write", bytes of text in
+        "sketch" (total None), pairs in "verify", bytes of the index in "save".
+
+    Returns
+    -------
+    DedupResult
+        `pairs` holds the similar pairs as row numbers, also where they are written to no file.
+
+    Raises
+    ------
+    DataError
+        If the data are at fault: the error names file, line and reason.
+    ValueError, TypeError, OSError
+        If an argument cannot be used, or a file cannot be read or written.
+
+    Warns
+    -----
+    ShortTextsWarning
+        As for `dedup`.
+
+    Examples
+    --------
+    >>> import lshfast, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> source, kept = folder / "in.csv", folder / "kept.csv"
+    >>> source.write_text("id,text\\n0,a rose is a rose\\n1,A rose is a rose!\\n2,is it?\\n")
+    56
+    >>> result = lshfast.dedup_files(source, kept, id_column="id", size=2)
+    >>> result.removed
+    [Removal(key='1', kept_key='0', similarity=1.0)]
+    >>> print(kept.read_text(), end="")
+    id,text
+    0,a rose is a rose
+    2,is it?
+    """
+    options: dict[str, Any] = dict(
+        threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
+        rows=rows, seed=seed,
+    )  # fmt: skip
+    given = {name: value for name, value in options.items() if value is not None}
+    others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads)
+    earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
+    plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
+    source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
+    result = run_files(
+        Inputs([os.fspath(path) for path in source], column, id_column, glob, on_error),
+        Outputs(overwrite=overwrite) if dry_run else outputs,
+        plan,
+        keep=keep,
+        indexes=Indexes(earlier, index, on_duplicate, dry_run),
+        progress=progress,
+    )
+    warn_of(result.summary.advice)
+    return result
+
+
+def _path(path: FilePath | None) -> str | None:
+    return None if path is None else os.fspath(path)
