@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -30,6 +30,23 @@ def check_shingle(unit: str, size: int) -> None:
         raise TypeError(f"size must be an int, not {size!r}")
     if not 1 <= size <= text.MAX_SIZE:
         raise ValueError(f"size must be in 1..{text.MAX_SIZE}, not {size}")
+
+
+def shingles_of_texts(name: str) -> tuple[Unit, int] | None:
+    """Return (unit, size) of shingles by the name that an index gives them, "word:5"; None where it is another name."""
+    unit, _, size = name.partition(":")
+    return (cast(Unit, unit), int(size)) if unit in KERNELS and size.isdecimal() else None
+
+
+def are_texts(source: Any) -> bool:
+    """Tell one str or bytes, or a column of them, from an array of numbers; what is empty may be either."""
+    kind = source.dtype.kind if isinstance(source, np.ndarray) else ""
+    if kind == "O" or isinstance(source, (list, tuple)):
+        return len(source) == 0 or source[0] is None or isinstance(source[0], (str, bytes))
+    if kind:
+        return kind in "US"
+    others = "__arrow_c_stream__", "__arrow_c_array__", "to_list"  # of columns of Arrow, and of pandas before 3
+    return isinstance(source, (str, bytes, text.Texts)) or any(hasattr(source, name) for name in others)
 
 
 def pieces(lengths: Int64Array, most: int = PIECE) -> Iterator[slice]:

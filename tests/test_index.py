@@ -416,9 +416,9 @@ def test_removal_of_what_is_not_there(index):
         (np.zeros((2, 8), ">u8"), TypeError, "signatures must be uint64, not >u8"),
         (np.zeros((2, 8), object), TypeError, "signatures must be uint64, not object"),
         ([[math.nan] * 8] * 2, TypeError, "signatures must be uint64, not float64"),
-        ([], TypeError, "signatures must be uint64, not float64"),
+        ([], TypeError, "signatures must be uint64, not texts: this index is of unknown shingles"),
         (None, TypeError, "signatures must be uint64, not object"),
-        ("word", TypeError, "signatures must be uint64, not <U4"),
+        ("word", TypeError, "signatures must be uint64, not texts: this index is of unknown shingles"),
     ],
 )
 def test_signatures_that_are_refused(index, signatures, error, message):

@@ -11,17 +11,17 @@ from math import ceil
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.lsh.bands import Bands, check_threshold, choose_bands
 from lshfast.lsh.matches import Matches, best_first, best_of, in_order
+from lshfast.shingling import are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.store.base import Column, OnDuplicate, Parameters, Progress, Store
 from lshfast.store.file import FileStore, save_parts
 from lshfast.store.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.store.memory import MemoryStore
 from lshfast.threads import thread_count
-from lshfast.tokens import Float64Array, check_number
+from lshfast.tokens import Float64Array, UInt64Array, check_number
 
 # Entries of an index that are looked up in it at once by `pairs`.
 BATCH = 1 << 16
@@ -101,7 +101,8 @@ class LSHIndex:
     shingles : str, default ""
         What the signatures are of: "word:5" for ``shingle(texts, "word", 5, seed=seed)``, "char:9", or another name of
         up to 16 ASCII characters. It is kept with the index, and one of another name is refused where two come
-        together; the command line takes indexes of texts that say it.
+        together. An index that says "word:5" or the like takes texts in `insert` and `query`, and serves the command
+        line.
 
     Notes
     -----
@@ -223,14 +224,15 @@ class LSHIndex:
 
     # ---- writing ----
 
-    def insert(self, keys: Any, signatures: npt.ArrayLike, *, copy: bool = True) -> int:
+    def insert(self, keys: Any, signatures: Any, *, copy: bool = True) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
 
         Parameters
         ----------
         keys : hashable, or a batch of them
-            A batch goes with signatures of two dimensions.
-        signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
+            A batch goes with signatures of two dimensions, or a column of texts.
+        signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm); or str, bytes, or a column of n texts
+            Texts are shingled and sketched as the index says (``LSHIndex(shingles="word:5")``).
         copy : bool, default True
             False: keep the array itself where that saves copying it, and make it read-only. Nothing that shares its
             memory may be written to as long as the index lives; an index in memory then takes half the time and memory
@@ -244,9 +246,10 @@ class LSHIndex:
         Raises
         ------
         TypeError, ValueError
-            If keys or signatures cannot be used, are not as many, or a key is a duplicate.
+            If keys or signatures cannot be used, are not as many, or a key is a duplicate; if texts are given, and the
+            index does not say of which shingles it is.
         """
-        array = check_signatures(signatures, self.hasher)
+        array = self._signatures_of(signatures, None)
         if array.ndim == 1:
             return self.store.insert_one(keys, array, self.on_duplicate)
         column = as_column(keys)
@@ -297,21 +300,37 @@ class LSHIndex:
             return len(self) if self.on_duplicate == "replace" else 0
         return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
 
+    def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
+        """Return the signatures that are given, or those of the texts that are given."""
+        if not are_texts(given):
+            return check_signatures(given, self.hasher)
+        shingles = shingles_of_texts(self.parameters.shingles)
+        if shingles is None:
+            said = repr(self.parameters.shingles) if self.parameters.shingles else "unknown shingles"
+            raise TypeError(
+                f"signatures must be uint64, not texts: this index is of {said}; one made with shingles='word:5' takes texts"
+            )
+        one = isinstance(given, (str, bytes))
+        sets = shingle([given] if one else given, *shingles, seed=self.hasher.seed, threads=threads)
+        signatures = self.hasher.sketch(sets, threads=threads)
+        return signatures[0] if one else signatures
+
     # ---- reading ----
 
     def query(
         self,
-        signatures: npt.ArrayLike,
+        signatures: Any,
         *,
         k: int | None = None,
         threshold: float | None = None,
         threads: int | None = None,
     ) -> Any:
-        """Find the entries that are candidates of one signature or of each of many.
+        """Find the entries that are candidates of one signature (text) or of each of many.
 
         Parameters
         ----------
-        signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm)
+        signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm); or str, bytes, or a column of m texts
+            Texts are shingled and sketched as the index says (``LSHIndex(shingles="word:5")``).
         k : int, optional
             Only the k most similar.
         threshold : float, optional
@@ -324,8 +343,24 @@ class LSHIndex:
         list, or Matches of m such lists
             With neither k nor threshold: keys, ascending. Else: `Match` (key, similarity), the most similar first, ties
             in the order of the keys. Keys that do not compare stand in no order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument cannot be used; if texts are given, and the index does not say of which shingles it is.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(threshold=0.5, shingles="word:2")
+        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        2
+        >>> index.query("The cat sat on the mat!", k=1)
+        [Match(key='a', similarity=1.0)]
+        >>> list(index.query(["a dog is not a cat", "something else"], threshold=0.5))
+        [[Match(key='b', similarity=1.0)], []]
         """
-        array = check_signatures(signatures, self.hasher)
+        array = self._signatures_of(signatures, threads)
         if k is None and threshold is None and threads is None and array.ndim == 1:
             return in_order(self.store.query_one(array, None)[0])
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
