@@ -308,7 +308,8 @@ class LSHIndex:
         if shingles is None:
             said = repr(self.parameters.shingles) if self.parameters.shingles else "unknown shingles"
             raise TypeError(
-                f"signatures must be uint64, not texts: this index is of {said}; one made with shingles='word:5' takes texts"
+                f"signatures must be uint64, not texts: this index is of {said}; "
+                "one made with shingles='word:5' takes texts"
             )
         one = isinstance(given, (str, bytes))
         sets = shingle([given] if one else given, *shingles, seed=self.hasher.seed, threads=threads)
