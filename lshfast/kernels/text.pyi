@@ -11,7 +11,7 @@ class _ArrowStream(Protocol):
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
 
-_Source: TypeAlias = Texts | Iterable[str | bytes] | _ArrowStream | _ArrowArray
+_Source: TypeAlias = Texts | Iterable[str | bytes | None] | _ArrowStream | _ArrowArray
 _Rows: TypeAlias = slice | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]
 
 MAX_SIZE: Final[int]
