@@ -17,9 +17,9 @@ from lshfast.kernels.text import TextError, Texts
 from lshfast.shingling import Unit, shingle
 from lshfast.tokens import Int64Array
 
-# Texts that are looked at, in even steps. A longer one than this is taken for as long as its bytes make it.
+# Texts that are measured, at regular intervals. The length of those of more bytes is estimated from their bytes.
 SAMPLE_ROWS = 1000
-LONG_BYTES = 4096
+LONG_BYTES = 1024
 BYTES_PER_WORD = 6
 
 # Characters that a changed word changes.
@@ -30,7 +30,8 @@ CHOICES: tuple[tuple[Unit, int, float], ...] = (
     ("word", 5, 0.6), ("word", 4, 0.6), ("word", 3, 0.6), ("word", 2, 0.5), ("char", 5, 0.5),
 )  # fmt: skip
 
-# Higher thresholds are never recommended. Who sets one does not expect texts with a changed word to be found.
+# The highest threshold that is recommended. A run with a higher one warns as if it had this one: its user has chosen to
+# find fewer texts with a changed word.
 HIGHEST = 0.8
 
 # Nothing is advised for fewer texts.
