@@ -52,6 +52,33 @@ def test_annotate_keeps_all_rows(corpus, tmp_path):
     assert rows[0]["duplicate_of"] is None
 
 
+def types_in(path):
+    return {field.name: str(field.type) for field in pq.read_schema(path)}
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [([], "string"), (["--id-column", "name"], "string"), (["--id-column", "number"], "int64")],
+)
+@pytest.mark.parametrize("texts", [[], TEXTS[:3], [TEXTS[0]] * 3])
+def test_parquet_columns_have_one_type_whatever_was_found(tmp_path, options, kind, texts):
+    columns = {"text": texts, "name": [f"r{i}" for i in range(len(texts))], "number": range(len(texts))}
+    types = {"text": pa.string(), "name": pa.string(), "number": pa.int64()}
+    table = pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
+    pq.write_table(table, tmp_path / "in.parquet")
+    out, removed, pairs = (tmp_path / f"{name}.parquet" for name in ("out", "removed", "pairs"))
+    result = run("dedup", tmp_path / "in.parquet", "-o", out, "--annotate", "--removed", removed, "--pairs", pairs,
+                 *options)  # fmt: skip
+    assert result.exit_code == 0
+    assert types_in(out) == {"text": "string", "name": "string", "number": "int64", "duplicate_of": kind,
+                             "similarity": "double"}  # fmt: skip
+    assert types_in(removed) == {"key": kind, "kept_key": kind, "similarity": "double"}
+    assert types_in(pairs) == {"key_i": kind, "key_j": kind, "similarity": "double"}
+    command = "pairs", tmp_path / "in.parquet", "-o", pairs, "--overwrite", *options
+    assert run(*command).exit_code == 0
+    assert types_in(pairs) == {"key_i": kind, "key_j": kind, "similarity": "double"}
+
+
 @pytest.mark.parametrize(
     ("keep", "gone"),
     [

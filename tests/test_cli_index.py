@@ -283,6 +283,23 @@ def test_query_writes_tables(index, second, tmp_path, name):
     assert "exists already" in failing(2, "index", "query", index, second, "-o", out)
 
 
+@pytest.mark.parametrize("column", ["id", "number"])
+def test_tables_have_one_type_whatever_was_found(first, tmp_path, column):
+    """Keys of the run are strings; those of the index are strings or integers."""
+    index, other = tmp_path / "x.lsh", write_jsonl(tmp_path / "other.jsonl", [{"text": "of its own"}])
+    run("index", "build", first, "-o", index, "--id-column", column)
+    kind, out, removed = {"id": "string", "number": "int64"}[column], tmp_path / "o.parquet", tmp_path / "r.parquet"
+    for inputs in (first, other):
+        assert run("index", "query", index, inputs, "-o", out, "--overwrite").exit_code == 0
+        assert list(map(str, pq.read_schema(out).types)) == ["string", kind, "double"]
+        command = "dedup", inputs, "--against", index, "-o", out, "--annotate", "--removed", removed, "--overwrite"
+        assert run(*command).exit_code == 0
+        assert list(map(str, pq.read_schema(removed).types)) == ["string", "string", "double", "bool", "bool"]
+        assert list(map(str, pq.read_schema(out).types))[-4:] == ["string", "double", "bool", "bool"]
+    assert run("index", "query", index, "--text", "none", "-o", out, "--overwrite").exit_code == 0
+    assert list(map(str, pq.read_schema(out).types)) == [kind, "double"]
+
+
 def test_query_one_text(index, tmp_path):
     assert run("index", "query", index, "--text", TEXTS[5]).stdout == "1/26\t1.0\n1/5\t1.0\n"
     assert run("index", "query", index, "--text", TEXTS[5], "-k", 1).stdout == "1/26\t1.0\n"

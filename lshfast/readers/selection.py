@@ -31,8 +31,10 @@ class Selection:
         keep: npt.NDArray[np.bool_] | None,
         annotations: Columns,
         progress: Callable[[int], object] | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
+        self.kinds = kinds or {}
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
