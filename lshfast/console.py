@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 UNITS = {"read": "bytes", "verify": "pairs", "write": "bytes", "save": "bytes"}
 TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save": "write the index"}
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+
+
+def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
+    """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
+    if not error.args:
+        return "interrupted; no output was left half-written", 130
+    number = error.args[0]
+    return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
 
 
 class Watch:

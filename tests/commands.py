@@ -74,7 +74,7 @@ def stopped(number, path, *arguments):
 
 ENDINGS = {
     signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
-    signal.SIGTERM: (128 + signal.SIGTERM, ""),
+    signal.SIGTERM: (128 + signal.SIGTERM, "lshfast: error: stopped by SIGTERM; no output was left half-written\n"),
 }
 if hasattr(signal, "SIGHUP"):
-    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, "")
+    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, "lshfast: error: stopped by SIGHUP; no output was left half-written\n")

@@ -18,7 +18,7 @@ from lshfast.dedup.inputs import Inputs, faults_of, text_batches
 from lshfast.dedup.pipeline import run
 from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import DedupResult, Stage
-from lshfast.dedup.sketching import Progress
+from lshfast.dedup.sketching import Progress, naming_stage
 from lshfast.kernels import text
 from lshfast.lsh.index import LSHIndex
 from lshfast.readers import (
@@ -132,14 +132,15 @@ def dedup_files(
                 progress=progress,
             )
         start = time.perf_counter()
-        with all_or_none():
+        with naming_stage("write"), all_or_none():
             kind = _account_kind(corpus, index if indexes.against else None)
             _write(corpus, result, outputs, plan, kind, progress)
             saved = time.perf_counter()
             if index is not None and saving and not indexes.in_place:
-                index.save(saving, overwrite=outputs.overwrite, progress=progress)
+                with naming_stage("save"):
+                    index.save(saving, overwrite=outputs.overwrite, progress=progress)
         if index is not None and saving and indexes.in_place:
-            with _after_outputs():
+            with _after_outputs(), naming_stage("save"):
                 index.commit(progress=progress)
     stages = dict(result.summary.stages)
     if outputs.rows:

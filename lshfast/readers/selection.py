@@ -113,6 +113,8 @@ class Selection:
         for name, column in zip(names, chunk.columns, strict=True):
             try:
                 values.append(cast(column).to_pylist())
+            except MemoryError:
+                raise
             except (optional("pyarrow").ArrowException, ValueError) as error:
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]

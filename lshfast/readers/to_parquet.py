@@ -72,6 +72,8 @@ def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
     try:
         with optional("pyarrow.parquet").ParquetWriter(stream, schema, compression="zstd") as writer:
             yield writer
+    except MemoryError:
+        raise
     except optional("pyarrow").ArrowException as error:
         raise DataError(name, None, str(error)) from error
 
@@ -111,6 +113,8 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
     try:
         return pa.array(values, kind)
+    except MemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         many = bisect_left(range(len(values)), True, key=lambda n: bool(fault(n)))
         raise misfit(many - 1, f"column {name!r}: {fault(many)}") from error
@@ -139,6 +143,8 @@ def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: An
         column = columns.get(field.name, pa.nulls(len(rows)))
         try:
             arrays.append(column if column.type == field.type else column.cast(field.type))
+        except MemoryError:
+            raise
         except pa.ArrowException as error:
             raise misfit(0, f"column {field.name!r}, in this row or soon after: {error}") from error
     return arrays
