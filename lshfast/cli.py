@@ -33,7 +33,7 @@ from lshfast.cli_options import (
     VerifyOption,
     given,
 )
-from lshfast.console import Watch, closing_table, curve_table, memory_table, plot_curve
+from lshfast.console import Watch, banding, closing_table, counted, curve_table, memory_table, plot_curve, show
 from lshfast.dedup.demo import standard_library
 from lshfast.dedup.files import Outputs, dedup_files, measure, peak_memory
 from lshfast.dedup.index_files import Indexes, plan_against
@@ -57,9 +57,9 @@ app.add_typer(index_app, name="index")
 def finish(result: DedupResult, quiet: bool, removing: bool = True) -> None:
     rejected = result.summary.rejected
     if not quiet:
-        print(closing_table(result, peak_memory(), removing), file=sys.stderr)
+        show(closing_table(result, peak_memory(), removing), sys.stderr)
     elif rejected:
-        print(f"lshfast: {rejected:,} rows rejected", file=sys.stderr)
+        print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
 
 
 @app.command(no_args_is_help=True)
@@ -207,8 +207,9 @@ def tune(
             size = measure(Inputs(inputs, column, glob=glob))
         if plot is not None:
             plot_curve(plan, str(plot))
-        print(f"{plan.bands.bands} bands of {plan.bands.rows} rows: {plan.bands.slots} of {num_perm} slots")
-        print(f"recall at the threshold {threshold:g}: {plan.recall:.4f}; half found at {plan.bands.half_point:.4f}\n")
+        show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
+        found = f"recall at the threshold {threshold:g}: {plan.recall:.4f}"
+        show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)
         print(curve_table(plan))
         if size is not None:
             print(f"\n{memory_table(plan, *size)}")
@@ -220,7 +221,10 @@ def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = Fal
     with one_line_errors():
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
-        print(f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n")
+        title = (
+            f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n"
+        )
+        show(title, sys.stdout)
         result = dedup_texts(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
         length = dict(zip(names, map(len, texts), strict=True))
         shown = sorted(result.removed, key=lambda removal: -length[removal.key])

@@ -28,7 +28,7 @@ from lshfast.cli_options import (
     Threshold,
     UnitOption,
 )
-from lshfast.console import MatchPrinter, Watch, filling_table, index_table, query_table, reject_line
+from lshfast.console import MatchPrinter, Watch, counted, filling_table, index_table, query_table, reject_line, show
 from lshfast.dedup.files import peak_memory
 from lshfast.dedup.index_files import (
     add_to_index,
@@ -56,9 +56,9 @@ IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.",
 
 def finish(path: str, summary: IndexSummary, quiet: bool) -> None:
     if not quiet:
-        print(filling_table(path, summary, peak_memory()), file=sys.stderr)
+        show(filling_table(path, summary, peak_memory()), sys.stderr)
     elif summary.rejected:
-        print(f"lshfast: {summary.rejected:,} rows rejected", file=sys.stderr)
+        print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
@@ -187,6 +187,8 @@ def query(
             if output is None:
                 printer([match.key for match in found], [match.similarity for match in found])
                 printer.close()
+            if not found and not quiet:
+                print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
             return
         source = Inputs(inputs or [], column, id_column, glob, on_error)
         with memory_advice(source), Watch(quiet) as watch:
@@ -198,7 +200,9 @@ def query(
         for fault in summary.rejected if output is None else ():
             print(reject_line(fault), file=sys.stderr)
         if not quiet:
-            print(query_table(summary), file=sys.stderr)
+            show(query_table(summary), sys.stderr)
+            if not summary.matches:
+                print(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", file=sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
@@ -208,7 +212,7 @@ def info(index: IndexFile) -> None:
     The histogram shows how many entries the buckets hold.
     """
     with one_line_errors(), opened_index(index) as opened:
-        print(index_table(index, opened, key_kind(opened)))
+        show(index_table(index, opened, key_kind(opened)), sys.stdout)
 
 
 @index_app.command(no_args_is_help=True)
@@ -219,7 +223,7 @@ def verify(index: IndexFile) -> None:
     """
     with one_line_errors():
         entries, nbytes = verify_index(index)
-        print(f"{index}: sound, {entries:,} entries, {nbytes:,} bytes")
+        print(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes")
 
 
 @index_app.command(no_args_is_help=True)
