@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import signal
 import sys
 import time
@@ -26,9 +26,9 @@ PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
     """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
-    if not error.args:
+    number = error.args[0] if error.args else signal.SIGINT
+    if number == signal.SIGINT:
         return "interrupted; no output was left half-written", 130
-    number = error.args[0]
     return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
 
 
@@ -84,7 +84,7 @@ NOTE = 31  # column at which the notes of a table begin
 def show(text: str, stream: TextIO) -> None:
     """Print lines of text; on a terminal, wrap those that are too long for it, notes below notes."""
     if stream.isatty():
-        width = shutil.get_terminal_size().columns
+        width = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns or 80)
         text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
     print(text, file=stream)
 
