@@ -84,7 +84,8 @@ NOTE = 31  # column at which the notes of a table begin
 def show(text: str, stream: TextIO) -> None:
     """Print lines of text; on a terminal, wrap those that are too long for it, notes below notes."""
     if stream.isatty():
-        width = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns or 80)
+        wanted = os.environ.get("COLUMNS", "")
+        width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
         text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
     print(text, file=stream)
 

@@ -160,6 +160,16 @@ def test_json_values_must_fit_one_column(
     assert not (tmp_path / "out.parquet").exists()
 
 
+@pytest.mark.parametrize("target", [".csv", ".parquet"])
+def test_values_that_are_nested_too_deep_name_their_place(tmp_path: Path, target: str) -> None:
+    data = b'{"text":"a"}\n{"text":"b","n":' + b"[" * 900 + b"]" * 900 + b"}\n"
+    corpus, _ = read(pack(data, tmp_path / "a.jsonl"))
+    with pytest.raises(DataError, match=r"a\.jsonl:2: objects or arrays are nested too deep"):
+        write_rows(corpus, tmp_path / f"out{target}", keep=keep_all(corpus))
+    write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
+    assert (tmp_path / "out.jsonl").read_bytes() == data
+
+
 def test_json_columns_are_joined(tmp_path: Path) -> None:
     data = b'{"text":"a","n":null}\n{"text":"b","o":[1]}\n{"n":0.5,"text":"c"}\n{"text":"d","n":2}\n'
     corpus, _ = read(pack(data, tmp_path / "a.jsonl"), batch_bytes=1)

@@ -132,6 +132,8 @@ def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> 
             made = convert(row)
         except (TypeError, ValueError) as error:
             raise misfit(i, str(error)) from error
+        except RecursionError:
+            raise misfit(i, "objects or arrays are nested too deep") from None
         yield made
 
 
