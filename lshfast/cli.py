@@ -1,4 +1,4 @@
-"""The command line: options to arguments, errors to one line and an exit status. No logic of its own."""
+"""The commands: options to arguments. No logic of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lshfast import __version__
+from lshfast.cli_errors import Commands, memory_advice, one_line_errors
 from lshfast.cli_index import index_app
 from lshfast.cli_options import (
     BandsOption,
@@ -31,9 +32,8 @@ from lshfast.cli_options import (
     UnitOption,
     VerifyOption,
     given,
-    one_line_errors,
 )
-from lshfast.console import Watch, closing_table, curve_table, memory_table, plot_curve
+from lshfast.console import Watch, banding, closing_table, counted, curve_table, memory_table, plot_curve, show
 from lshfast.dedup.demo import standard_library
 from lshfast.dedup.files import Outputs, measure, peak_memory, recommend_for, run_files
 from lshfast.dedup.index_files import Indexes, plan_against
@@ -43,7 +43,8 @@ from lshfast.dedup.plan import Grouping, make_plan
 from lshfast.dedup.report import DedupResult
 
 app = typer.Typer(
-    add_completion=False,
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -56,16 +57,19 @@ app.add_typer(index_app, name="index")
 def finish(result: DedupResult, quiet: bool, removing: bool = True) -> None:
     rejected = result.summary.rejected
     if not quiet:
-        print(closing_table(result, peak_memory(), removing), file=sys.stderr)
+        show(closing_table(result, peak_memory(), removing), sys.stderr)
     elif rejected:
-        print(f"lshfast: {rejected:,} rows rejected", file=sys.stderr)
+        print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
 
 
 @app.command(no_args_is_help=True)
 def dedup(
     context: typer.Context,
     inputs: Paths,
-    output: Annotated[str | None, typer.Option("-o", "--output", help=".jsonl, .csv (.gz, .zst), .parquet.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="OUT", help="Rows that stay: .jsonl, .csv (also .gz, .zst), .parquet."),
+    ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = "**/*.txt",
@@ -78,17 +82,25 @@ def dedup(
     bands: BandsOption = None,
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
-    groups: Annotated[Grouping, typer.Option(help="Each removed row like the kept one, or chained to it.")] = "star",
-    keep: Annotated[str, typer.Option(help="first, last, longest, shortest, max:COLUMN or min:COLUMN.")] = "first",
-    annotate: Annotated[bool, typer.Option("--annotate", help="Write all rows, duplicate_of added.")] = False,
-    pairs: Annotated[str | None, typer.Option(help="Also write the similar pairs to this file.")] = None,
-    removed: Annotated[str | None, typer.Option(help="Also write removed rows and their keepers.")] = None,
+    groups: Annotated[
+        Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
+    ] = "star",
+    keep: Annotated[
+        str, typer.Option(metavar="RULE", help="first, last, longest, shortest, max:COLUMN or min:COLUMN.")
+    ] = "first",
+    annotate: Annotated[
+        bool, typer.Option("--annotate", help="Write all rows, with duplicate_of and similarity.")
+    ] = False,
+    pairs: Annotated[str | None, typer.Option(metavar="FILE", help="Also write the similar pairs to FILE.")] = None,
+    removed: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write key, kept_key and similarity of removed rows.")
+    ] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="INDEX", help="Also remove what is like a text of this index.")
+        str | None, typer.Option(metavar="INDEX", help="Also remove rows similar to an entry of this index.")
     ] = None,
     save_index: Annotated[
         str | None,
-        typer.Option(metavar="INDEX", help="Add the rows that stay to the index, or to a new one, in this file."),
+        typer.Option(metavar="INDEX", help="Add the rows that stay to the index in this file, or to a new one."),
     ] = None,
     on_duplicate: OnDuplicateOption = "error",
     on_error: OnErrorOption = "stop",
@@ -98,7 +110,11 @@ def dedup(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Find everything, write nothing.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the rows that are no near-duplicates of another, and account for those that are."""
+    """Remove near-duplicate rows.
+
+    Writes the rows that stay to OUT. The closing table accounts for every row; --removed names each removed row, the
+    row kept in its place, and their similarity.
+    """
     with one_line_errors():
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
@@ -110,9 +126,10 @@ def dedup(
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
-        with Watch(quiet) as watch:
+        source = Inputs(inputs, column, id_column, glob, on_error)
+        with memory_advice(source, plan), Watch(quiet) as watch:
             result = run_files(
-                Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, indexes=indexes,
+                source, outputs, plan, keep=keep, indexes=indexes,
                 progress=watch,
             )  # fmt: skip
         finish(result, quiet)
@@ -121,7 +138,9 @@ def dedup(
 @app.command(name="pairs", no_args_is_help=True)
 def pairs_command(
     inputs: Paths,
-    output: Annotated[str, typer.Option("-o", "--output", help="key_i, key_j, similarity: .csv, .jsonl, .parquet.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .jsonl, .parquet.")
+    ],
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = "**/*.txt",
@@ -140,15 +159,19 @@ def pairs_command(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the pairs of similar rows; an exact copy is paired with the first of its kind only."""
+    """Write the pairs of similar rows.
+
+    An exact copy is paired with the first row of that text only.
+    """
     with one_line_errors():
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, verify=verify, threads=threads, seed=seed,
         )  # fmt: skip
-        with Watch(quiet) as watch:
+        source = Inputs(inputs, column, id_column, glob, on_error)
+        with memory_advice(source, plan), Watch(quiet) as watch:
             result = run_files(
-                Inputs(inputs, column, id_column, glob, on_error), Outputs(pairs=output, overwrite=overwrite),
+                source, Outputs(pairs=output, overwrite=overwrite),
                 plan, progress=watch,
             )  # fmt: skip
         finish(result, quiet, removing=False)
@@ -156,7 +179,9 @@ def pairs_command(
 
 @app.command()
 def tune(
-    inputs: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", show_default=False)] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
+    ] = None,
     column: Column = "text",
     glob: Glob = "**/*.txt",
     threshold: Threshold = 0.8,
@@ -165,15 +190,16 @@ def tune(
     bands: BandsOption = None,
     rows: RowsOption = None,
     threads: Threads = None,
-    documents: Annotated[int | None, typer.Option(help="Texts, where no INPUT tells.")] = None,
-    mean_bytes: Annotated[int, typer.Option(help="Bytes a text, with --documents.")] = 5000,
-    plot: Annotated[Path | None, typer.Option(help="Draw the S-curve into this file (.png, .svg, .pdf).")] = None,
+    documents: Annotated[int | None, typer.Option(help="Number of texts, without INPUT.")] = None,
+    mean_bytes: Annotated[int, typer.Option(help="Mean bytes of a text, with --documents.")] = 5000,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the S-curve: .png, .svg, .pdf.")] = None,
 ) -> None:
-    """Show what a run will find, and the memory it will take, before running it."""
+    """Show the recall and the memory of a run.
+
+    Nothing is compared: recall follows from the options, memory from the size of INPUT.
+    """
     with one_line_errors():
-        plan = make_plan(
-            threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads
-        )
+        plan = make_plan(threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads)
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)
@@ -181,8 +207,9 @@ def tune(
             size = measure(Inputs(inputs, column, glob=glob))
         if plot is not None:
             plot_curve(plan, str(plot))
-        print(f"{plan.bands.bands} bands of {plan.bands.rows} rows: {plan.bands.slots} of {num_perm} slots")
-        print(f"recall at the threshold {threshold:g}: {plan.recall:.4f}; half found at {plan.bands.half_point:.4f}\n")
+        show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
+        found = f"recall at the threshold {threshold:g}: {plan.recall:.4f}"
+        show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)
         print(curve_table(plan))
         if size is not None:
             print(f"\n{memory_table(plan, *size)}")
@@ -194,11 +221,14 @@ def tune(
 
 @app.command()
 def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = False) -> None:
-    """Run the main job on the sources of this Python's own standard library."""
+    """Deduplicate Python's standard library."""
     with one_line_errors():
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
-        print(f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n")
+        title = (
+            f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n"
+        )
+        show(title, sys.stdout)
         result = dedup_texts(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
         length = dict(zip(names, map(len, texts), strict=True))
         shown = sorted(result.removed, key=lambda removal: -length[removal.key])

@@ -1,4 +1,4 @@
-"""The commands of ``lshfast index``: options to arguments, no logic of their own."""
+"""The commands of ``lshfast index``: options to arguments. No logic of their own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from lshfast.cli_errors import memory_advice, one_line_errors
 from lshfast.cli_options import (
     BandsOption,
     Column,
@@ -26,9 +27,8 @@ from lshfast.cli_options import (
     Threads,
     Threshold,
     UnitOption,
-    one_line_errors,
 )
-from lshfast.console import MatchPrinter, Watch, filling_table, index_table, query_table, reject_line
+from lshfast.console import MatchPrinter, Watch, counted, filling_table, index_table, query_table, reject_line, show
 from lshfast.dedup.files import peak_memory
 from lshfast.dedup.index_files import (
     add_to_index,
@@ -48,7 +48,7 @@ from lshfast.dedup.report import IndexSummary
 index_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Keep the signatures of texts in a file: add, remove, ask.",
+    help="Keep signatures of texts in an index.",
 )
 
 IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
@@ -56,9 +56,9 @@ IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.",
 
 def finish(path: str, summary: IndexSummary, quiet: bool) -> None:
     if not quiet:
-        print(filling_table(path, summary, peak_memory()), file=sys.stderr)
+        show(filling_table(path, summary, peak_memory()), sys.stderr)
     elif summary.rejected:
-        print(f"lshfast: {summary.rejected:,} rows rejected", file=sys.stderr)
+        print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
@@ -83,15 +83,19 @@ def build(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make an index of all rows: a signature each, under the row's id or FILE:LINE."""
+    """Make an index of all rows.
+
+    An entry is a signature under the row's id, or under FILE:LINE without --id-column.
+    """
     with one_line_errors():
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, threads=threads, seed=seed,
         )  # fmt: skip
-        with Watch(quiet) as watch:
+        source = Inputs(inputs, column, id_column, glob, on_error)
+        with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(
-                Inputs(inputs, column, id_column, glob, on_error), output, plan, on_duplicate=on_duplicate,
+                source, output, plan, on_duplicate=on_duplicate,
                 overwrite=overwrite, progress=watch,
             )  # fmt: skip
         finish(output, summary, quiet)
@@ -110,11 +114,15 @@ def add(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.lsh.rejects.jsonl.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add all rows to an index, which says itself how they are shingled and sketched."""
+    """Add all rows to an index.
+
+    The index determines shingles and signatures.
+    """
     with one_line_errors():
-        with Watch(quiet) as watch:
+        source = Inputs(inputs, column, id_column, glob, on_error)
+        with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
-                index, Inputs(inputs, column, id_column, glob, on_error), on_duplicate=on_duplicate,
+                index, source, on_duplicate=on_duplicate,
                 overwrite=overwrite, threads=threads, progress=watch,
             )  # fmt: skip
         finish(index, summary, quiet)
@@ -123,9 +131,9 @@ def add(
 @index_app.command(no_args_is_help=True)
 def remove(
     index: IndexFile,
-    keys: Annotated[list[str] | None, typer.Argument(metavar="[KEY...]", show_default=False)] = None,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="KEY", help="Keys to remove.", show_default=False)] = None,
     keys_file: Annotated[
-        str | None, typer.Option("--keys", metavar="FILE", help="Keys, one a line; - is standard input.")
+        str | None, typer.Option("--keys", metavar="FILE", help="Keys, one per line; - is standard input.")
     ] = None,
     on_missing: Annotated[Literal["error", "skip"], typer.Option(help="On a key that is not in the index.")] = "error",
     quiet: Quiet = False,
@@ -144,16 +152,19 @@ def remove(
 def query(
     index: IndexFile,
     inputs: Annotated[
-        list[str] | None, typer.Argument(metavar="[INPUT...]", help="Files of texts.", show_default=False)
+        list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
     ] = None,
     text: Annotated[str | None, typer.Option(help="One text, instead of INPUT.")] = None,
-    k: Annotated[int | None, typer.Option("-k", help="Only so many of each, the most similar.")] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="N", help="Only the N most similar entries of each text.")
+    ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Least estimated similarity, 0 to 1; that of the index by default, 0 with -k."),
+        typer.Option(help="Least estimated similarity, 0 to 1. Default: that of the index; 0 with -k."),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", help="key, match, similarity: .csv, .jsonl, .parquet.")
+        str | None,
+        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .jsonl, .parquet."),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -163,7 +174,10 @@ def query(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the entries like each text: its key, the entry's, and their estimated similarity, tab-separated."""
+    """Print the entries similar to each text.
+
+    Columns, separated by tabs: the row's key (not with --text), the entry's key, the estimated similarity.
+    """
     with one_line_errors():
         printer = MatchPrinter()
         if bool(inputs) == (text is not None):
@@ -173,37 +187,48 @@ def query(
             if output is None:
                 printer([match.key for match in found], [match.similarity for match in found])
                 printer.close()
+            if not found and not quiet:
+                print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
             return
-        with Watch(quiet) as watch:
+        source = Inputs(inputs or [], column, id_column, glob, on_error)
+        with memory_advice(source), Watch(quiet) as watch:
             summary = query_files(
-                index, Inputs(inputs or [], column, id_column, glob, on_error), lambda found: printer(*found),
+                index, source, lambda found: printer(*found),
                 output=output, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
             )  # fmt: skip
         printer.close()
         for fault in summary.rejected if output is None else ():
             print(reject_line(fault), file=sys.stderr)
         if not quiet:
-            print(query_table(summary), file=sys.stderr)
+            show(query_table(summary), sys.stderr)
+            if not summary.matches:
+                print(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", file=sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
 def info(index: IndexFile) -> None:
-    """Show what an index is made with, how large it is, and how full its buckets are."""
+    """Show the settings and the size of an index.
+
+    The histogram shows how many entries the buckets hold.
+    """
     with one_line_errors(), opened_index(index) as opened:
-        print(index_table(index, opened, key_kind(opened)))
+        show(index_table(index, opened, key_kind(opened)), sys.stdout)
 
 
 @index_app.command(no_args_is_help=True)
 def verify(index: IndexFile) -> None:
-    """Check all checksums of an index, and that its tables and entries belong together."""
+    """Check an index for damage.
+
+    Checks all checksums, and that tables and entries match. Exit status 1 if the index is damaged.
+    """
     with one_line_errors():
         entries, nbytes = verify_index(index)
-        print(f"{index}: sound, {entries:,} entries, {nbytes:,} bytes")
+        print(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes")
 
 
 @index_app.command(no_args_is_help=True)
 def compact(index: IndexFile, quiet: Quiet = False) -> None:
-    """Write an index anew without what was removed or replaced."""
+    """Rewrite an index without deleted entries."""
     with one_line_errors():
         with Watch(quiet) as watch:
             before, after = compact_index(index, watch)

@@ -1,11 +1,14 @@
-"""What a person sees of a run: progress, closing tables, curves. Nothing here decides anything."""
+"""What a user sees of a run: progress, closing tables, curves."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from math import log2
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -21,8 +24,16 @@ TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 
+def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
+    """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
+    number = error.args[0] if error.args else signal.SIGINT
+    if number == signal.SIGINT:
+        return "interrupted; no output was left half-written", 130
+    return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
+
+
 class Watch:
-    """Show progress on standard error: a bar a stage on a terminal, a line now and then elsewhere, nothing if quiet."""
+    """Show progress on standard error: a bar per stage on a terminal, a line every 5 s elsewhere, nothing if quiet."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         self._quiet, self._stream = quiet, stream or sys.stderr
@@ -66,29 +77,67 @@ class Watch:
             print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
 
 
+BAR = 24  # characters of the longest bar: with what stands beside it, a line fits 60 columns
+NOTE = 31  # column at which the notes of a table begin
+
+
+def show(text: str, stream: TextIO) -> None:
+    """Print lines of text; on a terminal, wrap those that are too long for it, notes below notes."""
+    if stream.isatty():
+        wanted = os.environ.get("COLUMNS", "")
+        width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
+        text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
+    print(text, file=stream)
+
+
+def _wrapped(line: str, width: int) -> str:
+    indent = " " * NOTE if line[:NOTE].endswith("   ") and width > NOTE + 20 else ""
+    return "\n".join(wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return "1 row", "2 rows"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _line(name: str, figure: object, *notes: str) -> str:
+    """Return a line of a table: name, figure, and those of the notes that are not empty."""
+    shown = f"{figure:,}" if isinstance(figure, int) else str(figure)
+    return f"{name:<14}{shown:>14}   {'; '.join(filter(None, notes))}".rstrip()
+
+
+def _empty(number: int) -> str:
+    return f"{number:,} without shingles (empty)" if number else ""
+
+
 def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
-    """Return the figures of a run as lines of text; those of removal only where something was to be removed."""
+    """Return the figures of a run as lines of text; those of removal only where rows were to be removed."""
     s = result.summary
     kinds = {"exact": "exact", "signature": "estimated by signatures", "none": "estimated, and not compared"}
-    lines = [f"{'read':<14}{s.read:>14,}   without shingles (empty): {s.empty:,}; copies of rows before: {s.copies:,}"]
+    copies = counted(s.copies, "exact copy", "exact copies")
+    lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
     if removing:
-        like = f"   {s.earlier:,} of them for an earlier entry, by estimates, which miss half of those at the threshold"
+        estimates = "by estimates, which miss about half of the rows exactly at the threshold"
         lines += [
-            f"{'kept':<14}{s.kept:>14,}",
-            f"{'removed':<14}{s.removed:>14,}{'' if result.earlier is None else like}",
-            f"{'rejected':<14}{s.rejected:>14,}",
-            f"{'':<14}{'':>14}   {s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read",
+            _line("kept", s.kept),
+            _line(
+                "removed", s.removed, f"{s.earlier:,} of them for an earlier entry, {estimates}" if s.earlier else ""
+            ),
+            _line("rejected", s.rejected),
+            _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read"),
         ]
         if s.indexed is not None:
-            lines.append(f"{'indexed':<14}{s.indexed:>14,}   kept rows that are new or replaced in the index")
+            lines.append(_line("indexed", s.indexed, "kept rows that are new or replaced in the index"))
     else:
-        lines.append(f"{'rejected':<14}{s.rejected:>14,}")
+        lines.append(_line("rejected", s.rejected))
     found = "recall" if s.verify != "signature" else "recall of candidates, before estimates are compared,"
     lines += [
-        f"{'candidates':<14}{s.candidates:>14,}",
-        f"{'pairs':<14}{s.pairs:>14,}   the {s.copies:,} copies among them; similarity: {kinds[s.verify]}",
-        f"{'groups':<14}{s.groups:>14,}   rows of the largest: {s.largest_group:,}",
-        f"{'bands x rows':<14}{f'{s.bands} x {s.rows}':>14}   {found} at the threshold: {s.recall:.4f}",
+        _line("candidates", s.candidates),
+        _line(
+            "pairs", s.pairs, f"{s.copies:,} with exact copies" if s.copies else "", f"similarity: {kinds[s.verify]}"
+        ),
+        _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
+        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),
     ]
     if s.advice:
         lines.append(f"note: {s.advice}")
@@ -120,16 +169,16 @@ def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
         if getattr(s, name) or name in ("added", "rejected")
     )
     lines = [
-        f"{'read':<14}{s.read:>14,}   {account}; without shingles (empty): {s.empty:,}",
-        f"{'entries':<14}{s.entries:>14,}   keys: {KEYS[s.kind]}",
-        f"{'file':<14}{s.file_bytes / 1e6:>11,.1f} MB   {path}",
-        f"{'candidates':<14}{s.expected_candidates:>14,.2f}   {EXPECTED}",
+        _line("read", s.read, account, _empty(s.empty)),
+        _line("entries", s.entries, f"keys: {KEYS[s.kind]}"),
+        _line("file", f"{s.file_bytes / 1e6:,.1f} MB", path),
+        _line("candidates", f"{s.expected_candidates:,.2f}", EXPECTED),
         "",
     ]
     return "\n".join([*lines, *_stage_lines(s.stages, s.seconds, memory)])
 
 
-EXPECTED = "entries met by a query like those held, one counted in each band"
+EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
 
 
 def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
@@ -138,50 +187,51 @@ def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
     threshold, recall = "unknown", ""
     if p.threshold is not None:
         threshold = f"{p.threshold:g}"
-        recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}; "
-    shingles = p.shingles or "unknown; LSHIndex(shingles='word:5') would say it, and the command line needs it"
+        recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
+    shingles = p.shingles or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         path,
-        f"{'entries':<14}{stats.entries:>14,}   keys: {KEYS[kind]}",
-        f"{'shingles':<14}   {shingles}",
-        f"{'signatures':<14}   {p.num_perm} slots, {p.scheme}, seed {p.seed}",
-        f"{'threshold':<14}{threshold:>14}",
-        f"{'bands x rows':<14}{f'{p.bands} x {p.rows}':>14}   {recall}half found at {index.bands.half_point:.4f}",
+        _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
+        _line("shingles", "", shingles),
+        _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
+        _line("threshold", threshold),
+        _line("bands x rows", f"{p.bands} x {p.rows}", recall, f"half found at {index.bands.half_point:.4f}"),
         "",
     ]
     sizes = {name: size for name, size in stats.store.items() if name != "parts"}
     lines += [f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes" for name, size in sizes.items()]
-    lines += [f"{'parts':<14}{stats.store.get('parts', 1):>14,}", ""]
-    lines.append(f"{'candidates':<14}{stats.expected_candidates:>14,.2f}   {EXPECTED}")
-    lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithms)"]
+    lines += [_line("parts", stats.store.get("parts", 1)), ""]
+    lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
+    lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
     widest = log2(1 + max(stats.bucket_sizes.values(), default=1))
     for least, count in stats.bucket_sizes.items():
         most = min(2 * least - 1, stats.largest_bucket)
         label = f"{least:,}" if least == most else f"{least:,}-{most:,}"
-        lines.append(f"{label:<14}{count:>14,}   {'#' * round(40 * log2(1 + count) / widest)}")
+        lines.append(_line(label, count, "#" * round(BAR * log2(1 + count) / widest)))
     return "\n".join(lines)
 
 
 def query_table(s: QuerySummary) -> str:
     """Return the figures of a run of queries as lines of text."""
-    least = f"   estimated similarity: at least {s.threshold:g}" if s.threshold else ""
+    rejected = f"{counted(len(s.rejected), 'row')} rejected" if s.rejected else ""
     lines = [
-        f"{'read':<14}{s.read:>14,}   rejected: {len(s.rejected):,}; without shingles (empty): {s.empty:,}",
-        f"{'matched':<14}{s.matched:>14,}   rows that are like some entry",
-        f"{'matches':<14}{s.matches:>14,}{least}",
+        _line("read", s.read, rejected, _empty(s.empty)),
+        _line("matched", s.matched, "rows that are similar to an entry"),
+        _line("matches", s.matches, f"estimated similarity: at least {s.threshold:g}" if s.threshold else ""),
     ]
     if s.threshold:
-        lines.append(f"{'recall':<14}{s.recall:>14.4f}   of candidates exactly at that similarity, before estimates")
+        recall = "of candidates exactly at that similarity, before estimates are compared"
+        lines.append(_line("recall", f"{s.recall:.4f}", recall))
     return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, None)])
 
 
 def reject_line(fault: Reject) -> str:
-    """Name a row that was passed over."""
+    """Name a rejected row."""
     return f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}"
 
 
 class MatchPrinter:
-    """Print matches on standard output: tab-separated as they come, or on a terminal a table in the end."""
+    """Print matches on standard output: separated by tabs as they come, or on a terminal as a table at the end."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
@@ -197,7 +247,7 @@ class MatchPrinter:
             self._table += rows
 
     def close(self) -> None:
-        """Print the table, if there is to be one, and let go of what is held back."""
+        """Print the table on a terminal, and flush the stream."""
         if self._table:
             names = ("key", "match", "similarity")[-len(self._table[0]) :]
             widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
@@ -215,6 +265,11 @@ def _one_line(key: Any) -> str:
     return text
 
 
+def banding(plan: Plan) -> str:
+    """Return "18 bands of 7 rows"."""
+    return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows, 'row')}"
+
+
 def curve_table(plan: Plan) -> str:
     """Return the S-curve of a plan as lines of text, with a bar for each probability."""
     points = [round(0.05 * i, 2) for i in range(1, 21)]
@@ -224,7 +279,7 @@ def curve_table(plan: Plan) -> str:
     for s in points:
         probability = float(plan.bands.probability(s))
         mark = "  <- threshold" if s == plan.threshold else ""
-        lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(40 * probability):<40}{mark}".rstrip())
+        lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(BAR * probability):<{BAR}}{mark}".rstrip())
     return "\n".join(lines)
 
 
@@ -240,7 +295,7 @@ def plot_curve(plan: Plan, path: str) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5))
     s = np.linspace(0, 1, 401)
-    axes.plot(s, plan.bands.probability(s), label=f"{plan.bands.bands} bands of {plan.bands.rows} rows")
+    axes.plot(s, plan.bands.probability(s), label=banding(plan))
     axes.axvline(plan.threshold, color="gray", linestyle="--", label=f"threshold {plan.threshold:g}")
     axes.plot([plan.threshold], [plan.recall], "o", color="C3", label=f"recall at the threshold {plan.recall:.4f}")
     axes.axvline(plan.bands.half_point, color="C2", linestyle=":", label=f"half found at {plan.bands.half_point:.3f}")
@@ -254,6 +309,7 @@ def plot_curve(plan: Plan, path: str) -> None:
 def memory_table(plan: Plan, rows: int, nbytes: int) -> str:
     """Return the estimated peak memory of a run as lines of text."""
     parts = plan.memory(rows, nbytes)
-    lines = [f"about {rows:,} texts of {nbytes / 1e6:,.0f} MB in all will take about"]
-    lines += [f"{name:>22}{size / 1e6:>12,.0f} MB" for name, size in parts.items()]
+    size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
+    lines = [f"about {counted(rows, 'text')} of {size} in all; the run needs about"]
+    lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
     return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

@@ -44,6 +44,31 @@ def process(*arguments, **options):
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
 
 
+def on_terminal(columns, *arguments):
+    """Run on a terminal of so many columns; return what it showed, without escape sequences."""
+    import fcntl
+    import pty
+    import re
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    command = [sys.executable, "-m", "lshfast", *map(str, arguments)]
+    shown = b""
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as child:
+        os.close(theirs)
+        try:
+            while block := os.read(ours, 1 << 16):
+                shown += block
+        except OSError:  # Linux: the other side is closed
+            pass
+    os.close(ours)
+    assert child.returncode == 0, shown
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).replace("\r\n", "\n")
+
+
 def has_open(pid, path):
     """Tell whether a process has a file open."""
     folder = f"/proc/{pid}/fd"
@@ -74,7 +99,8 @@ def stopped(number, path, *arguments):
 
 ENDINGS = {
     signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
-    signal.SIGTERM: (128 + signal.SIGTERM, ""),
+    signal.SIGTERM: (128 + signal.SIGTERM, "lshfast: error: stopped by SIGTERM; no output was left half-written\n"),
 }
 if hasattr(signal, "SIGHUP"):
-    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, "")
+    said = "lshfast: error: stopped by SIGHUP; no output was left half-written\n"
+    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, said)

@@ -3,14 +3,17 @@
 import gzip
 import json
 import os
+import re
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands import ENDINGS, failing, process, read_jsonl, run, stopped, write_jsonl, write_long
+from tests.commands import ENDINGS, failing, on_terminal, process, read_jsonl, run, stopped, write_jsonl, write_long
 
 WORDS = np.random.default_rng(5).integers(0, 5000, (40, 120))
 TEXTS = [" ".join(f"w{word}" for word in row) for row in WORDS]
@@ -39,7 +42,8 @@ def test_dedup_writes_what_stays_verbatim_and_accounts_for_the_rest(corpus, tmp_
         {"key_i": "r5", "key_j": "r41", "similarity": 1.0},
     ]
     assert "42 kept + 2 removed + 0 rejected = 44 read" in result.stderr
-    assert "(empty): 2" in result.stderr
+    assert "2 without shingles (empty); 1 exact copy of earlier rows" in result.stderr
+    assert "1 with exact copies; similarity: exact" in result.stderr
 
 
 def test_annotate_keeps_all_rows(corpus, tmp_path):
@@ -50,6 +54,33 @@ def test_annotate_keeps_all_rows(corpus, tmp_path):
     assert rows[LIKE_5]["duplicate_of"] == f"{corpus}:6"
     assert rows[LIKE_5]["similarity"] == 1.0
     assert rows[0]["duplicate_of"] is None
+
+
+def types_in(path):
+    return {field.name: str(field.type) for field in pq.read_schema(path)}
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [([], "string"), (["--id-column", "name"], "string"), (["--id-column", "number"], "int64")],
+)
+@pytest.mark.parametrize("texts", [[], TEXTS[:3], [TEXTS[0]] * 3])
+def test_parquet_columns_have_one_type_whatever_was_found(tmp_path, options, kind, texts):
+    columns = {"text": texts, "name": [f"r{i}" for i in range(len(texts))], "number": range(len(texts))}
+    types = {"text": pa.string(), "name": pa.string(), "number": pa.int64()}
+    table = pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
+    pq.write_table(table, tmp_path / "in.parquet")
+    out, removed, pairs = (tmp_path / f"{name}.parquet" for name in ("out", "removed", "pairs"))
+    result = run("dedup", tmp_path / "in.parquet", "-o", out, "--annotate", "--removed", removed, "--pairs", pairs,
+                 *options)  # fmt: skip
+    assert result.exit_code == 0
+    assert types_in(out) == {"text": "string", "name": "string", "number": "int64", "duplicate_of": kind,
+                             "similarity": "double"}  # fmt: skip
+    assert types_in(removed) == {"key": kind, "kept_key": kind, "similarity": "double"}
+    assert types_in(pairs) == {"key_i": kind, "key_j": kind, "similarity": "double"}
+    command = "pairs", tmp_path / "in.parquet", "-o", pairs, "--overwrite", *options
+    assert run(*command).exit_code == 0
+    assert types_in(pairs) == {"key_i": kind, "key_j": kind, "similarity": "double"}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +141,7 @@ def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     assert "about 44 texts" in result.stdout
     assert "in all" in result.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
-    assert "about 1,000 texts of 3 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
+    assert "about 1,000 texts of 3.0 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
 
 
 def test_demo_finds_what_the_standard_library_repeats():
@@ -125,7 +156,90 @@ def test_version_and_help():
     assert "--threshold" in run("dedup", "--help").stdout
 
 
+GROUPS = {(): ("dedup", "pairs", "tune", "demo", "index"),
+          ("index",): ("build", "add", "remove", "query", "info", "verify", "compact")}  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [60, 80, 160])
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_names_all_commands_with_complete_summaries(group, columns):
+    shown = run(*group, "-h", terminal_width=columns).stdout
+    assert shown == run(*group, "--help", terminal_width=columns).stdout
+    lines = [line.split(maxsplit=1) for line in shown.partition("Commands:\n")[2].splitlines()]
+    assert tuple(name for name, _ in lines) == GROUPS[group]
+    for name, summary in lines:
+        assert summary.endswith(".")
+        assert not summary.endswith("...")
+        assert summary in run(*group, name, "-h").stdout
+
+
+def test_a_command_without_arguments_shows_its_help():
+    for command in ((), ("dedup",), ("index",), ("index", "query")):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert (result.stderr or result.stdout).startswith(f"Usage: {' '.join(('root', *command))}")
+
+
+def test_shell_completion():
+    words = {"_LSHFAST_COMPLETE": "complete_bash", "COMP_WORDS": "lshfast index co", "COMP_CWORD": "2"}
+    child = process(env={**os.environ, **words})
+    assert child.communicate(timeout=60) == ("compact\n", "")
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # the shell is named, not detected
+    child = process("--show-completion", "bash", env={**os.environ, **named})
+    said, _ = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert "complete -o default -F _lshfast_completion lshfast" in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_the_closing_table_fits_the_terminal(corpus, tmp_path, columns):
+    shown = on_terminal(columns, "dedup", corpus, "-o", tmp_path / "out.jsonl")
+    table = shown[shown.index("read   ") :].splitlines()
+    assert max(map(len, table)) <= columns
+    text = " ".join(shown.split())
+    for sentence in ("42 kept + 2 removed + 0 rejected = 44 read", "1 exact copy of earlier rows",
+                     "recall at the threshold: 0.9855", "1 with exact copies; similarity: exact"):  # fmt: skip
+        assert sentence in text
+    notes = [line for line in table[: table.index("")] if len(line) > 31]
+    assert all(line[28:31] == "   " for line in notes)
+
+
+def test_figures_without_a_meaning_are_left_out(tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"text": "a b c"}\n[]\n')
+    said = run("dedup", source, "-o", out, "--on-error", "skip").stderr
+    assert "1 kept + 0 removed + 1 rejected = 2 read" in said
+    for phrase in ("copies", "(empty)", "the largest"):
+        assert phrase not in said
+    command = "dedup", source, "-o", out, "--on-error", "skip", "--overwrite", "-q"
+    assert run(*command).stderr == "lshfast: 1 row rejected\n"
+    assert "1 band of 1 row: 1 of 1 slot\n" in run("tune", "--num-perm", 1, "--bands", 1, "--rows", 1).stdout
+    assert "about 1 text of " in run("tune", write_jsonl(tmp_path / "one.jsonl", ROWS[:1])).stdout
+
+
 # Usage errors: exit status 2, before any work.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dedup", "in.jsonl", "--nope"], "No such option"),
+        (["dedup", "in.jsonl", "--threshhold", "0.5"], "--threshold"),
+        (["dedup", "-o", "out.jsonl"], "Missing argument 'INPUT'"),
+        (["pairs", "in.jsonl"], "Missing option '-o' / '--output'"),
+        (["dedup", "in.jsonl", "-o"], "'-o' requires an argument"),
+        (["dedup", "in.jsonl", "--unit", "letter"], "'--unit': 'letter' is not one of 'word', 'char'"),
+        (["dedup", "in.jsonl", "--size", "five"], "Invalid value for '--size': "),
+        (["dedup", "in.jsonl", "--size", "five"], "'five'"),
+        (["nope"], "No such command 'nope'"),
+        (["index", "nope"], "No such command 'nope'"),
+        (["index", "info", "a.lsh", "b.lsh"], "unexpected extra argument"),
+        (["--nope"], "No such option"),
+    ],
+)
+def test_wrong_arguments(arguments, said):
+    assert said in failing(2, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +381,44 @@ def test_full_disk_leaves_nothing(corpus, tmp_path):
     assert os.listdir(tmp_path) == ["in.jsonl"]
 
 
+LITTLE_MEMORY = """
+import resource, sys
+import lshfast.cli, orjson, pyarrow.parquet
+from lshfast.__main__ import main
+held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+limit = held + (int(sys.argv.pop(1)) << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space to a little more than is in use")
+@pytest.mark.parametrize(
+    ("name", "megabytes", "options", "said"),
+    [
+        ("in.jsonl", 250, ["--num-perm", "16384"],
+         r"while (making signatures|finding candidates) \(Unable to .*\); the run needs about 1,\d\d\d MB in all: "
+         r"a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"),
+        ("in.parquet", 60, [], r"while reading \((m|re)alloc of size \d+ failed\); .*`lshfast tune INPUT`"),
+        ("in.jsonl.gz", 60, [], r"while reading; .*`lshfast tune INPUT`"),
+    ],
+    ids=["signatures", "arrow", "one-row"],
+)  # fmt: skip
+def test_lack_of_memory_says_what_for_and_what_helps(tmp_path, name, megabytes, options, said):
+    source, out = tmp_path / name, tmp_path / "out.jsonl"
+    if name == "in.jsonl":
+        write_jsonl(source, [{"text": f"row {number} of many"} for number in range(4000)])
+    elif name == "in.parquet":
+        pq.write_table(pa.table({"text": ["a b " * 4_000_000] * 4}), source, compression="zstd")
+    else:
+        source.write_bytes(gzip.compress(b'{"text": "' + b"a b " * 16_000_000 + b'"}\n', 1))
+    command = [sys.executable, "-c", LITTLE_MEMORY, str(megabytes), "dedup", source, "-o", out, "--threads", "1", "-q"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(f"lshfast: error: out of memory {said}.*\n", done.stderr), done.stderr
+    assert os.listdir(tmp_path) == [name]
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_interrupt_leaves_nothing(tmp_path, number):
@@ -274,6 +426,28 @@ def test_interrupt_leaves_nothing(tmp_path, number):
     outputs = "-o", tmp_path / "out.jsonl", "--removed", tmp_path / "removed.csv"
     assert stopped(number, big, "dedup", big, *outputs) == ENDINGS[number]
     assert os.listdir(tmp_path) == ["in.jsonl.gz"]
+
+
+INTERRUPTED = """
+import os, signal, sys
+wanted, number = sys.argv[1], int(sys.argv[2])
+del sys.argv[1:3]
+def hook(event, about):
+    if event == "import" and about[0] == wanted:
+        os.kill(os.getpid(), number)
+sys.addaudithook(hook)
+from lshfast.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+@pytest.mark.parametrize("module", ["typer", "lshfast.cli_index", "matplotlib"])
+def test_interrupt_while_a_module_is_imported(tmp_path, number, module):
+    command = [sys.executable, "-c", INTERRUPTED, module, str(int(number)), "tune", "--plot", tmp_path / "curve.png"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == ENDINGS[number]
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.csv", "out.parquet"])

@@ -77,7 +77,7 @@ def test_build_makes_an_index_that_python_reads(first, tmp_path, threads):
     path = tmp_path / "new.lsh"
     result = run("index", "build", first, "-o", path, "--id-column", "id", "--threads", threads)
     assert result.exit_code == 0
-    assert "28 added + 0 rejected; without shingles (empty): 1" in result.stderr
+    assert "28 added + 0 rejected; 1 without shingles (empty)" in result.stderr
     assert "keys: strings" in result.stderr
     with LSHIndex.open(path) as index:
         assert list(index) == [f"1/{row}" for row in range(28)]
@@ -191,7 +191,7 @@ def test_add_goes_by_what_the_index_says(first, second, tmp_path):
     path = tmp_path / "x.lsh"
     run("index", "build", first, "-o", path, "--id-column", "id", "--unit", "char", "--size", 9, "--seed", 3)
     result = run("index", "add", path, second, "--id-column", "id")
-    assert "10 added + 0 rejected; without shingles (empty): 1" in result.stderr
+    assert "10 added + 0 rejected; 1 without shingles (empty)" in result.stderr
     assert f"{'entries':<14}{38:>14,}" in result.stderr
     assert set(keys_of(path)) == {f"1/{row}" for row in range(28)} | {f"2/{row}" for row in range(10)}
     whole = tmp_path / "whole.lsh"
@@ -267,8 +267,8 @@ def test_query_prints_keys_and_similarities(index, second):
     assert sorted(line[:2] for line in lines) == [
         ["2/0", "1/7"], ["2/1", "1/25"], ["2/1", "1/3"], ["2/2", "1/26"], ["2/2", "1/5"],
     ]  # fmt: skip
-    assert "rows that are like some entry" in result.stderr
-    assert "without shingles (empty): 1" in result.stderr
+    assert "rows that are similar to an entry" in result.stderr
+    assert "1 without shingles (empty)" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.jsonl.gz", "out.parquet"])
@@ -283,11 +283,36 @@ def test_query_writes_tables(index, second, tmp_path, name):
     assert "exists already" in failing(2, "index", "query", index, second, "-o", out)
 
 
+@pytest.mark.parametrize("column", ["id", "number"])
+def test_tables_have_one_type_whatever_was_found(first, tmp_path, column):
+    """Keys of the run are strings; those of the index are strings or integers."""
+    index, other = tmp_path / "x.lsh", write_jsonl(tmp_path / "other.jsonl", [{"text": "of its own"}])
+    run("index", "build", first, "-o", index, "--id-column", column)
+    kind, out, removed = {"id": "string", "number": "int64"}[column], tmp_path / "o.parquet", tmp_path / "r.parquet"
+    for inputs in (first, other):
+        assert run("index", "query", index, inputs, "-o", out, "--overwrite").exit_code == 0
+        assert list(map(str, pq.read_schema(out).types)) == ["string", kind, "double"]
+        command = "dedup", inputs, "--against", index, "-o", out, "--annotate", "--removed", removed, "--overwrite"
+        assert run(*command).exit_code == 0
+        assert list(map(str, pq.read_schema(removed).types)) == ["string", "string", "double", "bool", "bool"]
+        assert list(map(str, pq.read_schema(out).types))[-4:] == ["string", "double", "bool", "bool"]
+    assert run("index", "query", index, "--text", "none", "-o", out, "--overwrite").exit_code == 0
+    assert list(map(str, pq.read_schema(out).types)) == [kind, "double"]
+
+
 def test_query_one_text(index, tmp_path):
     assert run("index", "query", index, "--text", TEXTS[5]).stdout == "1/26\t1.0\n1/5\t1.0\n"
     assert run("index", "query", index, "--text", TEXTS[5], "-k", 1).stdout == "1/26\t1.0\n"
     assert run("index", "query", index, "--text", near(TEXTS[7]), "--threshold", 0.99).stdout == ""
     assert run("index", "query", index, "--text", "").stdout == ""
+    assert run("index", "query", index, "--text", TEXTS[5]).stderr == ""
+    said = f"lshfast: no match: no entry of {index} is similar enough to the text\n"
+    assert run("index", "query", index, "--text", "of its own").stderr == said
+    assert run("index", "query", index, "--text", "of its own", "-q").stderr == ""
+    other = write_jsonl(tmp_path / "other.jsonl", [{"text": "of its own"}])
+    result = run("index", "query", index, other)
+    assert result.stdout == ""
+    assert result.stderr.endswith(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT\n")
     out = tmp_path / "out.csv"
     assert run("index", "query", index, "--text", TEXTS[5], "-k", 1, "-o", out).stdout == ""
     assert out.read_text() == "match,similarity\n1/26,1.0\n"
@@ -364,8 +389,8 @@ def test_info(index):
     sizes = "signature ", "table ", "key ", "file size ", "file waste ", "parts "
     with LSHIndex.open(index) as opened:
         stats = opened.stats()
-    buckets = [f"{'1':<14}{stats.bucket_sizes[1]:>14,}   {'#' * 40}\n", f"{'2':<14}{stats.bucket_sizes[2]:>14,}   ##"]
-    for part in (*figures, *sizes, *buckets, f"{stats.expected_candidates:,.2f}   entries met"):
+    buckets = [f"{'1':<14}{stats.bucket_sizes[1]:>14,}   {'#' * 24}\n", f"{'2':<14}{stats.bucket_sizes[2]:>14,}   #"]
+    for part in (*figures, *sizes, *buckets, f"{stats.expected_candidates:,.2f}   mean number of entries"):
         assert part in shown
     run("index", "remove", index, "1/0")
     assert "27   keys: strings" in run("index", "info", index).stdout
@@ -441,7 +466,7 @@ def test_what_is_no_index_of_texts(first, tmp_path):
         assert "plain.lsh: this index is not known to be of shingles of texts" in failing(
             2, *command, tmp_path / "plain.lsh", first
         )
-    assert "shingles         unknown" in run("index", "info", tmp_path / "plain.lsh").stdout
+    assert f"{'shingles':<31}unknown" in run("index", "info", tmp_path / "plain.lsh").stdout
     assert run("index", "verify", tmp_path / "plain.lsh").exit_code == 0
     assert run("index", "remove", tmp_path / "plain.lsh", "a").exit_code == 0
 

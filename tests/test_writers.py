@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 
 from lshfast.readers import (
     DataError,
+    all_or_none,
     atomic_file,
     check_output,
     check_rows,
@@ -155,6 +158,16 @@ def test_json_values_must_fit_one_column(
         write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("target", [".csv", ".parquet"])
+def test_values_that_are_nested_too_deep_name_their_place(tmp_path: Path, target: str) -> None:
+    data = b'{"text":"a"}\n{"text":"b","n":' + b"[" * 900 + b"]" * 900 + b"}\n"
+    corpus, _ = read(pack(data, tmp_path / "a.jsonl"))
+    with pytest.raises(DataError, match=r"a\.jsonl:2: objects or arrays are nested too deep"):
+        write_rows(corpus, tmp_path / f"out{target}", keep=keep_all(corpus))
+    write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
+    assert (tmp_path / "out.jsonl").read_bytes() == data
 
 
 def test_json_columns_are_joined(tmp_path: Path) -> None:
@@ -360,6 +373,109 @@ def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
+def test_a_file_that_replaces_another_has_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    path.chmod(mode)
+    with atomic_file(path, overwrite=True) as stream:
+        stream.write(b"new")
+        (hidden,) = tmp_path.glob(".a.csv.*.part")
+        assert hidden.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == mode
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_that_replaces_another_has_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    os.chown(path, 1234, 5678)
+    write_table(path, {"a": [1]}, overwrite=True)
+    state = path.stat()
+    assert (state.st_uid, state.st_gid, state.st_mode & 0o777) == (1234, 5678, 0o640)
+
+
+KILLED = """
+import os, signal, sys
+from lshfast.readers import atomic_file
+with atomic_file(sys.argv[1]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    print("writing", flush=True)
+    if sys.argv[2:]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.stdin.read()
+"""
+
+
+def test_the_next_writer_removes_the_hidden_file_of_a_killed_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    subprocess.run([sys.executable, "-c", KILLED, str(path), "kill"], capture_output=True, check=False)
+    (left,) = os.listdir(tmp_path)
+    assert re.fullmatch(r"\.a\.csv\.[0-9a-f]{16}\.part", left)
+    write_table(tmp_path / "other.csv", {"a": [1]})
+    assert left in os.listdir(tmp_path)
+    write_table(path, {"a": [1]})
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "other.csv"]
+
+
+def test_the_hidden_file_of_a_running_writer_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    command = [sys.executable, "-c", KILLED, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"writing\n"
+        with all_or_none():
+            write_table(path, {"a": [1]})  # complete, and not renamed yet
+            hidden = set(os.listdir(tmp_path))
+            assert len(hidden) == 2
+            subprocess.run([*command, "kill"], capture_output=True, check=False)
+            assert hidden < set(os.listdir(tmp_path))
+        _, said = other.communicate()
+    assert b"FileExistsError" in said
+    assert path.read_text() == "a\n1\n"
+    write_table(path, {"a": [2]}, overwrite=True)
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links, pipes and owners of POSIX")
+def test_only_regular_files_of_the_user_are_taken_for_abandoned(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    names = [f".a.csv.{number:016x}.part" for number in range(4)]
+    (tmp_path / names[0]).symlink_to(victim)
+    os.mkfifo(tmp_path / names[1])
+    (tmp_path / names[2]).mkdir()
+    (tmp_path / ".a.csv.notes.part").touch()
+    if os.geteuid() == 0:
+        (tmp_path / names[3]).touch()
+        os.chown(tmp_path / names[3], 1234, 5678)
+    before = set(os.listdir(tmp_path))
+    write_table(tmp_path / "a.csv", {"a": [1]})
+    assert set(os.listdir(tmp_path)) == before | {"a.csv"}
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX syncs folders")
+def test_a_folder_that_cannot_be_synced_leaves_the_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real_sync = tmp_path / "a.csv", os.fsync
+    path.write_text("old")
+
+    def sync(number: int) -> None:
+        if stat.S_ISDIR(os.fstat(number).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real_sync(number)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(OSError, match=r"while its folder was synced; the new file is in place: .*a\.csv"):
+        write_table(path, {"a": [1]}, overwrite=True)
+    assert path.read_text() == "a\n1\n"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
 def test_an_output_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "link.csv").symlink_to(tmp_path / "d" / "real.csv")
@@ -415,6 +531,15 @@ def test_tables(tmp_path: Path, kind: str) -> None:
     assert {str(row["z"] or "") for row in found} == {"", "1"}
     write_table(tmp_path / f"t{kind}", {"i": [], "j": []}, overwrite=True)
     assert load(tmp_path / f"t{kind}") == []
+
+
+def test_columns_of_a_known_type_keep_it_without_a_value(tmp_path: Path) -> None:
+    kinds = {"key": "string", "n": "int64", "s": "double", "b": "bool"}
+    for columns in ({name: [] for name in kinds}, {name: [None] for name in kinds}):
+        write_table(tmp_path / "t.parquet", columns, overwrite=True, kinds=kinds)
+        assert {field.name: str(field.type) for field in pq.read_schema(tmp_path / "t.parquet")} == kinds
+    write_table(tmp_path / "t.parquet", {"f": np.zeros(0), "i": np.zeros(0, np.int64)}, overwrite=True)
+    assert list(map(str, pq.read_schema(tmp_path / "t.parquet").types)) == ["double", "int64"]
 
 
 def test_a_column_of_empty_strings_keeps_its_rows(tmp_path: Path) -> None:

@@ -13,20 +13,22 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.dedup.index_files import Indexes
+from lshfast.dedup.index_files import ARROW_KINDS, Indexes, key_kind
 from lshfast.dedup.inputs import Inputs, faults_of, text_batches
 from lshfast.dedup.pipeline import run
 from lshfast.dedup.plan import Keep, Plan
 from lshfast.dedup.report import DedupResult, Stage
 from lshfast.dedup.short_texts import Recommendation, recommend
-from lshfast.dedup.sketching import Progress
+from lshfast.dedup.sketching import Progress, naming_stage
 from lshfast.kernels import text
+from lshfast.lsh.index import LSHIndex
 from lshfast.readers import (
     Corpus,
     all_or_none,
     check_output,
     check_place,
     check_rows,
+    id_kind,
     write_rejects,
     write_rows,
     write_table,
@@ -131,13 +133,15 @@ def run_files(
                 progress=progress,
             )
         start = time.perf_counter()
-        with all_or_none():
-            _write(corpus, result, outputs, plan, progress)
+        with naming_stage("write"), all_or_none():
+            kind = _account_kind(corpus, index if indexes.against else None)
+            _write(corpus, result, outputs, plan, kind, progress)
             saved = time.perf_counter()
             if index is not None and saving and not indexes.in_place:
-                index.save(saving, overwrite=outputs.overwrite, progress=progress)
+                with naming_stage("save"):
+                    index.save(saving, overwrite=outputs.overwrite, progress=progress)
         if index is not None and saving and indexes.in_place:
-            with _after_outputs():
+            with _after_outputs(), naming_stage("save"):
                 index.commit(progress=progress)
     stages = dict(result.summary.stages)
     if outputs.rows:
@@ -187,29 +191,43 @@ def _after_outputs() -> Iterator[None]:
         raise OSError(error.errno, reason, error.filename) from error
 
 
-def _write(corpus: Corpus, result: DedupResult, outputs: Outputs, plan: Plan, progress: Progress | None) -> None:
+# Arrow's names for the types of the columns of an account, but for those of keys.
+KINDS = {"similarity": "double", **dict.fromkeys(OF_EARLIER, "bool")}
+
+
+def _account_kind(corpus: Corpus, index: LSHIndex | None) -> str:
+    """Return the type of kept keys: that of the ids, or string if the keys of an index are not of that type."""
+    kind, earlier = id_kind(corpus), None if index is None else key_kind(index)
+    return kind if earlier is None or ARROW_KINDS[earlier] == kind else "string"
+
+
+def _write(
+    corpus: Corpus, result: DedupResult, outputs: Outputs, plan: Plan, kind: str, progress: Progress | None
+) -> None:
+    kinds = {**KINDS, **dict.fromkeys(("key", "key_i", "key_j"), id_kind(corpus)), "kept_key": kind}
+
     def key(rows: npt.NDArray[Any]) -> list[Any]:
         return [corpus.key(row) for row in rows.tolist()]
 
     if outputs.pairs:
         found = result.pairs
         table: Table = {"key_i": key(found["i"]), "key_j": key(found["j"]), "similarity": found["similarity"]}
-        write_table(outputs.pairs, table, outputs.overwrite)
+        write_table(outputs.pairs, table, outputs.overwrite, kinds)
     gone = np.flatnonzero(~result.keep)
-    account = _account(result, gone, plan) if outputs.removed or outputs.annotate else {}
+    account = _account(result, gone, plan, kind) if outputs.removed or outputs.annotate else {}
     if outputs.removed:
         table = {"key": key(gone), **account}
-        write_table(outputs.removed, table, outputs.overwrite)
+        write_table(outputs.removed, table, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
-        _write_rows(corpus, result, outputs, gone, account, plan.threads, progress)
+        _write_rows(corpus, result, outputs, gone, account, kind, plan.threads, progress)
 
 
-def _account(result: DedupResult, gone: Int64Array, plan: Plan) -> Table:
+def _account(result: DedupResult, gone: Int64Array, plan: Plan, kind: str) -> Table:
     """Say for whose sake rows were removed; the last two columns only where that may be an earlier entry."""
     kept_keys = [result.kept_key(row) for row in gone.tolist()]
-    if len(set(map(type, kept_keys))) > 1:  # ids of one kind here, keys of the other in the index
+    if kind == "string":
         kept_keys = list(map(str, kept_keys))
     account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
     if result.earlier is not None:
@@ -224,6 +242,7 @@ def _write_rows(
     outputs: Outputs,
     gone: Int64Array,
     account: Table,
+    kind: str,
     threads: int,
     progress: Progress | None,
 ) -> None:
@@ -245,8 +264,8 @@ def _write_rows(
             progress("write", done, corpus.total_bytes)
 
     write_rows(
-        corpus, outputs.rows, keep=keep, annotations=annotations, overwrite=outputs.overwrite, progress=tell,
-        threads=threads,
+        corpus, outputs.rows, keep=keep, annotations=annotations, kinds={**KINDS, "duplicate_of": kind},
+        overwrite=outputs.overwrite, progress=tell, threads=threads,
     )  # fmt: skip
 
 

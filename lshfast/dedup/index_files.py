@@ -33,6 +33,9 @@ from lshfast.tokens import Int64Array, UInt64Array
 
 KINDS = {"int": "integers", "str": "strings"}
 
+# Arrow's names for the types of keys; an index without keys has None.
+ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
+
 # Rows inserted at once.
 BATCH = 1 << 16
 

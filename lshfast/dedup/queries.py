@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.dedup.index_files import naming, opened_index
+from lshfast.dedup.index_files import ARROW_KINDS, key_kind, naming, opened_index
 from lshfast.dedup.inputs import Inputs, faults_of, text_batches
 from lshfast.dedup.plan import Plan, plan_of_index
 from lshfast.dedup.report import QuerySummary
 from lshfast.dedup.sketching import Clock, Progress, Sketched, sketched
 from lshfast.lsh.index import LSHIndex
 from lshfast.lsh.matches import Match, Matches
-from lshfast.readers import all_or_none, check_output, write_rejects, write_table
+from lshfast.readers import all_or_none, check_output, id_kind, write_rejects, write_table
 from lshfast.shingling import shingle
 from lshfast.sketch.minhash import EMPTY
 from lshfast.threads import quick_switches
@@ -45,9 +45,10 @@ def query_text(
         plan = _plan(path, index, 1)
         signatures = plan.hasher.sketch(shingle([text], plan.unit, plan.size, seed=plan.hasher.seed), threads=1)
         found: list[Match] = index.query(signatures, k=k, threshold=_least(index, k, threshold), threads=1)[0]
+        kinds = {"similarity": "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:
         columns = {"match": [match.key for match in found], "similarity": [match.similarity for match in found]}
-        write_table(output, columns, overwrite)
+        write_table(output, columns, overwrite, kinds)
     return found
 
 
@@ -118,7 +119,10 @@ def query_files(
         if output:
             with all_or_none():
                 columns = {"key": table.keys, "match": table.matches, "similarity": table.similarity}
-                write_table(output, columns, overwrite)
+                kinds = {
+                    "key": id_kind(corpus), "match": ARROW_KINDS[key_kind(index)], "similarity": "double",
+                }  # fmt: skip
+                write_table(output, columns, overwrite, kinds)
                 if rejects:
                     write_rejects(rejects, corpus.rejected, overwrite)
         return QuerySummary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,39 @@ Progress: TypeAlias = Callable[[str, int, "int | None"], None]
 Result = TypeVar("Result")
 
 
+# What a run does in each stage.
+DOING = {
+    "read": "reading",
+    "sketch": "making signatures",
+    "match": "finding candidates",
+    "earlier": "looking up earlier entries",
+    "verify": "verifying pairs",
+    "group": "grouping rows",
+    "index": "adding rows to the index",
+    "insert": "adding rows to the index",
+    "write": "writing the outputs",
+    "save": "writing the index",
+}
+
+
+class OutOfMemoryError(MemoryError):
+    """A MemoryError whose message names the stage of the run."""
+
+
+@contextmanager
+def naming_stage(name: str) -> Iterator[None]:
+    """Name the stage in a MemoryError, and in an OSError of the system for want of memory."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        detail = f" ({error})" if str(error) else ""
+        raise OutOfMemoryError(f"out of memory while {DOING[name]}{detail}") from error
+
+
 class Clock:
     """Seconds and bytes of each stage of a run."""
 
@@ -33,7 +67,8 @@ class Clock:
     @contextmanager
     def stage(self, name: str, nbytes: int = 0) -> Iterator[None]:
         start = time.perf_counter()
-        yield
+        with naming_stage(name):
+            yield
         self.add(name, time.perf_counter() - start, nbytes)
 
     def add(self, name: str, seconds: float, nbytes: int) -> None:
@@ -74,7 +109,8 @@ def sketched(
         source = iter(batches)
         while True:
             before = time.perf_counter()
-            batch = next(source, None)
+            with naming_stage("read"):
+                batch = next(source, None)
             reading += time.perf_counter() - before
             if batch is None:
                 return
@@ -84,11 +120,12 @@ def sketched(
 
     def work(portion: tuple[int, text.Texts]) -> tuple[int, Result]:
         first_row, texts = portion
-        try:
-            tokens = TokenSets(*KERNELS[plan.unit](texts, plan.size, plan.hasher.seed))
-        except text.TextError as error:
-            raise text.TextError(error.row + first_row, error.reason) from None
-        return texts.nbytes, finish(Sketched(texts, tokens, plan.hasher.sketch(tokens, threads=1)))
+        with naming_stage("sketch"):
+            try:
+                tokens = TokenSets(*KERNELS[plan.unit](texts, plan.size, plan.hasher.seed))
+            except text.TextError as error:
+                raise text.TextError(error.row + first_row, error.reason) from None
+            return texts.nbytes, finish(Sketched(texts, tokens, plan.hasher.sketch(tokens, threads=1)))
 
     for nbytes, made in ordered_map(work, portions(), plan.threads):
         done += nbytes

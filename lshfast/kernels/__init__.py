@@ -12,7 +12,18 @@ Each level gives the same bits; `use` is there for tests and benchmarks.
 
 from __future__ import annotations
 
-from lshfast.kernels import affine, bands, bits, cardinality, simhash, sketch, tables, text, weighted
+import os
+from importlib.util import find_spec
+
+try:
+    from lshfast.kernels import affine, bands, bits, cardinality, simhash, sketch, tables, text, weighted
+except ImportError:
+    if find_spec("lshfast.kernels.text") is not None:
+        raise
+    raise ImportError(
+        f"the compiled modules of lshfast for this Python are not in {os.path.dirname(__file__)}: build them with "
+        "`pip install -e .` in the checkout, or leave the checkout to import an installed lshfast"
+    ) from None
 
 _LEVELS = ("scalar", "avx2", "avx512")
 _level = _LEVELS[text.detect()]

@@ -5,6 +5,7 @@ from lshfast.readers.files import DataError, Reject
 from lshfast.readers.output import all_or_none, atomic_file, check_output, check_place
 from lshfast.readers.rows import check_rows, write_rows
 from lshfast.readers.tables import write_rejects, write_table
+from lshfast.readers.to_parquet import id_kind
 
 __all__ = [
     "Batch",
@@ -16,6 +17,7 @@ __all__ = [
     "check_output",
     "check_place",
     "check_rows",
+    "id_kind",
     "open_corpus",
     "write_rejects",
     "write_rows",

@@ -72,6 +72,8 @@ def _opened(file: File) -> Any:
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     try:
         return pq.ParquetFile(file.path, buffer_size=1 << 20)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError) as error:
         raise file.fault(None, f"cannot be read as Parquet: {error}") from error
 
@@ -100,6 +102,8 @@ def _record_batches(
                 for batch in source.iter_batches(batch_size=many, row_groups=[group], columns=names):
                     row += len(batch)
                     yield row - len(batch), batch, file.size * (row - 1) // source.metadata.num_rows
+        except MemoryError:
+            raise
         except (pa.ArrowException, OSError) as error:
             raise file.fault(None, f"cannot be read as Parquet: {error}") from error
 

@@ -7,7 +7,7 @@ values, and then a value that the output cannot hold is an error that names its 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any, Protocol
 
@@ -57,6 +57,7 @@ def write_rows(
     *,
     keep: npt.NDArray[np.bool_],
     annotations: Columns | None = None,
+    kinds: Mapping[str, str] | None = None,
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
     threads: int = 1,
@@ -78,6 +79,9 @@ def write_rows(
         Which rows to write.
     annotations : mapping of str to sequences of length corpus.accepted, optional
         Columns to add: a value or None for each row, kept or not.
+    kinds : mapping of str to str, optional
+        Arrow's names for the types of annotations in Parquet ("string", "int64", "double", "bool"). Without it the
+        values decide, and a column of None alone has the type null.
     overwrite : bool
         Whether an existing file is replaced; never an input.
     progress : callable, optional
@@ -108,4 +112,4 @@ def write_rows(
     kind = output_format(out)[0]
     apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
     with open_output(out, overwrite) as stream, apart(stream) as sink:
-        _FORMATS[kind].write(Selection(corpus, out, keep, extra, progress), sink)
+        _FORMATS[kind].write(Selection(corpus, out, keep, extra, progress, kinds), sink)

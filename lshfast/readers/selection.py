@@ -31,8 +31,10 @@ class Selection:
         keep: npt.NDArray[np.bool_] | None,
         annotations: Columns,
         progress: Callable[[int], object] | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
+        self.kinds = kinds or {}
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
@@ -111,6 +113,8 @@ class Selection:
         for name, column in zip(names, chunk.columns, strict=True):
             try:
                 values.append(cast(column).to_pylist())
+            except MemoryError:
+                raise
             except (optional("pyarrow").ArrowException, ValueError) as error:
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
@@ -128,6 +132,8 @@ def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> 
             made = convert(row)
         except (TypeError, ValueError) as error:
             raise misfit(i, str(error)) from error
+        except RecursionError:
+            raise misfit(i, "objects or arrays are nested too deep") from None
         yield made
 
 

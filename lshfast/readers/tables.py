@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lshfast.readers.files import DataError, Reject, optional, printable
 from lshfast.readers.output import check_output, open_output, output_format
 from lshfast.readers.selection import Columns, each, plain, write_lines
 from lshfast.readers.to_csv import csv_line, csv_row
 from lshfast.readers.to_jsonl import json_line
-from lshfast.readers.to_parquet import array_of, parquet_writer
+from lshfast.readers.to_parquet import parquet_writer, typed_array
 
 
-def write_table(path: str | os.PathLike[str], columns: Columns, overwrite: bool = False) -> None:
+def write_table(
+    path: str | os.PathLike[str], columns: Columns, overwrite: bool = False, kinds: Mapping[str, str] | None = None
+) -> None:
     """Write a small table as .csv, .jsonl (each also .gz, .zst) or .parquet.
 
     Parameters
@@ -24,6 +26,8 @@ def write_table(path: str | os.PathLike[str], columns: Columns, overwrite: bool 
         Strings, integers, floats (NaN is null in JSONL), bools; None where there is no value.
     overwrite : bool
         Whether an existing file is replaced.
+    kinds : mapping of str to str, optional
+        Arrow's names for the types of columns in Parquet, as for `write_rows`; an array has the type of its dtype.
 
     Raises
     ------
@@ -44,7 +48,8 @@ def write_table(path: str | os.PathLike[str], columns: Columns, overwrite: bool 
     with open_output(path, overwrite) as stream:
         if kind == "parquet":
             pa = optional("pyarrow")
-            arrays = {key: array_of(plain(values), None, key, misfit) for key, values in columns.items()}
+            known = kinds or {}
+            arrays = {key: typed_array(values, known.get(key), key, misfit) for key, values in columns.items()}
             with parquet_writer(stream, pa.table(arrays).schema, name) as writer:
                 writer.write_table(pa.table(arrays))
             return

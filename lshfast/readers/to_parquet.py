@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import DataError, File, Rows, optional
 from lshfast.readers.parquet import iso_times, schema_of
 from lshfast.readers.selection import Misfit, Selection, plain
@@ -41,7 +44,7 @@ def write(selection: Selection, stream: Any) -> None:
     pa = optional("pyarrow")
     mask = pa.array(selection.keep)
     extra = [
-        (name, array_of(plain(values), None, name, selection.corpus.fault).filter(mask))
+        (name, typed_array(values, selection.kinds.get(name), name, selection.corpus.fault).filter(mask))
         for name, values in selection.annotations.items()
     ]
     schema = whole = check(selection)
@@ -69,8 +72,30 @@ def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
     try:
         with optional("pyarrow.parquet").ParquetWriter(stream, schema, compression="zstd") as writer:
             yield writer
+    except MemoryError:
+        raise
     except optional("pyarrow").ArrowException as error:
         raise DataError(name, None, str(error)) from error
+
+
+def id_kind(corpus: Corpus) -> str:
+    """Return Arrow's name for the type of the keys of a corpus: "int64" or "string"."""
+    if corpus.ids is None:
+        return "string"
+    if corpus.ids:
+        return "int64" if isinstance(corpus.ids[0], int) else "string"
+    tables = (schema_of(file) for file in corpus.files if file.format == "parquet")
+    kinds = (table.field(corpus.layout.id_column).type for table in tables)
+    return "int64" if any(optional("pyarrow").types.is_integer(kind) for kind in kinds) else "string"
+
+
+def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any:
+    """Make an Arrow array of a type by name, or else of the values' own dtype, or else of what the values are."""
+    pa = optional("pyarrow")
+    if kind is not None:
+        return array_of(plain(values), pa.type_for_alias(kind), name, misfit)
+    typed = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
+    return array_of(plain(values), pa.from_numpy_dtype(values.dtype) if typed else None, name, misfit)
 
 
 def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
@@ -88,6 +113,8 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
     try:
         return pa.array(values, kind)
+    except MemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         many = bisect_left(range(len(values)), True, key=lambda n: bool(fault(n)))
         raise misfit(many - 1, f"column {name!r}: {fault(many)}") from error
@@ -116,6 +143,8 @@ def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: An
         column = columns.get(field.name, pa.nulls(len(rows)))
         try:
             arrays.append(column if column.type == field.type else column.cast(field.type))
+        except MemoryError:
+            raise
         except pa.ArrowException as error:
             raise misfit(0, f"column {field.name!r}, in this row or soon after: {error}") from error
     return arrays

@@ -400,9 +400,6 @@ def write_file(
         if ours is None:
             held.enter_context(_not_in_use(path))
         with atomic_file(path, overwrite=True) as file:
-            if hasattr(os, "fchmod"):
-                with suppress(FileNotFoundError):
-                    os.fchmod(file.fileno(), stat.S_IMODE(os.stat(path).st_mode))
             directory = write_sections(file, parameters, kind, parts, tell)
             header = write_directory(file, directory, 1)
             tell.end()
