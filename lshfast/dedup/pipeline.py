@@ -1,13 +1,13 @@
-"""The stages in a row: batches of texts → signatures → bucket keys → candidates → pairs → groups.
+"""The stages in a row: batches of texts or sets → signatures → bucket keys → candidates → pairs → groups.
 
-Texts are held where they lie, tokens only for the piece at work: those of candidates are made again when they are
-verified, which takes less time than writing all of them to memory and less memory than keeping them.
+Texts are held where they lie, tokens only for the piece at work: those of candidates are made again, under the key of
+the run, when they are verified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -15,49 +15,33 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.dedup.against import NOTHING_EARLIER, find_earlier, insert_rows
+from lshfast.dedup.columns import Column, ShingledTexts, column_of
 from lshfast.dedup.plan import Grouping, Keep, Plan, Verify, check_same_run, make_plan
 from lshfast.dedup.report import DedupResult, Summary
-from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_texts
+from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_rows
 from lshfast.join.candidates import candidates
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
 from lshfast.kernels import text
 from lshfast.lsh.index import LSHIndex
-from lshfast.shingling import KERNELS, Unit
+from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
-from lshfast.tokens import Int64Array, TokenSets, UInt64Array
-
-
-@dataclass(frozen=True)
-class ShingledTexts:
-    """The token sets of texts, made anew for the rows that are asked for."""
-
-    texts: text.Texts
-    plan: Plan
-
-    @property
-    def sizes(self) -> Int64Array:
-        lengths = self.texts.lengths
-        return np.asarray(lengths // 6 + 1 if self.plan.unit == "word" else lengths)  # English has six bytes a word
-
-    def take(self, rows: Int64Array) -> TokenSets:
-        return TokenSets(*KERNELS[self.plan.unit](self.texts.take(rows), self.plan.size, self.plan.hasher.seed))
+from lshfast.tokens import Int64Array, Seed, UInt64Array
 
 
 def find_pairs(
     corpus: Sketches, plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return the similar pairs of different texts, sorted, and the number of candidates they were chosen from."""
-    nbytes = corpus.texts.nbytes
+    """Return the similar pairs of different rows, sorted, and the number of candidates they were chosen from."""
+    nbytes = int(corpus.rows.column.nbytes.sum())
     with clock.stage("match", 0):
         i, j = candidates(corpus.keys, copies=corpus.copies, threads=plan.threads)
         found = len(i)
     with clock.stage("verify", nbytes):
         if plan.verify == "exact":
             stay = screen(corpus.signatures, i, j, plan.threshold)
-            rows = ShingledTexts(corpus.texts, plan)
             tell = (lambda done, total: progress("verify", done, total)) if progress else None
-            return verify(rows, i[stay], j[stay], plan.threshold, threads=plan.threads, progress=tell), found
+            return verify(corpus.rows, i[stay], j[stay], plan.threshold, threads=plan.threads, progress=tell), found
         similarity = estimate(corpus.signatures, i, j)
         stay = similarity >= plan.threshold if plan.verify == "signature" else np.ones(found, bool)
         return as_pairs(i[stay], j[stay], similarity[stay]), found
@@ -75,7 +59,7 @@ def group(
             left = np.minimum(unknown, groups.keeper[unknown])
             right = np.maximum(unknown, groups.keeper[unknown])
             if plan.verify == "exact":
-                found = verify(ShingledTexts(corpus.texts, plan), left, right, 0.0, threads=plan.threads)
+                found = verify(corpus.rows, left, right, 0.0, threads=plan.threads)
                 groups.similarity[unknown] = found["similarity"]
             else:
                 groups.similarity[unknown] = estimate(corpus.signatures, left, right)
@@ -146,7 +130,7 @@ Joining: TypeAlias = Callable[[Int64Array, UInt64Array], int]
 
 
 def run(
-    batches: Iterable[text.Texts],
+    batches: Iterable[text.Texts | Column],
     plan: Plan,
     *,
     keep: Keep | npt.ArrayLike | Callable[[], npt.ArrayLike] = "first",
@@ -157,7 +141,7 @@ def run(
     joining: Joining | None = None,
     progress: Progress | None = None,
 ) -> DedupResult:
-    """Run the whole job over batches of texts.
+    """Run the whole job over batches of texts, or over one column of sets.
 
     `read` and `rejected` tell the rows that the source of the batches met and refused, by its own count, and `keep` may
     be a function too: readers know only after the last batch. Rows similar to an entry of `against` are removed for it
@@ -165,14 +149,14 @@ def run(
     and returns how many of them are in an index then that were not.
     """
     clock = Clock()
-    corpus = sketch_texts(batches, plan, clock, progress)
+    corpus = sketch_rows(batches, plan, clock, progress)
     earlier = NOTHING_EARLIER
     if against is not None:
         with clock.stage("earlier"):
             earlier = find_earlier(against, corpus.signatures, plan)
             corpus.set_aside(earlier.rows)
     similar, found = find_pairs(corpus, plan, clock, progress)
-    preference = preference_of(keep() if callable(keep) else keep, corpus.texts.lengths)
+    preference = preference_of(keep() if callable(keep) else keep, corpus.rows.column.lengths)
     groups = group(corpus, similar, plan, preference, clock)
     fresh = np.ones(len(corpus), bool)
     fresh[earlier.rows] = False
@@ -226,7 +210,7 @@ def dedup(
     against: LSHIndex | None = None,
     add: bool = False,
     threads: int | None = None,
-    seed: int = 1,
+    seed: Seed = 1,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find the near-duplicates among texts, and which of them to keep.
@@ -305,8 +289,9 @@ def dedup(
         threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
         rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
     )  # fmt: skip
+    column = column_of(texts, unit, size)
+    plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     check_against(against, add, plan)
-    column = text.Texts(texts)
     names = None if keys is None else key_list(keys, len(column))
     preference = checked_keep(keep, len(column))
     joining = None
@@ -372,7 +357,7 @@ def pairs(
     verify: Verify = "exact",
     copies: Literal["first", "all"] = "first",
     threads: int | None = None,
-    seed: int = 1,
+    seed: Seed = 1,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
     """Find the pairs of similar texts; parameters as for `dedup`.
@@ -402,6 +387,6 @@ def pairs(
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
-    corpus = sketch_texts([text.Texts(texts)], plan, clock, progress)
+    corpus = sketch_rows([column_of(texts, unit, size)], plan, clock, progress)
     similar, _ = find_pairs(corpus, plan, clock, progress)
     return with_copies(similar, corpus.copies, copies)

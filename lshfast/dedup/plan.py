@@ -11,6 +11,7 @@ from lshfast.shingling import KERNELS, Unit, check_shingle
 from lshfast.sketch.minhash import MinHasher, Scheme
 from lshfast.store.base import Parameters
 from lshfast.threads import thread_count
+from lshfast.tokens import Seed
 
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 Grouping: TypeAlias = Literal["star", "components"]
@@ -36,6 +37,7 @@ class Plan:
     verify: Verify
     groups: Grouping
     threads: int
+    sets: bool = False  # the rows are sets of elements, and unit and size mean nothing
 
     @property
     def recall(self) -> float:
@@ -48,7 +50,7 @@ class Plan:
         bands, hasher = self.bands, self.hasher
         return Parameters(
             hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
-            f"{self.unit}:{self.size}",
+            "" if self.sets else f"{self.unit}:{self.size}",
         )  # fmt: skip
 
     def memory(self, rows: int, nbytes: int) -> dict[str, int]:
@@ -78,7 +80,7 @@ def make_plan(
     verify: Verify = "exact",
     groups: Grouping = "star",
     threads: int | None = None,
-    seed: int = 1,
+    seed: Seed = 1,
 ) -> Plan:
     """Check all choices of a run and return them as a Plan; errors name the argument, the value and the range."""
     threshold = check_threshold(threshold)
@@ -117,12 +119,13 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
         are, or they are no words or characters.
     """
     given = given or {}
-    unit, _, size = parameters.shingles.partition(":")
-    if unit not in KERNELS or not size.isdecimal():
+    shingles = _shingles_of_texts(parameters.shingles)
+    if shingles is None:
         said = f"says that it is of {parameters.shingles!r}" if parameters.shingles else "does not say of which"
         raise ValueError(f"this index is not known to be of shingles of texts, LSHIndex(shingles='word:5'): it {said}")
     p = parameters
-    own: dict[str, Any] = {"unit": unit, "size": int(size), "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
+    unit, size = shingles
+    own: dict[str, Any] = {"unit": unit, "size": size, "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
     own |= {"bands": p.bands, "rows": p.rows} | ({} if p.threshold is None else {"threshold": p.threshold})
     for name, value in given.items():
         if own.get(name, value) != value:
@@ -137,6 +140,12 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     return plan
 
 
+def _shingles_of_texts(name: str) -> tuple[str, int] | None:
+    """Return the unit and size of shingles by the name that an index gives them, None where it is of no texts."""
+    unit, _, size = name.partition(":")
+    return (unit, int(size)) if unit in KERNELS and size.isdecimal() else None
+
+
 def check_same_run(parameters: Parameters, plan: Plan) -> None:
     """Raise ValueError, naming both values, where the choices of a run are not those that an index was made with.
 
@@ -149,4 +158,7 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
     own = plan.parameters
     if parameters.threshold not in (None, own.threshold):
         raise ValueError(f"threshold is {parameters.threshold} in this index, not {own.threshold}")
-    parameters.check_same(own if parameters.shingles else replace(own, shingles=""))
+    named = parameters.shingles
+    if plan.sets and _shingles_of_texts(named) is None:
+        own = replace(own, shingles=named)  # a name of the user's own, which says nothing that could be checked
+    parameters.check_same(own if named else replace(own, shingles=""))

@@ -6,6 +6,7 @@ import numpy as np
 
 from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
+from lshfast.run_key import draw_fingerprint_key
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 
@@ -16,13 +17,15 @@ MOST_PAIRS = 1 << 28
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
 
-    Copies are told by their number of tokens and two independent 64-bit sums over them (docs/definitions.md).
-    An empty row is nobody's copy.
+    Copies are told by fingerprints under a key that is drawn for the call, so that nobody can make two rows whose
+    fingerprints are equal and whose tokens are not: of n tokens each, they have a chance of n / 2**121
+    (docs/definitions.md). An empty row is nobody's copy.
 
     Parameters
     ----------
-    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, 3)
-        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them.
+    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, m)
+        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them: the number of tokens of each row, and words
+        that are equal for equal rows.
 
     Returns
     -------
@@ -36,14 +39,14 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     """
     prints = sets_or_fingerprints
     if isinstance(prints, TokenSets):
-        prints = sets.fingerprints(prints.offsets, prints.tokens)
+        prints = sets.fingerprints(prints.offsets, prints.tokens, draw_fingerprint_key())
     first = np.arange(len(prints), dtype=np.int64)
     if len(prints) < 2:
         return first
     order = np.argsort(prints[:, 1], kind="stable")
-    same_sum = np.diff(prints[order, 1]) == 0
-    if np.any(same_sum & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
-        order = np.lexsort((prints[:, 0], prints[:, 2], prints[:, 1]))  # sums that clash: sort by all there is
+    same = np.diff(prints[order, 1]) == 0
+    if np.any(same & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
+        order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # words that clash: sort by all there is
     is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
     starts = np.concatenate([[True], ~is_copy])
     first[order] = order[starts][np.cumsum(starts) - 1]
