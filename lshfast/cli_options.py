@@ -36,7 +36,21 @@ OnErrorOption = Annotated[
     Literal["stop", "skip"], typer.Option(help="On a bad row: stop, or skip it and name it in OUT.rejects.jsonl.")
 ]
 Threads = Annotated[int | None, typer.Option(help="The CPUs of this process by default.", show_default=False)]
-Seed = Annotated[int, typer.Option(help="0 to 2**64 - 1.")]
+
+
+def parse_seed(value: object) -> int | str:
+    """Return a seed as a number, or the word for one that the operating system draws."""
+    text = str(value)
+    if text == "random":
+        return text
+    if not (text.isascii() and text.isdecimal() and len(text) <= 20 and int(text) < 2**64):
+        raise typer.BadParameter(f"{text!r} is neither a number in 0..2**64 - 1 nor random")
+    return int(text)
+
+
+SeedOption = Annotated[
+    Any, typer.Option(parser=parse_seed, metavar="N|random", help="0 to 2**64 - 1, or one that nobody can know.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no closing table.")]
 OnDuplicateOption = Annotated[

@@ -129,7 +129,7 @@ class Sketches:
 
 
 class _Piece(NamedTuple):
-    """What is kept of a piece. A row's marks are the number of its tokens and a hash of its keys: copies have the same."""
+    """What is kept of a piece. Copies have the same marks: the number of tokens, and a hash of the keys."""
 
     signatures: UInt64Array
     keys: UInt64Array
