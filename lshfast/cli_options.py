@@ -39,13 +39,11 @@ Threads = Annotated[int | None, typer.Option(help="The CPUs of this process by d
 
 
 def parse_seed(value: object) -> int | str:
-    """Return a seed as a number, or the word for one that the operating system draws."""
-    text = str(value)
-    if text == "random":
-        return text
-    if not (text.isascii() and text.isdecimal() and len(text) <= 20 and int(text) < 2**64):
-        raise typer.BadParameter(f"{text!r} is neither a number in 0..2**64 - 1 nor random")
-    return int(text)
+    """Return a seed as a number where it is one; what is neither that nor "random" is refused with the other options."""
+    try:
+        return int(str(value))
+    except ValueError:
+        return str(value)
 
 
 SeedOption = Annotated[

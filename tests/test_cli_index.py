@@ -739,9 +739,13 @@ def test_random_seeds_of_runs(second, tmp_path):
         assert written == written[:1] * 4
 
 
-@pytest.mark.parametrize("seed", ["Random", "-1", "1.5", str(2**64), "9" * 5000, "", "²"])
+@pytest.mark.parametrize("seed", ["Random", "1.5", "9" * 5000, "", "²"])
 def test_wrong_seeds(second, tmp_path, seed):
-    result = run("dedup", second, "-o", tmp_path / "out.jsonl", "--seed", seed)
-    assert result.exit_code == 2
-    assert "neither a number in 0..2**64 - 1 nor random" in " ".join(result.stderr.split())
+    said = failing(2, "dedup", second, "-o", tmp_path / "out.jsonl", "--seed", seed)
+    assert f"seed must be an int or 'random', not {seed!r}" in said
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_seeds_out_of_range(second, tmp_path, seed):
+    assert f"seed must be in 0..2**64 - 1, not {seed}" in failing(2, "dedup", second, "-o", "x.jsonl", "--seed", seed)
