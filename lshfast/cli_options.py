@@ -39,7 +39,7 @@ Threads = Annotated[int | None, typer.Option(help="The CPUs of this process by d
 
 
 def parse_seed(value: object) -> int | str:
-    """Return a seed as a number where it is one; what is neither that nor "random" is refused with the other options."""
+    """Return a seed as a number where it is one; other words than "random" are refused with the other options."""
     try:
         return int(str(value))
     except ValueError:

@@ -15,7 +15,6 @@ from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import Stage
 from lshfast.join.candidates import find_copies
 from lshfast.kernels import text
-from lshfast.lsh.bands import Bands
 from lshfast.run_key import RunKey
 from lshfast.shingling import pieces
 from lshfast.sketch.minhash import EMPTY
@@ -129,11 +128,19 @@ class Sketches:
 
 
 class _Piece(NamedTuple):
-    """What is kept of a piece. Copies have the same marks: the number of tokens, and a hash of the keys."""
-
     signatures: UInt64Array
     keys: UInt64Array
     marks: UInt64Array
+
+
+def _marks(sets: TokenSets) -> UInt64Array:
+    """Return what copies agree in, (n, 2): the number of tokens of each row, and their sum mod 2**64."""
+    marks = np.zeros((len(sets), 2), np.uint64)
+    marks[:, 0] = sets.counts
+    full = marks[:, 0] > 0
+    if full.any():
+        marks[full, 1] = np.add.reduceat(sets.tokens[: sets.offsets[-1]], sets.offsets[:-1][full])
+    return marks
 
 
 def sketch_rows(
@@ -141,7 +148,6 @@ def sketch_rows(
 ) -> Sketches:
     """Run the pass for a join: hash, sketch and band each row, and find the copies."""
     held: list[Column] = [ShingledTexts(text.Texts([]), plan.unit, plan.size)]
-    joint = Bands(1, plan.bands.bands)  # of all keys of a row
 
     def columns() -> Iterator[Column]:
         for batch in batches:
@@ -149,9 +155,7 @@ def sketch_rows(
             yield held[-1]
 
     def finish(piece: Sketched) -> _Piece:
-        keys = plan.bands.keys(piece.signatures)
-        marks = np.column_stack([piece.tokens.counts.astype(np.uint64), joint.keys(keys)])
-        return _Piece(piece.signatures, keys, marks)
+        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), _marks(piece.tokens))
 
     parts = list(sketched(columns(), plan, clock, finish, progress))
     with clock.stage("match", clock.stages["sketch"].nbytes):
