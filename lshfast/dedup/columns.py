@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast.join.candidates import find_copies
+from lshfast.join.candidates import confirm_copies
 from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, Texts
 from lshfast.run_key import RunKey
 from lshfast.shingling import KERNELS, Unit, pieces
 from lshfast.threads import ordered_map
-from lshfast.tokens import BoolArray, Int64Array, TokenSets, hash_rows
+from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array, hash_rows
 
 Chosen: TypeAlias = slice | Int64Array
 
@@ -174,21 +173,18 @@ class KeyedRows:
         return self.column.take(rows).tokens(self.key.tokens)
 
     def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
-        """Return each row's first copy, given rows that may be copies: all copies are among those of one value."""
-        rows = np.flatnonzero(copies != np.arange(len(copies)))
-        doubtful = rows[~self.column.equal(rows, copies[rows])]
-        if not len(doubtful):
-            return copies
-        again = np.unique(np.concatenate([doubtful, copies[doubtful]]))
+        """Return each row's first copy, given the row that each may be a copy of."""
 
-        def fingerprints(part: slice) -> npt.NDArray[np.uint64]:
-            tokens = self.take(again[part])
+        def of_part(rows: Int64Array) -> UInt64Array:
+            tokens = self.take(rows)
             return sets.fingerprints(tokens.offsets, tokens.tokens, self.key.fingerprints)
 
-        prints = list(ordered_map(fingerprints, pieces(self.column.nbytes[again]), threads))
-        copies = copies.copy()
-        copies[again] = again[find_copies(np.concatenate(prints))]
-        return copies
+        def fingerprints(rows: Int64Array) -> UInt64Array:
+            parts = (rows[part] for part in pieces(self.column.nbytes[rows]))
+            return np.concatenate(list(ordered_map(of_part, parts, threads)))
+
+        rows = np.flatnonzero(copies != np.arange(len(copies)))
+        return confirm_copies(copies, rows[~self.column.equal(rows, copies[rows])], fingerprints)
 
 
 def joined(columns: Sequence[Column]) -> Column:

@@ -13,7 +13,7 @@ import numpy as np
 from lshfast.dedup.columns import Column, KeyedRows, ShingledTexts, joined
 from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import Stage
-from lshfast.join.candidates import find_copies
+from lshfast.join.candidates import copy_marks, equal_rows
 from lshfast.kernels import text
 from lshfast.run_key import RunKey
 from lshfast.shingling import pieces
@@ -133,16 +133,6 @@ class _Piece(NamedTuple):
     marks: UInt64Array
 
 
-def _marks(sets: TokenSets) -> UInt64Array:
-    """Return what copies agree in, (n, 2): the number of tokens of each row, and their sum mod 2**64."""
-    marks = np.zeros((len(sets), 2), np.uint64)
-    marks[:, 0] = sets.counts
-    full = marks[:, 0] > 0
-    if full.any():
-        marks[full, 1] = np.add.reduceat(sets.tokens[: sets.offsets[-1]], sets.offsets[:-1][full])
-    return marks
-
-
 def sketch_rows(
     batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> Sketches:
@@ -155,7 +145,7 @@ def sketch_rows(
             yield held[-1]
 
     def finish(piece: Sketched) -> _Piece:
-        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), _marks(piece.tokens))
+        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
 
     parts = list(sketched(columns(), plan, clock, finish, progress))
     with clock.stage("match", clock.stages["sketch"].nbytes):
@@ -163,5 +153,5 @@ def sketch_rows(
         marks = np.concatenate([np.empty((0, 2), np.uint64), *(part.marks for part in parts)])
         keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
         signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
-        copies = rows.confirmed(find_copies(marks), plan.threads)
+        copies = rows.confirmed(equal_rows(marks), plan.threads)
         return Sketches(rows, signatures, keys, copies, signatures[:, 0] == EMPTY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lshfast.kernels import bands as kernels
@@ -37,9 +39,30 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     >>> find_copies(TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])).tolist()
     [0, 1, 0, 3, 4]
     """
-    prints = sets_or_fingerprints
-    if isinstance(prints, TokenSets):
-        prints = sets.fingerprints(prints.offsets, prints.tokens, draw_fingerprint_key())
+    if not isinstance(sets_or_fingerprints, TokenSets):
+        return equal_rows(sets_or_fingerprints)
+    rows, key = sets_or_fingerprints, draw_fingerprint_key()
+    copies = equal_rows(copy_marks(rows))
+
+    def fingerprints(chosen: Int64Array) -> UInt64Array:
+        some = rows.take(chosen)
+        return sets.fingerprints(some.offsets, some.tokens, key)
+
+    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(copies))), fingerprints)
+
+
+def copy_marks(rows: TokenSets) -> UInt64Array:
+    """Return what copies agree in, uint64 (n, 2): the number of tokens of each row, and their sum mod 2**64."""
+    marks = np.zeros((len(rows), 2), np.uint64)
+    marks[:, 0] = rows.counts
+    full = marks[:, 0] > 0
+    if full.any():
+        marks[full, 1] = np.add.reduceat(rows.tokens[: rows.offsets[-1]], rows.offsets[:-1][full])
+    return marks
+
+
+def equal_rows(prints: UInt64Array) -> Int64Array:
+    """Return, for each row of numbers, the first one equal to it; itself where the first number of the row is 0."""
     first = np.arange(len(prints), dtype=np.int64)
     if len(prints) < 2:
         return first
@@ -51,6 +74,21 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     starts = np.concatenate([[True], ~is_copy])
     first[order] = order[starts][np.cumsum(starts) - 1]
     return first
+
+
+def confirm_copies(
+    copies: Int64Array, doubtful: Int64Array, fingerprints: Callable[[Int64Array], UInt64Array]
+) -> Int64Array:
+    """Return each row's first copy, given one that each row may be a copy of and the rows of which it is not certain.
+
+    `fingerprints` gives the fingerprints of chosen rows: of the doubtful ones, and of those that they may be copies of.
+    """
+    if not len(doubtful):
+        return copies
+    again = np.unique(np.concatenate([doubtful, copies[doubtful]]))
+    confirmed = copies.copy()
+    confirmed[again] = again[equal_rows(fingerprints(again))]
+    return confirmed
 
 
 def candidates(
