@@ -206,12 +206,14 @@ def table_of_threads(column: Any, documents: int, repeat: int, markdown: bool) -
 
 
 def table_of_copies(n: int, words: int, repeat: int, markdown: bool) -> str:
-    """Measure what it costs that one text in eleven is a copy of one text."""
-    corpora = {f"{n // 10:,} copies of one text, {n:,} others": False, f"{n + n // 10:,} different texts": True}
-    columns = {
-        name: Texts(pa.array([text for _, text in copies(n // 10, n, words, distinct=distinct)]))
-        for name, distinct in corpora.items()
+    """Measure what it costs that one text in eleven is a copy of one text, of the same bytes or with other letters."""
+    same = [text for _, text in copies(n // 10, n, words)]
+    corpora = {
+        f"{n // 10:,} copies of one text, {n:,} others": same,
+        "the same, every second text in capitals": [text.upper() if row % 2 else text for row, text in enumerate(same)],
+        f"{n + n // 10:,} different texts": [text for _, text in copies(n // 10, n, words, distinct=True)],
     }
+    columns = {name: Texts(pa.array(texts)) for name, texts in corpora.items()}
     seconds = take_turns({name: partial(lshfast.dedup, column) for name, column in columns.items()}, repeat)
     without = seconds[next(reversed(columns))]
     rows = [

@@ -221,14 +221,15 @@ def dedup(
 
     Parameters
     ----------
-    texts : sequence of str or bytes, or Arrow column
-        As for `shingle`.
+    texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
+        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`); a set that
+        is None is empty.
     threshold : float, default 0.8
         In (0, 1].
     unit, size : {"word", "char"} and int
-        Shingles: `size` words or characters, 1 to 256.
-    num_perm, scheme, seed : int, {"fast", "classic"}, int
-        The signatures, as for `MinHasher`.
+        Shingles: `size` words or characters, 1 to 256. For sets they must be left at their defaults.
+    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
+        The signatures, as for `MinHasher`. With a random seed nobody can write texts for or against being found.
     recall : float, default 0.95
         In (0, 1): what bands and rows are chosen by (see `choose_bands`).
     bands, rows : int, optional
@@ -238,13 +239,15 @@ def dedup(
     groups : {"star", "components"}, default "star"
         Each removed text is itself similar to the one kept in its place; or to some text of a chain that leads there.
     keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
-        Which of a group to keep, by length in bytes of UTF-8, or by an array's greatest value.
+        Which of a group to keep, by length in bytes of UTF-8 (of sets, the number of elements), or by an array's
+        greatest value.
     keys : sequence, optional
         The texts' names in `removed`; their numbers by default. No two may be equal.
     against : LSHIndex, optional
         Earlier texts. Each text similar to one of them, as far as signatures tell, is removed for the most similar one
         before the others are compared with each other. The index must have been made with the same choices; that its
-        signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``).
+        signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``). If its seed
+        was random, give the number: ``seed=index.hasher.seed``.
     add : bool, default False
         Insert the texts that stay into `against`, under their keys, once all is done.
     threads : int, optional
@@ -274,6 +277,11 @@ def dedup(
     [True, False, True, True]
     >>> result.removed
     [Removal(key='b', kept_key='a', similarity=1.0)]
+
+    Sets instead of texts:
+
+    >>> lshfast.dedup([{"red", "green", "blue"}, {"red", "green"}, {"white"}], threshold=0.6).keep.tolist()
+    [True, False, True]
 
     Day by day, against all days before:
 
