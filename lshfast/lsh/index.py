@@ -88,8 +88,8 @@ class LSHIndex:
     threshold : float, default 0.8
         In (0, 1].
     num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
-        Of the signatures, as for `MinHasher`; others are refused. A random seed is kept with the entries, so that `open`
-        and `on` need none; ``index.hasher`` makes signatures with it.
+        Of the signatures, as for `MinHasher`; others are refused. A random seed is kept with the entries: `open` and
+        `on` need none, and ``index.hasher`` makes signatures with it.
     recall : float, default 0.95
         In (0, 1), see `choose_bands`.
     bands, rows : int, optional
