@@ -29,9 +29,11 @@ from data import copies, decoded, raw_files, read_jsonl, synthetic, zipf
 
 import lshfast
 from lshfast import MinHasher, TokenSets, candidates, kernels, shingle, verify
-from lshfast.dedup.pipeline import Clock, ShingledTexts, Sketches, sketch_texts
+from lshfast.dedup.columns import KeyedRows, ShingledTexts
+from lshfast.dedup.pipeline import Clock, Sketches, sketch_rows
 from lshfast.dedup.plan import make_plan
 from lshfast.kernels.text import Texts
+from lshfast.run_key import RunKey
 from lshfast.shingling import Unit
 from lshfast.tokens import UInt64Array
 
@@ -103,7 +105,7 @@ def sign(hasher: MinHasher, column: Any, unit: Unit, size: int) -> UInt64Array:
 
 def sketch_stage(column: Any, unit: Unit = "word", size: int = 5, threads: int = 1) -> Sketches:
     """Go from a column of texts to signatures, band keys and fingerprints, piece by piece as dedup does."""
-    return sketch_texts([Texts(column)], make_plan(unit=unit, size=size, threads=threads), Clock())
+    return sketch_rows([Texts(column)], make_plan(unit=unit, size=size, threads=threads), Clock())
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool = False) -> str:
@@ -175,7 +177,7 @@ def hash_bytes(threads: int) -> None:
 def thread_measures(column: Any, documents: int) -> dict[str, Callable[[int], object]]:
     """Return the calls that are measured with one thread and with two."""
     near = Texts(pa.array(near_duplicates(documents)))
-    sets, corpus, rows = shingle(near), sketch_stage(near), ShingledTexts(near, make_plan())
+    sets, corpus, rows = shingle(near), sketch_stage(near), KeyedRows(ShingledTexts(near, "word", 5), RunKey.draw())
     i, j = candidates(corpus.keys, copies=corpus.copies)
     return {
         "shingle the texts": lambda threads: shingle(column, threads=threads),
@@ -204,12 +206,14 @@ def table_of_threads(column: Any, documents: int, repeat: int, markdown: bool) -
 
 
 def table_of_copies(n: int, words: int, repeat: int, markdown: bool) -> str:
-    """Measure what it costs that one text in eleven is a copy of one text."""
-    corpora = {f"{n // 10:,} copies of one text, {n:,} others": False, f"{n + n // 10:,} different texts": True}
-    columns = {
-        name: Texts(pa.array([text for _, text in copies(n // 10, n, words, distinct=distinct)]))
-        for name, distinct in corpora.items()
+    """Measure what it costs that one text in eleven is a copy of one text, of the same bytes or with other letters."""
+    same = [text for _, text in copies(n // 10, n, words)]
+    corpora = {
+        f"{n // 10:,} copies of one text, {n:,} others": same,
+        "the same, every second text in capitals": [text.upper() if row % 2 else text for row, text in enumerate(same)],
+        f"{n + n // 10:,} different texts": [text for _, text in copies(n // 10, n, words, distinct=True)],
     }
+    columns = {name: Texts(pa.array(texts)) for name, texts in corpora.items()}
     seconds = take_turns({name: partial(lshfast.dedup, column) for name, column in columns.items()}, repeat)
     without = seconds[next(reversed(columns))]
     rows = [

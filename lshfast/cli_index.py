@@ -22,7 +22,7 @@ from lshfast.cli_options import (
     Recall,
     RowsOption,
     SchemeOption,
-    Seed,
+    SeedOption,
     Size,
     Threads,
     Threshold,
@@ -79,7 +79,7 @@ def build(
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
-    seed: Seed = 1,
+    seed: SeedOption = 1,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:

@@ -31,7 +31,19 @@ OnErrorOption = Annotated[
     Literal["stop", "skip"], typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
 ]
 Threads = Annotated[int | None, typer.Option(help="Default: the CPUs this process may use.", show_default=False)]
-Seed = Annotated[int, typer.Option(help="0 to 2**64 - 1.")]
+
+
+def parse_seed(value: object) -> int | str:
+    """Return a seed as a number where it is one; other words than "random" are refused with the other options."""
+    try:
+        return int(str(value))
+    except ValueError:
+        return str(value)
+
+
+SeedOption = Annotated[
+    Any, typer.Option(parser=parse_seed, metavar="N|random", help="0 to 2**64 - 1, or random: drawn for the run.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no closing table.")]
 OnDuplicateOption = Annotated[

@@ -9,7 +9,7 @@ import numpy as np
 
 from lshfast.kernels import text
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Int64Array, TokenSets, check_seed
+from lshfast.tokens import Int64Array, TokenSets, check_seed_number
 
 Unit: TypeAlias = Literal["word", "char"]
 
@@ -78,7 +78,8 @@ def shingle(
     size : int, default 5
         Words or characters a shingle, 1 to 256.
     seed : int, default 1
-        Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared.
+        Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared. For a seed that nobody can know,
+        draw one number, ``MinHasher(seed="random").seed``, and give it here and to the sketcher.
     threads : int, optional
         At least 1; the CPUs this process may use by default. The result does not depend on it.
 
@@ -102,7 +103,7 @@ def shingle(
     [5, 1, 0]
     """
     check_shingle(unit, size)
-    column, kernel, seed = text.Texts(texts), KERNELS[unit], check_seed(seed)
+    column, kernel, seed = text.Texts(texts), KERNELS[unit], check_seed_number(seed)
     threads = thread_count(threads)
 
     def work(rows: slice) -> TokenSets:

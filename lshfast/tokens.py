@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +17,38 @@ UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+Seed: TypeAlias = int | Literal["random"]
+
 INT64_RANGE = -(2**63), 2**63 - 1
 
 
-def check_seed(seed: int) -> int:
+def check_seed(seed: Seed) -> int:
+    """Return the seed as an int, drawn by the operating system for "random", or raise an error that names the range."""
+    if isinstance(seed, str) and seed == "random":
+        return secrets.randbits(64)
+    return check_seed_number(seed, "an int or 'random'")
+
+
+def check_seed_number(seed: Any, wanted: str = "an int") -> int:
     """Return the seed as an int, or raise an error that names the range."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed must be an int, not {seed!r}")
+        raise TypeError(f"seed must be {wanted}, not {seed!r}")
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed must be in 0..2**64 - 1, not {seed}")
     return int(seed)
+
+
+class SeedField:
+    """The seed of a frozen dataclass: given as a number or "random", kept as a number; 1 by default."""
+
+    def __get__(self, owner: Any, kind: Any = None) -> int:
+        return 1 if owner is None else int(owner.__dict__["seed"])
+
+    def __set__(self, owner: Any, value: Seed) -> None:
+        owner.__dict__["seed"] = check_seed(value)
+
+
+SEED = SeedField()
 
 
 def check_number(name: str, value: float) -> float:
@@ -137,7 +160,8 @@ class TokenSets:
             Each row's elements: str (hashed as UTF-8), bytes, or int in [-2**63, 2**64); numpy arrays of integers are
             taken whole.
         seed : int, default 1
-            Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared.
+            Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared. For a seed that nobody can
+            know, draw one number, ``MinHasher(seed="random").seed``, and give it here and to the sketcher.
 
         Raises
         ------
@@ -152,17 +176,10 @@ class TokenSets:
         >>> TokenSets.from_sets([{1, 2, 3}, {"a", b"a"}]).counts.tolist()
         [3, 2]
         """
-        seed = check_seed(seed)
+        seed = check_seed_number(seed)
         if not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
             raise TypeError(f"rows must be an iterable of rows, not {rows!r}")
-        held = [_row(row, number) for number, row in enumerate(rows)]
-        offsets = np.zeros(len(held) + 1, np.int64)
-        np.cumsum([len(row) for row in held], out=offsets[1:])
-        arrays = [row.astype(np.uint64) for row in held if isinstance(row, np.ndarray)]
-        if held and len(arrays) == len(held):
-            return cls(offsets, text.tokens_of_integers(np.concatenate(arrays), seed))
-        elements = list(chain.from_iterable(held))
-        return cls(offsets, _tokens_of(elements, offsets, seed))
+        return hash_rows(rows, seed)
 
     @property
     def counts(self) -> Int64Array:
@@ -253,6 +270,17 @@ class TokenSets:
         return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
 
 
+def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:
+    """Hash rows of elements under a seed or a secret key; errors count rows from `first_row` on."""
+    held = [_row(row, number) for number, row in enumerate(rows, first_row)]
+    offsets = np.zeros(len(held) + 1, np.int64)
+    np.cumsum([len(row) for row in held], out=offsets[1:])
+    arrays = [row.astype(np.uint64) for row in held if isinstance(row, np.ndarray)]
+    if held and len(arrays) == len(held):
+        return TokenSets(offsets, text.tokens_of_integers(np.concatenate(arrays), key))
+    return TokenSets(offsets, _tokens_of(list(chain.from_iterable(held)), offsets, key, first_row))
+
+
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a view that cannot be written, whoever else may write the memory."""
     view = array.view()
@@ -296,28 +324,30 @@ def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes 
         raise TypeError(f"rows[{number}] is a {type(row).__name__}, not an iterable of tokens") from None
 
 
-def _tokens_of(elements: list[Any], offsets: Int64Array, seed: int) -> UInt64Array:
+def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int) -> UInt64Array:
     """Return the tokens of elements of mixed kinds."""
+
+    def row_of(at: int) -> int:
+        return first_row + int(np.searchsorted(offsets, at, side="right")) - 1
+
     kinds = {type(element) for element in elements}
     strings = np.fromiter((isinstance(e, (str, bytes)) for e in elements), bool, len(elements))
     if not kinds <= {str, bytes, int}:
         for at, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
-                row = int(np.searchsorted(offsets, at, side="right")) - 1
-                raise TypeError(f"rows[{row}] holds a {type(element).__name__}; tokens are str, bytes or int")
+                raise TypeError(f"rows[{row_of(at)}] holds a {type(element).__name__}; tokens are str, bytes or int")
     tokens = np.empty(len(elements), np.uint64)
     try:
         texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])
     except text.TextError as error:
-        at = int(np.flatnonzero(strings)[error.row])
-        row = int(np.searchsorted(offsets, at, side="right")) - 1
+        row = row_of(int(np.flatnonzero(strings)[error.row]))
         raise ValueError(f"rows[{row}]: {error.reason}") from None
-    tokens[strings] = text.tokens_of_texts(texts, seed)
+    tokens[strings] = text.tokens_of_texts(texts, key)
     numbers = [int(element) for element in elements if not isinstance(element, (str, bytes))]
     for at, number in enumerate(numbers):
         if not INT64_RANGE[0] <= number < 2**64:
-            row = int(np.searchsorted(offsets, np.flatnonzero(~strings)[at], side="right")) - 1
+            row = row_of(int(np.flatnonzero(~strings)[at]))
             raise ValueError(f"rows[{row}] holds {number}; integers must be in -2**63..2**64 - 1")
     values = np.array([number & (2**64 - 1) for number in numbers], np.uint64)
-    tokens[~strings] = text.tokens_of_integers(values, seed)
+    tokens[~strings] = text.tokens_of_integers(values, key)
     return tokens

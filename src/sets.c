@@ -55,16 +55,35 @@ size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64
     return count;
 }
 
-void fingerprint(const uint64_t *tokens, size_t n, uint64_t out[3]) {
-    uint64_t sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t mixed = mix64(tokens[i]);
-        sum += mixed;
-        squares += mixed * mixed;
+/* A number x + y·i of the field of p^2 elements, i^2 = -1, both parts below 2^61 + 8. */
+struct field_pair {
+    uint64_t x, y;
+};
+
+/* a (b + c·i) = a.x b + a.y (p - c) + (a.x c + a.y b)·i, for b and c below p. */
+static inline struct field_pair pair_product(struct field_pair a, uint64_t b, uint64_t c) {
+    wide x = wide_add(wide_product(a.x, b), wide_product(a.y, P61 - c));
+    wide y = wide_add(wide_product(a.x, c), wide_product(a.y, b));
+    struct field_pair product = {p61_fold(x), p61_fold(y)};
+    return product;
+}
+
+static inline struct field_pair times_token(struct field_pair a, const uint64_t key[2], uint64_t token) {
+    return pair_product(a, key[0] - (uint32_t)token, key[1] - (token >> 32));
+}
+
+/* Two chains of products, since each product waits for the one before it. */
+void fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]) {
+    struct field_pair even = {1, 0}, odd = {1, 0};
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        even = times_token(even, key, tokens[i]);
+        odd = times_token(odd, key, tokens[i + 1]);
     }
+    if (n % 2) even = times_token(even, key, tokens[n - 1]);
+    even = pair_product(even, p61_of(odd.x), p61_of(odd.y));
     out[0] = n;
-    out[1] = sum;
-    out[2] = squares;
+    out[1] = p61_of(even.x);
+    out[2] = p61_of(even.y);
 }
 
 size_t overlap_needed(size_t a, size_t b, double threshold) {

@@ -17,8 +17,13 @@ static inline size_t table_size(size_t n) {
 /* Write each different token once, in order of first occurrence, and return their number. out may be tokens. */
 size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
 
-/* (number, sum, sum of squares) of the mixed tokens mod 2^64: equal for equal multisets, whatever their order. */
-void fingerprint(const uint64_t *tokens, size_t n, uint64_t out[3]);
+/* What both parts of a fingerprint's key are at least, so that half a token can be taken from them. */
+#define KEY_LEAST ((uint64_t)1 << 32)
+
+/* (n, x, y), x + y·i the product of key[0] + key[1]·i - t over the tokens t in the field of p^2 elements: equal for equal
+ * multisets, whatever their order. Both parts of the key are in [KEY_LEAST, p). Different multisets of n tokens agree for at
+ * most n - 1 of all keys. */
+void fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]);
 
 /* The least overlap o of sets of a and b tokens with o / (a + b - o) >= threshold, as doubles divide. */
 size_t overlap_needed(size_t a, size_t b, double threshold);

@@ -9,10 +9,14 @@ cdef extern from "rows.h":
     size_t longest_row(const int64_t*, size_t) nogil
     bint are_below(const int64_t*, size_t, size_t) nogil
 
+cdef extern from "field.h":
+    const uint64_t P61
+
 cdef extern from "sets.h":
+    const uint64_t KEY_LEAST
     size_t table_size(size_t) nogil
     size_t c_distinct_tokens "distinct_tokens"(const uint64_t*, size_t, uint64_t*, uint64_t*) nogil
-    void c_fingerprint "fingerprint"(const uint64_t*, size_t, uint64_t*) nogil
+    void c_fingerprint "fingerprint"(const uint64_t*, size_t, const uint64_t*, uint64_t*) nogil
     size_t c_overlap_needed "overlap_needed"(size_t, size_t, double) nogil
     void c_jaccard_pairs "jaccard_pairs"(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t,
                                          double, uint64_t*, double*) nogil
@@ -56,15 +60,23 @@ def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not
     return out_offsets_array, out_array[:made]
 
 
-def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None):
-    """Return (number, sum, sum of squares) of each row's mixed tokens, uint64 (n, 3): equal for equal multisets."""
+def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, key not None):
+    """Return each row's number of tokens and the product of key - token over them, uint64 (n, 3).
+
+    `key` is two numbers in 2**32..2**61 - 2. Equal multisets have equal fingerprints under every key, and different
+    multisets of n tokens under at most n - 1 of the keys.
+    """
     cdef size_t i, n = _checked_rows(offsets, tokens)
+    cdef uint64_t[2] at
+    at[0], at[1] = key
+    if not (KEY_LEAST <= at[0] < P61 and KEY_LEAST <= at[1] < P61):
+        raise ValueError("key must be two numbers in 2**32..2**61 - 2")
     out_array = np.empty((n, 3), np.uint64)
     cdef uint64_t[:, ::1] out = out_array
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     with nogil:
         for i in range(n):
-            c_fingerprint(first + offsets[i], offsets[i + 1] - offsets[i], &out[i, 0])
+            c_fingerprint(first + offsets[i], offsets[i + 1] - offsets[i], at, &out[i, 0])
     return out_array
 
 

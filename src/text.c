@@ -51,11 +51,20 @@ static inline uint64_t load_limb(const uint8_t *bytes, size_t n) {
     return bytes[0] | (uint64_t)bytes[n / 2] << 8 * (n / 2) | (uint64_t)bytes[n - 1] << 8 * (n - 1);
 }
 
-struct token_hasher token_hasher_of(uint64_t seed) {
-    struct token_hasher hasher;
-    hasher.a = draw_multiplier(seed, DOMAIN_TOKEN, 0);
-    hasher.a2 = p61_product(hasher.a, hasher.a);
+struct hash_key hash_key_of(uint64_t seed) {
+    struct hash_key key = {draw_multiplier(seed, DOMAIN_TOKEN, 0), draw_multiplier(seed, DOMAIN_NGRAM, 0),
+                           draw_multiplier(seed, DOMAIN_CHARACTER, 0), draw(seed, DOMAIN_INTEGER, 0)};
+    return key;
+}
+
+struct token_hasher token_hasher_under(const struct hash_key *key) {
+    struct token_hasher hasher = {key->bytes, p61_product(key->bytes, key->bytes)};
     return hasher;
+}
+
+struct token_hasher token_hasher_of(uint64_t seed) {
+    struct hash_key key = hash_key_of(seed);
+    return token_hasher_under(&key);
 }
 
 /* One Horner step: below 2^61 + 8 for any sum below 2^62. */
@@ -94,27 +103,30 @@ void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *co
     for (size_t i = 0; i < n; i++) out[i] = token_of_bytes(hasher, starts[i], lengths[i]);
 }
 
+void tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out) {
+    for (size_t i = 0; i < n; i++) out[i] = mix64(values[i] ^ key->integers);
+}
+
 void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out) {
-    uint64_t u = draw(seed, DOMAIN_INTEGER, 0);
-    for (size_t i = 0; i < n; i++) out[i] = mix64(values[i] ^ u);
+    struct hash_key key = hash_key_of(seed);
+    tokens_of_integers_under(values, n, &key, out);
 }
 
 /* ---- shinglers ---- */
 
-static void shingler_of(struct shingler *shingler, size_t size, uint64_t seed, enum domain domain) {
-    uint64_t base = draw_multiplier(seed, domain, 0);
-    shingler->words = token_hasher_of(seed);
+static void shingler_of(struct shingler *shingler, size_t size, const struct hash_key *key, uint64_t base) {
+    shingler->words = token_hasher_under(key);
     shingler->size = size;
     shingler->powers[0] = 1;
     for (size_t i = 1; i <= size; i++) shingler->powers[i] = p61_product(shingler->powers[i - 1], base);
 }
 
-void shingler_of_words(struct shingler *shingler, size_t size, uint64_t seed) {
-    shingler_of(shingler, size, seed, DOMAIN_NGRAM);
+void shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key) {
+    shingler_of(shingler, size, key, key->words);
 }
 
-void shingler_of_characters(struct shingler *shingler, size_t size, uint64_t seed) {
-    shingler_of(shingler, size, seed, DOMAIN_CHARACTER);
+void shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key) {
+    shingler_of(shingler, size, key, key->characters);
 }
 
 /* ---- words ---- */

@@ -15,6 +15,13 @@
 /* Bytes of text that are normalised at a time: small enough that all working buffers stay in the L1/L2 cache. */
 #define STRETCH 4096
 
+/* What all hashes depend on: multipliers of bytes, of words and of characters, each in [1, p), and a mask of integers.
+ * Drawn from a seed, the tokens are the same in every run; drawn independently of each other and kept secret, nobody who
+ * writes texts can make two shingles collide (docs/security.md). */
+struct hash_key {
+    uint64_t bytes, words, characters, integers;
+};
+
 struct token_hasher {
     uint64_t a, a2; /* the multiplier and its square mod p */
 };
@@ -43,13 +50,17 @@ struct text_kernels {
 extern const struct text_kernels text_scalar, text_avx2, text_avx512;
 const struct text_kernels *text_kernels_of(enum cpu_level level);
 
+struct hash_key hash_key_of(uint64_t seed);
+
 struct token_hasher token_hasher_of(uint64_t seed);
+struct token_hasher token_hasher_under(const struct hash_key *key);
 uint64_t token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
 void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
+void tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out);
 
 /* size must be in 1..MAX_SHINGLE. */
-void shingler_of_words(struct shingler *shingler, size_t size, uint64_t seed);
-void shingler_of_characters(struct shingler *shingler, size_t size, uint64_t seed);
+void shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key);
+void shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key);
 
 /* At most so many shingles come out of a text of so many bytes: a word takes two bytes with its separator, or three
  * bytes where it needs none. */

@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
 from collections.abc import Mapping, Set
 
@@ -43,6 +43,8 @@ cdef extern from "arrow_abi.h":
 cdef extern from "text.h":
     const size_t MAX_SHINGLE
     const size_t SIZE_MAX
+    struct hash_key:
+        uint64_t bytes, words, characters, integers
     struct token_hasher:
         pass
     struct shingler:
@@ -50,16 +52,22 @@ cdef extern from "text.h":
     struct text_kernels:
         void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels* text_kernels_of(cpu_level level) nogil
+    hash_key hash_key_of(uint64_t seed) nogil
     token_hasher token_hasher_of(uint64_t seed) nogil
+    token_hasher token_hasher_under(const hash_key*) nogil
     uint64_t c_token_of_bytes "token_of_bytes"(const token_hasher*, const uint8_t*, size_t) nogil
     void c_tokens_of_integers "tokens_of_integers"(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
-    void shingler_of_words(shingler*, size_t, uint64_t) nogil
-    void shingler_of_characters(shingler*, size_t, uint64_t) nogil
+    void tokens_of_integers_under(const uint64_t*, size_t, const hash_key*, uint64_t*) nogil
+    void shingler_of_words(shingler*, size_t, const hash_key*) nogil
+    void shingler_of_characters(shingler*, size_t, const hash_key*) nogil
     size_t most_words(size_t) nogil
     size_t c_word_shingles "word_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t, uint64_t*,
                                            size_t*) nogil
     size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
                                                      uint64_t*, size_t*) nogil
+
+cdef extern from "field.h":
+    const uint64_t P61
 
 cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
 
@@ -81,6 +89,31 @@ def use_level(int level):
     """Use the kernels of a CPU level, which must be one this machine has."""
     global kernels
     kernels = text_kernels_of(<cpu_level>level)
+
+
+@cython.auto_pickle(False)
+@cython.final
+cdef class HashKey:
+    """What tokens are hashed under, in place of what a seed gives: see struct hash_key in text.h.
+
+    The multipliers of bytes, words and characters are in 1..2**61 - 2, the mask of integers in 0..2**64 - 1. Nothing
+    reads them back, prints them or pickles them.
+    """
+    cdef hash_key held
+
+    def __init__(self, uint64_t bytes, uint64_t words, uint64_t characters, uint64_t integers):
+        if not (1 <= bytes < P61 and 1 <= words < P61 and 1 <= characters < P61):
+            raise ValueError("multipliers must be in 1..2**61 - 2")
+        self.held.bytes, self.held.words, self.held.characters = bytes, words, characters
+        self.held.integers = integers
+
+    def __reduce__(self):
+        raise TypeError("a HashKey is not pickled: it is secret")
+
+
+cdef hash_key _key_of(seed) except *:
+    """Return what a seed gives, or what a HashKey holds."""
+    return (<HashKey>seed).held if isinstance(seed, HashKey) else hash_key_of(seed)
 
 
 class TextError(ValueError):
@@ -171,6 +204,25 @@ cdef class Texts:
         part.owners = self.owners
         part._seal()
         return part
+
+    def equal(self, const int64_t[::1] left not None, const int64_t[::1] right not None):
+        """Tell which texts left[i] and right[i] have the same bytes, bool (m,)."""
+        cdef const uint64_t[::1] addresses = self.addresses
+        cdef const int64_t[::1] lengths = self.lengths
+        cdef Py_ssize_t i, m = len(left), n = len(lengths)
+        if len(right) != m:
+            raise ValueError(f"as many lefts as rights are needed, not {m} and {len(right)}")
+        out_array = np.empty(m, np.uint8)
+        cdef uint8_t[::1] out = out_array
+        for i in range(m):
+            if not (0 <= left[i] < n and 0 <= right[i] < n):
+                raise IndexError(f"rows must be in 0..{n - 1}, not {left[i]} and {right[i]}")
+        with nogil:
+            for i in range(m):
+                out[i] = lengths[left[i]] == lengths[right[i]] and (
+                    lengths[left[i]] == 0
+                    or memcmp(<const void*>addresses[left[i]], <const void*>addresses[right[i]], lengths[left[i]]) == 0)
+        return out_array.view(np.bool_)
 
     @staticmethod
     def concatenate(parts):
@@ -418,11 +470,12 @@ cdef enum Unit:
     CHARACTERS
 
 
-cdef _shingles(Texts texts, Unit unit, size_t size, uint64_t seed):
+cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef Py_ssize_t i = 0, n = len(texts)
     cdef size_t capacity = 0, made = 0, got = 0, bad = 0
+    cdef hash_key key = _key_of(seed)
     cdef shingler how
     cdef const text_kernels* level = kernels
     if not 1 <= size <= MAX_SHINGLE:
@@ -434,9 +487,9 @@ cdef _shingles(Texts texts, Unit unit, size_t size, uint64_t seed):
     cdef uint64_t[::1] tokens = tokens_array
     with nogil:
         if unit == WORDS:
-            shingler_of_words(&how, size, seed)
+            shingler_of_words(&how, size, &key)
         else:
-            shingler_of_characters(&how, size, seed)
+            shingler_of_characters(&how, size, &key)
         for i in range(n):
             if unit == WORDS:
                 got = c_word_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
@@ -455,18 +508,18 @@ cdef _shingles(Texts texts, Unit unit, size_t size, uint64_t seed):
     return offsets_array, tokens_array[:made]
 
 
-def word_shingles(Texts texts not None, size_t size, uint64_t seed):
-    """Return (offsets, tokens) of the texts' shingles of `size` words."""
+def word_shingles(Texts texts not None, size_t size, seed):
+    """Return (offsets, tokens) of the texts' shingles of `size` words; seed is an int or a HashKey."""
     return _shingles(texts, WORDS, size, seed)
 
 
-def character_shingles(Texts texts not None, size_t size, uint64_t seed):
-    """Return (offsets, tokens) of the texts' shingles of `size` characters."""
+def character_shingles(Texts texts not None, size_t size, seed):
+    """Return (offsets, tokens) of the texts' shingles of `size` characters; seed is an int or a HashKey."""
     return _shingles(texts, CHARACTERS, size, seed)
 
 
-def tokens_of_texts(Texts texts not None, uint64_t seed):
-    """Return the token of each text's bytes, uint64 (n,)."""
+def tokens_of_texts(Texts texts not None, seed):
+    """Return the token of each text's bytes, uint64 (n,); seed is an int or a HashKey."""
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef const uint8_t* starts[BATCH]
@@ -474,9 +527,9 @@ def tokens_of_texts(Texts texts not None, uint64_t seed):
     cdef Py_ssize_t i, count, first = 0, n = len(texts)
     out_array = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = out_array
-    cdef token_hasher hasher
+    cdef hash_key key = _key_of(seed)
+    cdef token_hasher hasher = token_hasher_under(&key)
     with nogil:
-        hasher = token_hasher_of(seed)
         while first < n:
             count = min(n - first, <Py_ssize_t>BATCH)
             for i in range(count):
@@ -486,14 +539,15 @@ def tokens_of_texts(Texts texts not None, uint64_t seed):
     return out_array
 
 
-def tokens_of_integers(const uint64_t[::1] values not None, uint64_t seed):
-    """Return the token of each integer, uint64 (n,); negative ones as two's complement."""
+def tokens_of_integers(const uint64_t[::1] values not None, seed):
+    """Return the token of each integer, uint64 (n,); negative ones as two's complement. seed is an int or a HashKey."""
     out_array = np.empty(len(values), np.uint64)
     cdef uint64_t[::1] out = out_array
     cdef Py_ssize_t n = len(values)
+    cdef hash_key key = _key_of(seed)
     if n:
         with nogil:
-            c_tokens_of_integers(&values[0], n, seed, &out[0])
+            tokens_of_integers_under(&values[0], n, &key, &out[0])
     return out_array
 
 
@@ -504,20 +558,22 @@ cdef uint64_t token_of_bytes(const uint8_t* data, size_t length, uint64_t seed) 
 
 cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* out) noexcept nogil:
     cdef shingler how
+    cdef hash_key key = hash_key_of(seed)
     cdef size_t bad
     if size < 1 or size > MAX_SHINGLE:
         return SIZE_MAX
-    shingler_of_words(&how, size, seed)
+    shingler_of_words(&how, size, &key)
     return c_word_shingles(kernels, &how, text, length, out, &bad)
 
 
 cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed,
                              uint64_t* out) noexcept nogil:
     cdef shingler how
+    cdef hash_key key = hash_key_of(seed)
     cdef size_t bad
     if size < 1 or size > MAX_SHINGLE:
         return SIZE_MAX
-    shingler_of_characters(&how, size, seed)
+    shingler_of_characters(&how, size, &key)
     return c_character_shingles(kernels, &how, text, length, out, &bad)
 
 

@@ -31,6 +31,7 @@ TEXTS = [
 SETS = {"of one": [7], "of edges": [0, 1, 2**61 - 1, MOST], "of many": [hashing.token_of_int(i, 1) for i in range(50)]}
 SHINGLES = [("word", 1), ("word", 3), ("word", 200), ("char", 1), ("char", 5), ("char", 20)]
 SLOTS, BANDS, ROWS = 16, 5, 3
+FINGERPRINT_KEYS = [(2**32, 2**32), (2**61 - 2, 2**61 - 2), (0x123456789ABCDEF, 0x1EDCBA987654321)]
 
 
 def hexadecimal(values: list[int] | tuple[int, ...]) -> list[str]:
@@ -81,8 +82,13 @@ def cases() -> dict[str, Any]:
         ],
         "signatures": signatures,
         "fingerprints": [
-            {"tokens": hexadecimal(tokens), "fingerprint": hexadecimal(minhash.fingerprint(tokens))}
+            {
+                "tokens": hexadecimal(tokens),
+                "key": hexadecimal(key),
+                "fingerprint": hexadecimal(minhash.fingerprint(tokens, key)),
+            }
             for tokens in ([], *SETS.values(), [5, 5, 6])
+            for key in FINGERPRINT_KEYS
         ],
         **bits.golden(),
         **simhash.golden(),

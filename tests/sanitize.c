@@ -246,8 +246,9 @@ static void check_windows(void) {
         size_t size = some_size(), windows = 1 + below(round % 50 ? 40 : 5000), n = windows + size - 1;
         uint64_t base, seed = anything(), *in = numbers(n + 8), *expected = numbers(windows), *out = numbers(windows);
         struct shingler *shingler = buffer(sizeof *shingler);
-        if (words) shingler_of_words(shingler, size, seed);
-        else shingler_of_characters(shingler, size, seed);
+        struct hash_key key = hash_key_of(seed);
+        if (words) shingler_of_words(shingler, size, &key);
+        else shingler_of_characters(shingler, size, &key);
         base = draw_multiplier(seed, words ? DOMAIN_NGRAM : DOMAIN_CHARACTER, 0);
         const uint64_t most = words ? (UINT64_C(1) << 62) - 1 : 0x110000;
         for (size_t i = 0; i < n; i++) in[i] = round % 5 == 0 ? most : words ? anything() >> 2 : 1 + below(0x110000);
@@ -334,8 +335,9 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
     size_t capacity = words ? most_words(length) : length, bad = SIZE_MAX;
     uint64_t *expected = numbers(capacity), *out = numbers(capacity);
     struct shingler *shingler = buffer(sizeof *shingler);
-    if (words) shingler_of_words(shingler, size, seed);
-    else shingler_of_characters(shingler, size, seed);
+    struct hash_key key = hash_key_of(seed);
+    if (words) shingler_of_words(shingler, size, &key);
+    else shingler_of_characters(shingler, size, &key);
     size_t made = (words ? word_shingles : character_shingles)(&text_scalar, shingler, text, length, expected, &bad);
     CHECK(made == SIZE_MAX ? bad < length : made <= capacity);
     note_one(made);
@@ -607,17 +609,19 @@ static void check_distinct(void) {
     CHECK(UINT64_C(0xF1DE83E19937733D) * UINT64_C(0x9E3779B97F4A7C15) == 1);
     for (size_t round = 0; round < 800; round++) {
         size_t n = round < 200 ? round / 4 : below(300), wanted = 0;
-        uint64_t *tokens = numbers(n), *expected = numbers(n), *out = numbers(n), prints[3], sum = 0, squares = 0;
+        uint64_t *tokens = numbers(n), *expected = numbers(n), *out = numbers(n), prints[3], x = 1, y = 0;
+        uint64_t key[2] = {KEY_LEAST + below(P61 - KEY_LEAST), round % 2 ? KEY_LEAST : P61 - 1};
         uint64_t *table = numbers(table_size(n));
         for (size_t i = 0; i < n; i++) {
             tokens[i] = structured(round, below(1 + n));
-            uint64_t mixed = mix64(tokens[i]);
-            sum += mixed;
-            squares += mixed * mixed;
+            uint64_t b = key[0] - (tokens[i] & UINT32_MAX), c = key[1] - (tokens[i] >> 32);
+            uint64_t next = p61_of(p61_product(x, b) + P61 - p61_product(y, c));
+            y = p61_of(p61_product(x, c) + p61_product(y, b));
+            x = next;
             if (find(expected, wanted, tokens[i]) == wanted) expected[wanted++] = tokens[i];
         }
-        fingerprint(n ? tokens : NULL, n, prints);
-        CHECK(prints[0] == n && prints[1] == sum && prints[2] == squares);
+        fingerprint(n ? tokens : NULL, n, key, prints);
+        CHECK(prints[0] == n && prints[1] == x && prints[2] == y);
         CHECK(distinct_tokens(n ? tokens : NULL, n, table, out) == wanted);
         CHECK(wanted == 0 || memcmp(out, expected, wanted * sizeof *out) == 0);
         CHECK(distinct_tokens(tokens, n, table, tokens) == wanted); /* in place */

@@ -305,7 +305,7 @@ def test_unaligned_arrays():
         ({"num_perm": 16.0}, TypeError, r"num_perm must be an int, not 16\.0"),
         ({"num_perm": True}, TypeError, "num_perm must be an int, not True"),
         ({"seed": -1}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not -1"),
-        ({"seed": 1.5}, TypeError, r"seed must be an int, not 1\.5"),
+        ({"seed": 1.5}, TypeError, r"seed must be an int or 'random', not 1\.5"),
     ],
 )
 def test_bad_arguments_of_one_permutation(arguments, error, message):

@@ -725,3 +725,52 @@ def test_interrupts_leave_the_old_state(index, tmp_path):
     ):
         assert stopped(number, big, *command) == ENDINGS[number]
         assert untouched(tmp_path) == before
+
+
+# A seed that nobody can know
+
+
+def test_an_index_of_a_random_seed(first, second, tmp_path):
+    """The file keeps the number, so that later runs need none; each build draws another."""
+    files = [tmp_path / "a.lsh", tmp_path / "b.lsh"]
+    for file in files:
+        options = "--id-column", "id", "--seed", "random", "-q"
+        assert run("index", "build", first, "-o", file, *options).exit_code == 0
+    seeds = []
+    for file in files:
+        with LSHIndex.open(file) as opened:
+            seeds.append(opened.hasher.seed)
+    assert len({1, *seeds}) == 3
+    answer = run("index", "query", files[0], second, "--id-column", "id", "-o", tmp_path / "found.jsonl")
+    assert answer.exit_code == 0
+    assert {row["key"] for row in read_jsonl(tmp_path / "found.jsonl")} >= {"2/0", "2/2"}
+    out = tmp_path / "out.jsonl"
+    options = "--id-column", "id", "--against", files[0], "--save-index", tmp_path / "c.lsh", "-q"
+    assert run("dedup", second, "-o", out, *options).exit_code == 0
+    assert not {"2/0", "2/2"} & {row["id"] for row in read_jsonl(out)}
+    with LSHIndex.open(tmp_path / "c.lsh") as saved:
+        assert saved.hasher.seed == seeds[0]
+    said = failing(2, "dedup", second, "-o", tmp_path / "o.jsonl", "--against", files[0], "--seed", "random")
+    assert f"seed is {seeds[0]} in this index, not random" in said
+
+
+def test_random_seeds_of_runs(second, tmp_path):
+    for command in ("dedup", "pairs"):
+        written = []
+        for number, seed in enumerate(("random", "random", "7", str(2**64 - 1))):
+            out = tmp_path / f"{command}{number}.jsonl"
+            assert run(command, second, "-o", out, "--id-column", "id", "--seed", seed, "-q").exit_code == 0
+            written.append(read_jsonl(out))
+        assert written == written[:1] * 4
+
+
+@pytest.mark.parametrize("seed", ["Random", "1.5", "9" * 5000, "", "²"])
+def test_wrong_seeds(second, tmp_path, seed):
+    said = failing(2, "dedup", second, "-o", tmp_path / "out.jsonl", "--seed", seed)
+    assert f"seed must be an int or 'random', not {seed!r}" in said
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_seeds_out_of_range(second, tmp_path, seed):
+    assert f"seed must be in 0..2**64 - 1, not {seed}" in failing(2, "dedup", second, "-o", "x.jsonl", "--seed", seed)

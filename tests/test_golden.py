@@ -72,7 +72,8 @@ def test_signatures_and_band_keys(level, number):
 @pytest.mark.parametrize("case", GOLDEN["fingerprints"], ids=lambda case: f"{len(case['tokens'])} tokens")
 def test_fingerprints(case):
     rows = one_row(numbers(case["tokens"]))
-    assert sets.fingerprints(rows.offsets, rows.tokens)[0].tolist() == numbers(case["fingerprint"])
+    found = sets.fingerprints(rows.offsets, rows.tokens, numbers(case["key"]))
+    assert found[0].tolist() == numbers(case["fingerprint"])
 
 
 @pytest.mark.parametrize("number", range(len(GOLDEN["simhash"])))

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshfast import PAIR, TokenSets, candidates, component_groups, find_copies, star_groups, verify
-from lshfast.kernels.sets import fingerprints
 from tests.reference import minhash, sets
 
 VERIFY = importlib.import_module("lshfast.join.verify")  # the package has a function of this name
@@ -50,9 +49,6 @@ def test_copies_by_fingerprints(prints):
 def test_copies_are_equal_multisets(rows):
     expected = first_with([(len(row), *sorted(row)) for row in rows])
     assert find_copies(token_sets(rows)).tolist() == expected
-    assert fingerprints(*(getattr(token_sets(rows), name) for name in ("offsets", "tokens"))).tolist() == [
-        list(minhash.fingerprint(row)) for row in rows
-    ]
 
 
 # Candidates

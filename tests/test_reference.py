@@ -298,13 +298,15 @@ def test_candidates_follow_the_s_curve():
 
 
 def test_fingerprint():
-    assert minhash.fingerprint([]) == (0, 0, 0)
-    assert minhash.fingerprint([3, 4, 3]) == minhash.fingerprint([3, 3, 4])
-    assert minhash.fingerprint([3, 4]) != minhash.fingerprint([3, 4, 4])
-    three, four = mix64(3), mix64(4)
-    assert minhash.fingerprint([3, 4]) == (2, (three + four) % 2**64, (three**2 + four**2) % 2**64)
-    # Equal numbers, sums and sums of squares of raw tokens: only mixed ones tell them apart.
-    assert minhash.fingerprint([1, 5, 6]) != minhash.fingerprint([2, 3, 7])
+    key = 2**60, 2**40 + 9
+    assert minhash.fingerprint([], key) == (0, 1, 0)
+    assert minhash.fingerprint([3 + (5 << 32)], key) == (1, 2**60 - 3, 2**40 + 4)
+    # (2^60 - 3 + (2^40 + 9) i) (2^60 - 4 + (2^40 + 9) i), and i^2 = -1
+    x, y = (2**60 - 3) * (2**60 - 4) - (2**40 + 9) ** 2, (2**40 + 9) * (2**61 - 7)
+    assert minhash.fingerprint([3, 4], key) == minhash.fingerprint([4, 3], key) == (2, x % P, y % P)
+    assert minhash.fingerprint([3, 4], key) != minhash.fingerprint([3, 4, 4], key)
+    # Equal numbers, sums and sums of squares.
+    assert minhash.fingerprint([1, 5, 6], key) != minhash.fingerprint([2, 3, 7], key)
 
 
 def test_steepest_point_of_degenerate_curves():

@@ -9,7 +9,7 @@ from lshfast.kernels import sets
 from tests.conftest import csr, rows_of
 from tests.reference import minhash
 from tests.reference import sets as reference
-from tests.reference.hashing import EMPTY
+from tests.reference.hashing import EMPTY, P
 
 THRESHOLDS = [0.0, 0.05, 1 / 3, 0.5, 0.6, 2 / 3, 0.7, 0.8, 0.9, 0.95, 1.0]
 
@@ -22,6 +22,8 @@ TOKEN = st.one_of(
     st.integers(0, EMPTY),
 )
 ROWS = st.lists(st.lists(TOKEN, max_size=40), max_size=8)
+SOME_KEY = 2**60, 2**40
+KEY = st.tuples(*[st.integers(2**32, P - 1)] * 2)
 STRUCTURED = {
     "multiples of 2^40": lambda i: i << 40 & EMPTY,
     "multiples of 2^61": lambda i: (i % 8) << 61,
@@ -51,13 +53,20 @@ def test_distinct_of_structured_tokens(structure, n):
     assert rows_of(offsets, tokens) == [list(dict.fromkeys(part)) for part in (row, row[:3], [], row[::2])]
 
 
-@given(ROWS)
-@example([])
-@example([[], [0], [EMPTY] * 300, list(range(1000))])
-def test_fingerprints(rows):
-    prints = sets.fingerprints(*csr(rows))
+@given(ROWS, KEY)
+@example([], (2**32, 2**32))
+@example([[], [0], [EMPTY] * 300, list(range(1000))], (2**32, P - 1))
+@example([[], [0], [EMPTY] * 300, list(range(1000))], (P - 1, P - 1))
+def test_fingerprints(rows, key):
+    prints = sets.fingerprints(*csr(rows), key)
     assert prints.shape == (len(rows), 3)
-    assert prints.tolist() == [list(minhash.fingerprint(row)) for row in rows]
+    assert prints.tolist() == [list(minhash.fingerprint(row, key)) for row in rows]
+
+
+@pytest.mark.parametrize("key", [(0, 2**40), (2**40, 2**32 - 1), (P, 2**40), (2**40, 2**64 - 1)])
+def test_keys_of_fingerprints_have_a_range(key):
+    with pytest.raises(ValueError, match=r"key must be two numbers in 2\*\*32\.\.2\*\*61 - 2"):
+        sets.fingerprints(*csr([[1]]), key)
 
 
 def test_rows_may_begin_behind_the_first_token():
@@ -65,7 +74,8 @@ def test_rows_may_begin_behind_the_first_token():
     for read_only in (False, True):
         offsets.flags.writeable = tokens.flags.writeable = not read_only
         assert rows_of(*sets.distinct(offsets[1:], tokens)) == [[1, 2], [5]]
-        assert sets.fingerprints(offsets[1:3], tokens)[0].tolist() == list(minhash.fingerprint([1, 2, 1]))
+        found = sets.fingerprints(offsets[1:3], tokens, SOME_KEY)
+        assert found[0].tolist() == list(minhash.fingerprint([1, 2, 1], SOME_KEY))
         assert sets.jaccard(offsets[1:], tokens, np.array([1]), np.array([1]), 1.0).tolist() == [1.0]
 
 
@@ -74,7 +84,7 @@ def test_bad_rows_are_refused(offsets):
     offsets, tokens, row = np.array(offsets, np.int64), np.arange(3, dtype=np.uint64), np.array([0])
     for call in (
         lambda: sets.distinct(offsets, tokens),
-        lambda: sets.fingerprints(offsets, tokens),
+        lambda: sets.fingerprints(offsets, tokens, SOME_KEY),
         lambda: sets.jaccard(offsets, tokens, row, row, 0.5),
     ):
         with pytest.raises(ValueError, match="offsets must rise from 0 to at most 3"):

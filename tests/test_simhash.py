@@ -414,7 +414,7 @@ SEED = r"seed must be "
         ({"bits": True}, TypeError, "bits must be an int, not True"),
         ({"seed": -1}, ValueError, SEED + r"in 0\.\.2\*\*64 - 1, not -1"),
         ({"seed": 2**64}, ValueError, SEED + r"in 0\.\.2\*\*64 - 1, not 18446744073709551616"),
-        ({"seed": 1.5}, TypeError, SEED + r"an int, not 1\.5"),
+        ({"seed": 1.5}, TypeError, SEED + r"an int or 'random', not 1\.5"),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):

@@ -312,7 +312,7 @@ def test_no_sets():
         ({"scheme": None}, ValueError, "scheme must be 'fast' or 'classic', not None"),
         ({"seed": -1}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not -1"),
         ({"seed": 2**64}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not 18446744073709551616"),
-        ({"seed": 1.5}, TypeError, r"seed must be an int, not 1\.5"),
+        ({"seed": 1.5}, TypeError, r"seed must be an int or 'random', not 1\.5"),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):

@@ -225,6 +225,45 @@ def test_tokens_of_texts(strings, seed):
     assert tokens == [hashing.token_of_bytes(string, seed) for string in strings]
 
 
+KEYS = st.builds(
+    hashing.Key, *[st.integers(1, hashing.P - 1) | st.sampled_from([1, hashing.P - 1])] * 3, st.integers(0, 2**64 - 1)
+)
+
+
+@given(lines=st.lists(any_text, max_size=4), size=st.sampled_from(SIZES), key=KEYS)
+@example(lines=["a" * 5000, "word " * 2000, ""], size=3, key=hashing.Key(hashing.P - 1, 1, 2, 3))
+def test_everything_under_a_key(level, lines, size, key):
+    """A key takes the place of a seed."""
+    held = text.HashKey(*key)
+    for unit, kernel in KERNELS.items():
+        assert rows_of(*kernel(Texts(lines), size, held)) == [expected(unit, line, size, key) for line in lines]
+    tokens = [hashing.token_of_bytes(line.encode(), key) for line in lines]
+    assert text.tokens_of_texts(Texts(lines), held).tolist() == tokens
+    numbers = np.arange(5, dtype=np.uint64)
+    assert text.tokens_of_integers(numbers, held).tolist() == [hashing.token_of_int(n, key) for n in range(5)]
+
+
+def test_the_key_of_a_seed():
+    for seed in (0, 1, 2**64 - 1):
+        held = text.HashKey(*hashing.key_of(seed))
+        for kernel in KERNELS.values():
+            assert rows_of(*kernel(Texts([MIXED]), 3, held)) == rows_of(*kernel(Texts([MIXED]), 3, seed))
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("value", [0, hashing.P])
+def test_multipliers_of_keys_have_a_range(place, value):
+    with pytest.raises(ValueError, match=r"multipliers must be in 1\.\.2\*\*61 - 2"):
+        text.HashKey(*[value if at == place else 5 for at in range(3)], 0)
+
+
+def test_a_key_tells_nothing():
+    held = text.HashKey(1234567, 1234567, 1234567, 1234567)
+    assert "1234567" not in f"{held!r} {held}"
+    with pytest.raises(TypeError, match="secret"):
+        pickle.dumps(held)
+
+
 def test_tokens_of_str_are_those_of_its_utf8():
     strings = [(MIXED * 2)[:n] for n in range(60)]
     tokens = text.tokens_of_texts(Texts(strings), 1).tolist()

@@ -424,7 +424,7 @@ def test_other_signatures_are_refused(other):
         ({"num_perm": True}, TypeError, "num_perm must be an int, not True"),
         ({"scheme": "tree"}, ValueError, "scheme must be 'shells' or 'icws', not 'tree'"),
         ({"seed": -1}, ValueError, r"seed must be in 0\.\.2\*\*64 - 1, not -1"),
-        ({"seed": 1.5}, TypeError, r"seed must be an int, not 1\.5"),
+        ({"seed": 1.5}, TypeError, r"seed must be an int or 'random', not 1\.5"),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):

@@ -16,6 +16,7 @@ from lshfast.dedup.sketching import Progress
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import OnDuplicate
+from lshfast.tokens import Seed
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -46,7 +47,7 @@ def dedup_files(
     on_duplicate: OnDuplicate = "error",
     on_error: Literal["stop", "skip"] = "stop",
     threads: int | None = None,
-    seed: int | None = None,
+    seed: Seed | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,

@@ -1,14 +1,14 @@
-"""The stages in a row: batches of texts → signatures → bucket keys → candidates → pairs → groups.
+"""The stages in a row: batches of texts or sets → signatures → bucket keys → candidates → pairs → groups.
 
-Texts are held where they lie, tokens only for the piece at work: those of candidates are made again when they are
-verified, which takes less time than writing all of them to memory and less memory than keeping them.
+Texts are held where they lie, tokens only for the piece at work: those of candidates are made again, under the key of
+the run, when they are verified.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -16,50 +16,34 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.dedup.against import NOTHING_EARLIER, find_earlier, insert_rows
+from lshfast.dedup.columns import Column, ShingledTexts, column_of
 from lshfast.dedup.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
 from lshfast.dedup.report import DedupResult, Summary
 from lshfast.dedup.short_texts import ShortTextsWarning, advice_for
-from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_texts
+from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_rows
 from lshfast.join.candidates import candidates
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
 from lshfast.kernels import text
 from lshfast.lsh.index import LSHIndex
-from lshfast.shingling import KERNELS, Unit
+from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
-from lshfast.tokens import Int64Array, TokenSets, UInt64Array
-
-
-@dataclass(frozen=True)
-class ShingledTexts:
-    """The token sets of texts, made anew for the rows that are asked for."""
-
-    texts: text.Texts
-    plan: Plan
-
-    @property
-    def sizes(self) -> Int64Array:
-        lengths = self.texts.lengths
-        return np.asarray(lengths // 6 + 1 if self.plan.unit == "word" else lengths)  # English has six bytes a word
-
-    def take(self, rows: Int64Array) -> TokenSets:
-        return TokenSets(*KERNELS[self.plan.unit](self.texts.take(rows), self.plan.size, self.plan.hasher.seed))
+from lshfast.tokens import Int64Array, Seed, UInt64Array
 
 
 def find_pairs(
     corpus: Sketches, plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return the similar pairs of different texts, sorted, and the number of candidates they were chosen from."""
-    nbytes = corpus.texts.nbytes
+    """Return the similar pairs of different rows, sorted, and the number of candidates they were chosen from."""
+    nbytes = int(corpus.rows.column.nbytes.sum())
     with clock.stage("match", 0):
         i, j = candidates(corpus.keys, copies=corpus.copies, threads=plan.threads)
         found = len(i)
     with clock.stage("verify", nbytes):
         if plan.verify == "exact":
             stay = screen(corpus.signatures, i, j, plan.threshold)
-            rows = ShingledTexts(corpus.texts, plan)
             tell = (lambda done, total: progress("verify", done, total)) if progress else None
-            return verify(rows, i[stay], j[stay], plan.threshold, threads=plan.threads, progress=tell), found
+            return verify(corpus.rows, i[stay], j[stay], plan.threshold, threads=plan.threads, progress=tell), found
         similarity = estimate(corpus.signatures, i, j)
         stay = similarity >= plan.threshold if plan.verify == "signature" else np.ones(found, bool)
         return as_pairs(i[stay], j[stay], similarity[stay]), found
@@ -77,7 +61,7 @@ def group(
             left = np.minimum(unknown, groups.keeper[unknown])
             right = np.maximum(unknown, groups.keeper[unknown])
             if plan.verify == "exact":
-                found = verify(ShingledTexts(corpus.texts, plan), left, right, 0.0, threads=plan.threads)
+                found = verify(corpus.rows, left, right, 0.0, threads=plan.threads)
                 groups.similarity[unknown] = found["similarity"]
             else:
                 groups.similarity[unknown] = estimate(corpus.signatures, left, right)
@@ -135,9 +119,7 @@ def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:
 TIE_SEED = 1
 
 
-def preference_of(
-    keep: Keep | KeepValues, corpus: Sketches, similar: npt.NDArray[np.void]
-) -> npt.ArrayLike | None:
+def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | None:
     """Return the preference that a `keep` policy stands for: a row of a greater value is kept before others.
 
     Among texts of one length that of the greater hash comes first, and of equal texts the first row, so that which
@@ -148,16 +130,12 @@ def preference_of(
         return keep
     if keep == "first":
         return None
-    rows = np.arange(len(corpus))
+    rows = np.arange(len(column))
     if keep == "last":
         return rows
-    copies = np.flatnonzero(corpus.copies != rows)
-    grouped = np.unique(np.concatenate([similar["i"], similar["j"], copies, corpus.copies[copies]]))
-    content = np.zeros(len(corpus), np.uint64)
-    content[grouped] = text.tokens_of_texts(corpus.texts.take(grouped), TIE_SEED)
-    lengths = corpus.texts.lengths
-    preference = np.empty(len(corpus), np.int64)
-    preference[np.lexsort((-rows, content, lengths if keep == "longest" else -lengths))] = rows
+    lengths = column.lengths
+    preference = np.empty(len(column), np.int64)
+    preference[np.lexsort((-rows, column.hashes(TIE_SEED), lengths if keep == "longest" else -lengths))] = rows
     return preference
 
 
@@ -166,7 +144,7 @@ Joining: TypeAlias = Callable[[Int64Array, UInt64Array], int]
 
 
 def run(
-    batches: Iterable[text.Texts],
+    batches: Iterable[text.Texts | Column],
     plan: Plan,
     *,
     keep: Keep | KeepValues | Callable[[], KeepValues] = "first",
@@ -177,7 +155,7 @@ def run(
     joining: Joining | None = None,
     progress: Progress | None = None,
 ) -> DedupResult:
-    """Run the whole job over batches of texts.
+    """Run the whole job over batches of texts, or over one column of sets.
 
     `read` and `rejected` tell the rows that the source of the batches met and refused, by its own count, and `keep` may
     be a function too: readers know only after the last batch. Rows similar to an entry of `against` are removed for it
@@ -185,14 +163,14 @@ def run(
     and returns how many of them are in an index then that were not.
     """
     clock = Clock()
-    corpus = sketch_texts(batches, plan, clock, progress)
+    corpus = sketch_rows(batches, plan, clock, progress)
     earlier = NOTHING_EARLIER
     if against is not None:
         with clock.stage("earlier"):
             earlier = find_earlier(against, corpus.signatures, plan)
             corpus.set_aside(earlier.rows)
     similar, found = find_pairs(corpus, plan, clock, progress)
-    preference = preference_of(keep() if callable(keep) else keep, corpus, similar)
+    preference = preference_of(keep() if callable(keep) else keep, corpus.rows.column)
     groups = group(corpus, similar, plan, preference, clock)
     fresh = np.ones(len(corpus), bool)
     fresh[earlier.rows] = False
@@ -223,7 +201,7 @@ def run(
         seconds=clock.seconds,
         earlier=len(earlier.rows),
         indexed=joined,
-        advice=advice_for(corpus.texts, plan),
+        advice=advice_for(corpus.rows.column, plan),
     )
     named = None if against is None else earlier.column(len(corpus))
     return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, all_pairs, summary, keys, named)
@@ -247,7 +225,7 @@ def dedup(
     against: LSHIndex | None = None,
     add: bool = False,
     threads: int | None = None,
-    seed: int = 1,
+    seed: Seed = 1,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find the near-duplicates among texts, and which of them to keep.
@@ -258,14 +236,15 @@ def dedup(
 
     Parameters
     ----------
-    texts : sequence of str or bytes, or Arrow column
-        As for `shingle`. A null is a text without shingles: it is kept, and counted in `summary.empty`.
+    texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
+        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`). A null is
+        a text without shingles, or an empty set: it is kept, and counted in `summary.empty`.
     threshold : float, default 0.8
         In (0, 1].
     unit, size : {"word", "char"} and int
-        Shingles: `size` words or characters, 1 to 256.
-    num_perm, scheme, seed : int, {"fast", "classic"}, int
-        The signatures, as for `MinHasher`.
+        Shingles: `size` words or characters, 1 to 256. For sets they must be left at their defaults.
+    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
+        The signatures, as for `MinHasher`. With a random seed nobody can write texts for or against being found.
     recall : float, default 0.95
         In (0, 1): what bands and rows are chosen by (see `choose_bands`).
     bands, rows : int, optional
@@ -275,15 +254,16 @@ def dedup(
     groups : {"star", "components"}, default "star"
         Each removed text is itself similar to the one kept in its place; or to some text of a chain that leads there.
     keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
-        Which of a group to keep, by length in bytes of UTF-8, or by an array's greatest value. Among texts of one
-        length a hash of the text decides, so that the order of the input does not; among equal values, and equal texts,
-        the first.
+        Which of a group to keep, by length in bytes of UTF-8 (of sets, the number of elements), or by an array's
+        greatest value. Among texts of one length a hash of the text decides, so that the order of the input does not;
+        among equal values, and equal texts, the first.
     keys : sequence, optional
         The texts' names in `removed`; their numbers by default. No two may be equal.
     against : LSHIndex, optional
         Earlier texts. Each text similar to one of them, as far as signatures tell, is removed for the most similar one
         before the others are compared with each other. The index must have been made with the same choices; that its
-        signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``).
+        signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``). If its seed
+        was random, give the number: ``seed=index.hasher.seed``.
     add : bool, default False
         Insert the texts that stay into `against`, under their keys, once all is done.
     threads : int, optional
@@ -320,6 +300,11 @@ def dedup(
     >>> result.removed
     [Removal(key='b', kept_key='a', similarity=1.0)]
 
+    Sets instead of texts:
+
+    >>> lshfast.dedup([{"red", "green", "blue"}, {"red", "green"}, {"white"}], threshold=0.6).keep.tolist()
+    [True, False, True]
+
     Day by day, against all days before:
 
     >>> seen = lshfast.LSHIndex(shingles="word:5")
@@ -334,8 +319,9 @@ def dedup(
         threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
         rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
     )  # fmt: skip
+    column = column_of(texts, unit, size)
+    plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     check_against(against, add, plan)
-    column = text.Texts(texts)
     names = None if keys is None else key_list(keys, len(column))
     check_keep(keep, len(column))
     joining = None
@@ -411,7 +397,7 @@ def pairs(
     verify: Verify = "exact",
     copies: Literal["first", "all"] = "first",
     threads: int | None = None,
-    seed: int = 1,
+    seed: Seed = 1,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
     """Find the pairs of similar texts; parameters, errors and warnings as for `dedup`.
@@ -441,7 +427,7 @@ def pairs(
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
-    corpus = sketch_texts([text.Texts(texts)], plan, clock, progress)
+    corpus = sketch_rows([column_of(texts, unit, size)], plan, clock, progress)
     similar, _ = find_pairs(corpus, plan, clock, progress)
-    warn_of(advice_for(corpus.texts, plan))
+    warn_of(advice_for(corpus.rows.column, plan))
     return with_copies(similar, corpus.copies, copies)

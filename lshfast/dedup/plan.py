@@ -9,10 +9,11 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy.typing as npt
 
 from lshfast.lsh.bands import Bands, check_threshold, choose_bands
-from lshfast.shingling import KERNELS, Unit, check_shingle
+from lshfast.shingling import Unit, check_shingle, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
 from lshfast.store.base import Parameters
 from lshfast.threads import thread_count
+from lshfast.tokens import Seed
 
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 Grouping: TypeAlias = Literal["star", "components"]
@@ -48,6 +49,7 @@ class Plan:
     verify: Verify
     groups: Grouping
     threads: int
+    sets: bool = False  # the rows are sets of elements, and unit and size mean nothing
 
     @property
     def recall(self) -> float:
@@ -60,7 +62,7 @@ class Plan:
         bands, hasher = self.bands, self.hasher
         return Parameters(
             hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
-            f"{self.unit}:{self.size}",
+            "" if self.sets else f"{self.unit}:{self.size}",
         )  # fmt: skip
 
     def memory(self, rows: int, nbytes: int) -> dict[str, int]:
@@ -90,7 +92,7 @@ def make_plan(
     verify: Verify = "exact",
     groups: Grouping = "star",
     threads: int | None = None,
-    seed: int = 1,
+    seed: Seed = 1,
 ) -> Plan:
     """Check all choices of a run and return them as a Plan; errors name the argument, the value and the range."""
     threshold = check_threshold(threshold)
@@ -129,12 +131,13 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
         are, or they are no words or characters.
     """
     given = given or {}
-    unit, _, size = parameters.shingles.partition(":")
-    if unit not in KERNELS or not size.isdecimal():
+    shingles = shingles_of_texts(parameters.shingles)
+    if shingles is None:
         said = f"says that it is of {parameters.shingles!r}" if parameters.shingles else "does not say of which"
         raise ValueError(f"this index is not known to be of shingles of texts, LSHIndex(shingles='word:5'): it {said}")
     p = parameters
-    own: dict[str, Any] = {"unit": unit, "size": int(size), "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
+    unit, size = shingles
+    own: dict[str, Any] = {"unit": unit, "size": size, "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
     own |= {"bands": p.bands, "rows": p.rows} | ({} if p.threshold is None else {"threshold": p.threshold})
     for name, value in given.items():
         if own.get(name, value) != value:
@@ -161,4 +164,7 @@ def check_same_run(parameters: Parameters, plan: Plan) -> None:
     own = plan.parameters
     if parameters.threshold not in (None, own.threshold):
         raise ValueError(f"threshold is {parameters.threshold} in this index, not {own.threshold}")
-    parameters.check_same(own if parameters.shingles else replace(own, shingles=""))
+    named = parameters.shingles
+    if plan.sets and shingles_of_texts(named) is None:
+        own = replace(own, shingles=named)  # a name of the user's own, which says nothing that could be checked
+    parameters.check_same(own if named else replace(own, shingles=""))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.dedup.columns import Column, ShingledTexts
 from lshfast.dedup.plan import Plan
 from lshfast.kernels.text import TextError, Texts
 from lshfast.shingling import Unit, shingle
@@ -125,12 +126,12 @@ def recommendation(lengths: Lengths) -> Recommendation:
     return Recommendation("char", 4, 0.5)
 
 
-def advice_for(texts: Texts, plan: Plan) -> str:
+def advice_for(column: Column, plan: Plan) -> str:
     """Return what to say where most texts are too short for the shingles and the threshold of a run; else ""."""
-    if len(texts) < FEWEST_TEXTS or plan.threshold == 1:
+    if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
         return ""
     wanted = min(plan.threshold, HIGHEST)
-    lengths = lengths_of(texts)
+    lengths = lengths_of(column.texts)
     if len(lengths.words) < FEWEST_TEXTS:
         return ""
     reached = similarity_after(1, lengths.median(plan.unit), plan.unit, plan.size)

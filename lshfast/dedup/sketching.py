@@ -1,4 +1,4 @@
-"""One pass over batches of texts: shingle and sketch each piece, and do the rest while its tokens are in the cache."""
+"""One pass over batches of rows: hash and sketch each piece, and do the rest while its tokens are in the cache."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from lshfast.dedup.columns import Column, KeyedRows, ShingledTexts, joined
 from lshfast.dedup.plan import Plan
 from lshfast.dedup.report import Stage
-from lshfast.join.candidates import find_copies
-from lshfast.kernels import sets, text
-from lshfast.shingling import KERNELS, pieces
+from lshfast.join.candidates import copy_marks, equal_rows
+from lshfast.kernels import text
+from lshfast.run_key import RunKey
+from lshfast.shingling import pieces
 from lshfast.sketch.minhash import EMPTY
 from lshfast.threads import ordered_map
 from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
@@ -81,21 +83,20 @@ class Clock:
 
 
 class Sketched(NamedTuple):
-    """A piece of work after its first steps: some texts, their tokens, their signatures."""
+    """A piece of work after its first steps: the tokens of some rows, and their signatures."""
 
-    texts: text.Texts
     tokens: TokenSets
     signatures: UInt64Array
 
 
 def sketched(
-    batches: Iterable[text.Texts],
+    batches: Iterable[text.Texts | Column],
     plan: Plan,
     clock: Clock,
     finish: Callable[[Sketched], Result],
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
-    """Yield what `finish` makes of each piece of the texts, in order; several pieces are at work at a time.
+    """Yield what `finish` makes of each piece of the rows, in order; several pieces are at work at a time.
 
     What takes the results is not on the clock: the stages "read" and "sketch" are the time that it waits for them.
     """
@@ -103,7 +104,7 @@ def sketched(
     for name in ("read", "sketch"):  # first in the list, also where results are taken on the clock meanwhile
         clock.add(name, 0.0, 0)
 
-    def portions() -> Iterator[tuple[int, text.Texts]]:
+    def portions() -> Iterator[tuple[int, Column]]:
         """Cut the batches into pieces of work, with the number of each one's first row."""
         nonlocal row, reading
         source = iter(batches)
@@ -114,18 +115,19 @@ def sketched(
             reading += time.perf_counter() - before
             if batch is None:
                 return
-            for rows in pieces(batch.lengths):
-                yield row + rows.start, batch.take(rows)
-            row += len(batch)
+            column = as_column(batch, plan)
+            for rows in pieces(column.nbytes):
+                yield row + rows.start, column.take(rows)
+            row += len(column)
 
-    def work(portion: tuple[int, text.Texts]) -> tuple[int, Result]:
-        first_row, texts = portion
+    def work(portion: tuple[int, Column]) -> tuple[int, Result]:
+        first_row, column = portion
         with naming_stage("sketch"):
             try:
-                tokens = TokenSets(*KERNELS[plan.unit](texts, plan.size, plan.hasher.seed))
+                tokens = column.tokens(plan.hasher.seed)
             except text.TextError as error:
                 raise text.TextError(error.row + first_row, error.reason) from None
-            return texts.nbytes, finish(Sketched(texts, tokens, plan.hasher.sketch(tokens, threads=1)))
+            return int(column.nbytes.sum()), finish(Sketched(tokens, plan.hasher.sketch(tokens, threads=1)))
 
     for nbytes, made in ordered_map(work, portions(), plan.threads):
         done += nbytes
@@ -138,11 +140,16 @@ def sketched(
     clock.add("sketch", time.perf_counter() - start - reading - elsewhere, done)
 
 
+def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
+    """Return a batch as a column: texts are cut into the shingles of the plan."""
+    return ShingledTexts(batch, plan.unit, plan.size) if isinstance(batch, text.Texts) else batch
+
+
 @dataclass
 class Sketches:
-    """What is known of the texts after one pass over them."""
+    """What is known of the rows after one pass over them."""
 
-    texts: text.Texts
+    rows: KeyedRows
     signatures: UInt64Array
     keys: UInt64Array
     copies: Int64Array
@@ -158,23 +165,30 @@ class Sketches:
 
 
 class _Piece(NamedTuple):
-    texts: text.Texts
     signatures: UInt64Array
     keys: UInt64Array
-    prints: UInt64Array
+    marks: UInt64Array
 
 
-def sketch_texts(batches: Iterable[text.Texts], plan: Plan, clock: Clock, progress: Progress | None = None) -> Sketches:
-    """Run the pass for a join: shingle, sketch, band and fingerprint each text, and find the copies."""
+def sketch_rows(
+    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
+) -> Sketches:
+    """Run the pass for a join: hash, sketch and band each row, and find the copies."""
+    held: list[Column] = [ShingledTexts(text.Texts([]), plan.unit, plan.size)]
+
+    def columns() -> Iterator[Column]:
+        for batch in batches:
+            held.append(as_column(batch, plan))
+            yield held[-1]
 
     def finish(piece: Sketched) -> _Piece:
-        prints = sets.fingerprints(piece.tokens.offsets, piece.tokens.tokens)
-        return _Piece(piece.texts, piece.signatures, plan.bands.keys(piece.signatures), prints)
+        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
 
-    parts = list(sketched(batches, plan, clock, finish, progress))
+    parts = list(sketched(columns(), plan, clock, finish, progress))
     with clock.stage("match", clock.stages["sketch"].nbytes):
-        texts = text.Texts.concatenate([part.texts for part in parts])
-        prints = np.concatenate([np.empty((0, 3), np.uint64), *(part.prints for part in parts)])
+        rows = KeyedRows(joined(held[1:] or held), RunKey.draw())
+        marks = np.concatenate([np.empty((0, 2), np.uint64), *(part.marks for part in parts)])
         keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
         signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
-        return Sketches(texts, signatures, keys, find_copies(prints), signatures[:, 0] == EMPTY)
+        copies = rows.confirmed(equal_rows(marks), plan.threads)
+        return Sketches(rows, signatures, keys, copies, signatures[:, 0] == EMPTY)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
+from lshfast.run_key import draw_fingerprint_key
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 
@@ -16,13 +19,15 @@ MOST_PAIRS = 1 << 28
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
 
-    Copies are told by their number of tokens and two independent 64-bit sums over them (docs/definitions.md).
-    An empty row is nobody's copy.
+    Copies are told by fingerprints under a key that is drawn for the call, so that nobody can make two rows whose
+    fingerprints are equal and whose tokens are not: of n tokens each, they have a chance of n / 2**121
+    (docs/definitions.md). An empty row is nobody's copy.
 
     Parameters
     ----------
-    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, 3)
-        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them.
+    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, m)
+        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them: the number of tokens of each row, and words
+        that are equal for equal rows.
 
     Returns
     -------
@@ -34,20 +39,56 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     >>> find_copies(TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])).tolist()
     [0, 1, 0, 3, 4]
     """
-    prints = sets_or_fingerprints
-    if isinstance(prints, TokenSets):
-        prints = sets.fingerprints(prints.offsets, prints.tokens)
+    if not isinstance(sets_or_fingerprints, TokenSets):
+        return equal_rows(sets_or_fingerprints)
+    rows, key = sets_or_fingerprints, draw_fingerprint_key()
+    copies = equal_rows(copy_marks(rows))
+
+    def fingerprints(chosen: Int64Array) -> UInt64Array:
+        some = rows.take(chosen)
+        return sets.fingerprints(some.offsets, some.tokens, key)
+
+    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(copies))), fingerprints)
+
+
+def copy_marks(rows: TokenSets) -> UInt64Array:
+    """Return what copies agree in, uint64 (n, 2): the number of tokens of each row, and their sum mod 2**64."""
+    marks = np.zeros((len(rows), 2), np.uint64)
+    marks[:, 0] = rows.counts
+    full = marks[:, 0] > 0
+    if full.any():
+        marks[full, 1] = np.add.reduceat(rows.tokens[: rows.offsets[-1]], rows.offsets[:-1][full])
+    return marks
+
+
+def equal_rows(prints: UInt64Array) -> Int64Array:
+    """Return, for each row of numbers, the first one equal to it; itself where the first number of the row is 0."""
     first = np.arange(len(prints), dtype=np.int64)
     if len(prints) < 2:
         return first
     order = np.argsort(prints[:, 1], kind="stable")
-    same_sum = np.diff(prints[order, 1]) == 0
-    if np.any(same_sum & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
-        order = np.lexsort((prints[:, 0], prints[:, 2], prints[:, 1]))  # sums that clash: sort by all there is
+    same = np.diff(prints[order, 1]) == 0
+    if np.any(same & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
+        order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # words that clash: sort by all there is
     is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
     starts = np.concatenate([[True], ~is_copy])
     first[order] = order[starts][np.cumsum(starts) - 1]
     return first
+
+
+def confirm_copies(
+    copies: Int64Array, doubtful: Int64Array, fingerprints: Callable[[Int64Array], UInt64Array]
+) -> Int64Array:
+    """Return each row's first copy, given one that each row may be a copy of and the rows of which it is not certain.
+
+    `fingerprints` gives the fingerprints of chosen rows: of the doubtful ones, and of those that they may be copies of.
+    """
+    if not len(doubtful):
+        return copies
+    again = np.unique(np.concatenate([doubtful, copies[doubtful]]))
+    confirmed = copies.copy()
+    confirmed[again] = again[equal_rows(fingerprints(again))]
+    return confirmed
 
 
 def candidates(

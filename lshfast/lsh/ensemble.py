@@ -16,7 +16,7 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 from lshfast.store.base import OnDuplicate
 from lshfast.store.keys import as_column, is_batch, listed
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, UInt64Array
+from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array
 
 # Queries of one piece of work.
 PIECE = 256
@@ -67,7 +67,7 @@ class LSHEnsemble:
     ----------
     threshold : float, default 0.8
         In (0, 1]; that of queries which give none.
-    num_perm, scheme, seed : int, {"fast", "classic"}, int
+    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
         Of the signatures, as for `MinHasher`; others are refused.
     partitions : int, default 16
         At most so many partitions, of about as many entries each: fewer while there are few entries (256 each, at
@@ -114,7 +114,7 @@ class LSHEnsemble:
         recall: float = 0.95,
         trees: int | None = None,
         scheme: Scheme = "fast",
-        seed: int = 1,
+        seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
     ) -> None:
         self.threshold = check_threshold(threshold)

@@ -15,7 +15,7 @@ from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.store.base import OnDuplicate
 from lshfast.store.keys import as_column, is_batch, listed
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, UInt64Array, check_number
+from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
 
 # Queries, and matches that there must be room for, of one piece of work.
 PIECE = 256
@@ -39,7 +39,7 @@ class LSHForest:
 
     Parameters
     ----------
-    num_perm, scheme, seed : int, {"fast", "classic"}, int
+    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
         Of the signatures, as for `MinHasher`; others are refused.
     trees : int, optional
         In 1..num_perm; a quarter of num_perm by default, which gives each tree four slots. More trees reach entries of
@@ -87,7 +87,7 @@ class LSHForest:
         trees: int | None = None,
         recall: float = 0.9,
         scheme: Scheme = "fast",
-        seed: int = 1,
+        seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
     ) -> None:
         self.hasher = MinHasher(num_perm, scheme, seed)

@@ -21,7 +21,7 @@ from lshfast.store.file import FileStore, save_parts
 from lshfast.store.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.store.memory import MemoryStore
 from lshfast.threads import thread_count
-from lshfast.tokens import Float64Array, UInt64Array, check_number
+from lshfast.tokens import Float64Array, Seed, UInt64Array, check_number
 
 # Entries of an index that are looked up in it at once by `pairs`.
 BATCH = 1 << 16
@@ -87,8 +87,9 @@ class LSHIndex:
     ----------
     threshold : float, default 0.8
         In (0, 1].
-    num_perm, scheme, seed : int, {"fast", "classic"}, int
-        Of the signatures, as for `MinHasher`; others are refused.
+    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
+        Of the signatures, as for `MinHasher`; others are refused. A random seed is kept with the entries: `open` and
+        `on` need none, and ``index.hasher`` makes signatures with it.
     recall : float, default 0.95
         In (0, 1), see `choose_bands`.
     bands, rows : int, optional
@@ -148,7 +149,7 @@ class LSHIndex:
         bands: int | None = None,
         rows: int | None = None,
         scheme: Scheme = "fast",
-        seed: int = 1,
+        seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
         store: Store | None = None,
         shingles: str = "",

@@ -22,12 +22,13 @@ from lshfast.sketch.compare import fitted
 from lshfast.sketch.minhash import EMPTY, PIECE, MinHasher, check_signatures
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import (
+    SEED,
     Float64Array,
+    SeedField,
     TokenSets,
     UInt64Array,
     check_int,
     check_number,
-    check_seed,
     numbers_of,
 )
 
@@ -265,8 +266,8 @@ class DistinctCounter:
     ----------
     p : int, default 14
         In 4..18.
-    seed : int, default 1
-        In 0..2**64 - 1.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
 
     Raises
     ------
@@ -289,12 +290,11 @@ class DistinctCounter:
     """
 
     p: int = 14
-    seed: int = 1
+    seed: SeedField = SEED
     _constant: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", check_int("p", self.p, kernels.MIN_P, kernels.MAX_P))
-        object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "_constant", kernels.constant(self.seed))
 
     @property

@@ -13,7 +13,7 @@ from lshfast.shingling import pieces
 from lshfast.sketch.arrays import MadeArray, checked
 from lshfast.sketch.compare import equal_slots, fitted
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, TokenSets, UInt64Array, array_of, check_int, check_seed
+from lshfast.tokens import SEED, Float64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
 
 Scheme: TypeAlias = Literal["fast", "classic"]
 
@@ -122,8 +122,8 @@ class MinHasher:
     num_perm : int, default 128
         Slots of a signature, k: 1 to 65,536. The standard error at similarity s is at most sqrt(s (1 - s) / k).
     scheme : {"fast", "classic"}, default "fast"
-    seed : int, default 1
-        In 0..2**64 - 1.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
 
     Raises
     ------
@@ -143,12 +143,11 @@ class MinHasher:
 
     num_perm: int = 128
     scheme: Scheme = "fast"
-    seed: int = 1
+    seed: SeedField = SEED
     _constants: tuple[UInt64Array, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, kernels.MAX_NUM_PERM))
-        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.scheme not in ("fast", "classic"):
             raise ValueError(f"scheme must be 'fast' or 'classic', not {self.scheme!r}")
         draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants

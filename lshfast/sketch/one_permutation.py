@@ -14,7 +14,7 @@ from lshfast.shingling import pieces
 from lshfast.sketch.compare import compared
 from lshfast.sketch.minhash import PIECE, merged, own_signatures, signatures_of
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, TokenSets, UInt64Array, check_int, check_seed
+from lshfast.tokens import SEED, Float64Array, SeedField, TokenSets, UInt64Array, check_int
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class OnePermutation:
     ----------
     num_perm : int, default 128
         Slots of a signature, k: 1 to 65,536.
-    seed : int, default 1
-        In 0..2**64 - 1.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class OnePermutation:
     """
 
     num_perm: int = 128
-    seed: int = 1
+    seed: SeedField = SEED
     _constant: int = field(init=False, repr=False, compare=False)
 
     scheme: ClassVar[str] = "one_permutation"
@@ -70,7 +70,6 @@ class OnePermutation:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM))
-        object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "_constant", kernels.group_constant(self.seed))
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:

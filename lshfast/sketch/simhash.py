@@ -19,14 +19,16 @@ from lshfast.sketch.arrays import MadeArray, checked
 from lshfast.sketch.compare import Int32Array, compared, fitted
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import (
+    SEED,
     BoolArray,
     Float64Array,
     Int64Array,
+    Seed,
+    SeedField,
     TokenSets,
     UInt64Array,
     array_of,
     check_int,
-    check_seed,
     numbers_of,
 )
 
@@ -196,8 +198,8 @@ class SimHasher(Sketcher):
     ----------
     bits : int, default 64
         Of a code: a multiple of 64, up to 4,096.
-    seed : int, default 1
-        In 0..2**64 - 1.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
 
     Raises
     ------
@@ -226,12 +228,11 @@ class SimHasher(Sketcher):
     """
 
     bits: int = 64
-    seed: int = 1
+    seed: SeedField = SEED
     _constants: UInt64Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bits", check_int("bits", self.bits, 64, kernels.MAX_BITS))
-        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.bits % 64:
             raise ValueError(f"bits must be a multiple of 64, not {self.bits}")
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.words))
@@ -421,8 +422,8 @@ class SignSketcher(Sketcher):
         Coordinates of a vector, 1 to 2**24.
     bits : int, default 64
         Vectors of +1s and -1s, 1 to 4,096.
-    seed : int, default 1
-        In 0..2**64 - 1.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
     zero : {"minus", "plus", "random"}, default "minus"
         The sign of a dot product of zero. Random signs are drawn from the signs of the vector's other dot products:
         parallel vectors have equal codes, opposite ones have opposite codes, and all others have ties of their own.
@@ -447,7 +448,7 @@ class SignSketcher(Sketcher):
 
     dim: int
     bits: int = 64
-    seed: int = 1
+    seed: SeedField = SEED
     zero: Zero = "minus"
     _given: bytes | None = field(default=None, repr=False)
     _masks: UInt64Array = field(init=False, repr=False, compare=False)
@@ -455,7 +456,6 @@ class SignSketcher(Sketcher):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MAX_DIM))
         object.__setattr__(self, "bits", check_int("bits", self.bits, 1, kernels.MAX_BITS))
-        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.zero not in ZEROS:
             raise ValueError(f"zero must be 'minus', 'plus' or 'random', not {self.zero!r}")
         if self._given is None:
@@ -472,7 +472,7 @@ class SignSketcher(Sketcher):
         return drawn if self._given is None else f"{drawn} of vectors {checksum(self._given):016x}"
 
     @classmethod
-    def of_vectors(cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: int = 1) -> SignSketcher:
+    def of_vectors(cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: Seed = 1) -> SignSketcher:
         """Return the sketcher of given vectors.
 
         Parameters

@@ -17,7 +17,7 @@ from lshfast.shingling import pieces
 from lshfast.sketch.compare import equal_slots
 from lshfast.sketch.minhash import PIECE, MinHasher, merged, own_signatures, signatures_of
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, array_of, check_int, check_seed
+from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 
@@ -316,8 +316,8 @@ class WeightedMinHasher:
     num_perm : int, default 128
         Slots of a signature, k: 1 to 65,536.
     scheme : {"shells", "icws"}, default "shells"
-    seed : int, default 1
-        In 0..2**64 - 1.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
 
     Raises
     ------
@@ -338,12 +338,11 @@ class WeightedMinHasher:
 
     num_perm: int = 128
     scheme: WeightedScheme = "shells"
-    seed: int = 1
+    seed: SeedField = SEED
     _constants: tuple[int, UInt64Array] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, slot_kernels.MAX_NUM_PERM))
-        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.scheme not in ("shells", "icws"):
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))

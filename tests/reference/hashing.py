@@ -4,6 +4,7 @@ Python's integers do not overflow, so every product is exact and every reduction
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 P = 2**61 - 1
 EMPTY = 2**64 - 1
@@ -46,6 +47,23 @@ def multiplier(v: int) -> int:
     return 1 + v % (P - 1)
 
 
+class Key(NamedTuple):
+    """What tokens are hashed under: three multipliers, and a mask of integers."""
+
+    bytes: int
+    words: int
+    characters: int
+    integers: int
+
+
+def key_of(seed: "int | Key") -> Key:
+    """Return the key that a seed gives, or the one that is given in its place."""
+    if isinstance(seed, Key):
+        return seed
+    a, c, e = (multiplier(draw(seed, domain, 0)) for domain in (Domain.TOKEN, Domain.NGRAM, Domain.CHARACTER))
+    return Key(a, c, e, draw(seed, Domain.INTEGER, 0))
+
+
 def horner(coefficients: list[int], x: int) -> int:
     """Return the polynomial with these coefficients, highest power first, at x, modulo P."""
     value = 0
@@ -54,23 +72,22 @@ def horner(coefficients: list[int], x: int) -> int:
     return value
 
 
-def polynomial(data: bytes, seed: int) -> int:
+def polynomial(data: bytes, seed: "int | Key") -> int:
     """Return H(data): the seven-byte limbs, then the length, as a polynomial modulo P."""
-    a = multiplier(draw(seed, Domain.TOKEN, 0))
     limbs = [
         int.from_bytes(data[start : start + LIMB_BYTES], "little")
         for start in range(0, len(data), LIMB_BYTES)
     ]
-    return horner([*limbs, len(data)], a)
+    return horner([*limbs, len(data)], key_of(seed).bytes)
 
 
-def token_of_bytes(data: bytes, seed: int) -> int:
+def token_of_bytes(data: bytes, seed: "int | Key") -> int:
     """Return the 64-bit token of a byte string."""
     return mix64(polynomial(data, seed))
 
 
-def token_of_int(x: int, seed: int) -> int:
+def token_of_int(x: int, seed: "int | Key") -> int:
     """Return the 64-bit token of an integer in [-2^63, 2^64)."""
     if not -(2**63) <= x < 2**64:
         raise ValueError(f"integer {x} is outside [-2^63, 2^64)")
-    return mix64((x & MASK64) ^ draw(seed, Domain.INTEGER, 0))
+    return mix64((x & MASK64) ^ key_of(seed).integers)

@@ -5,7 +5,7 @@ Every slot is computed from the definition: all rounds for all tokens, no early 
 
 from collections.abc import Iterable, Sequence
 
-from tests.reference.hashing import EMPTY, MASK64, Domain, P, draw, mix64, multiplier
+from tests.reference.hashing import EMPTY, Domain, P, draw, mix64, multiplier
 
 VALUE_BITS = 56
 VALUE_MASK = 2**VALUE_BITS - 1
@@ -86,7 +86,10 @@ def candidate_pairs(keys: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     return [(i, j) for i in range(n) for j in range(i + 1, n) if is_candidate(keys[i], keys[j])]
 
 
-def fingerprint(tokens: Iterable[int]) -> tuple[int, int, int]:
-    """Return (count, sum, sum of squares) of a multiset of mixed tokens, the sums modulo 2^64."""
-    mixed = [mix64(token) for token in tokens]
-    return len(mixed), sum(mixed) & MASK64, sum(m * m for m in mixed) & MASK64
+def fingerprint(tokens: Iterable[int], key: tuple[int, int]) -> tuple[int, int, int]:
+    """Return the number of tokens, and the product of key - token in the field of P^2 numbers x + y·i, i^2 = -1."""
+    n, x, y = 0, 1, 0
+    for token in tokens:
+        b, c = key[0] - token % 2**32, key[1] - token // 2**32
+        n, x, y = n + 1, (x * b - y * c) % P, (x * c + y * b) % P
+    return n, x, y

@@ -6,7 +6,7 @@ points that both assign, so compare on those only.
 
 import unicodedata
 
-from tests.reference.hashing import Domain, draw, horner, mix64, multiplier, polynomial
+from tests.reference.hashing import Key, horner, key_of, mix64, polynomial
 
 SOLO_NAMES = (
     "CJK UNIFIED IDEOGRAPH",
@@ -78,16 +78,16 @@ def words(text: str) -> list[str]:
     return found
 
 
-def word_shingles(text: str, size: int, seed: int) -> list[int]:
+def word_shingles(text: str, size: int, seed: "int | Key") -> list[int]:
     """Return the tokens of a text's word shingles, in text order, with repetitions."""
     hashes = [polynomial(word.encode("utf-8"), seed) for word in words(text)]
-    return _shingles(hashes, size, multiplier(draw(seed, Domain.NGRAM, 0)))
+    return _shingles(hashes, size, key_of(seed).words)
 
 
-def character_shingles(text: str, size: int, seed: int) -> list[int]:
+def character_shingles(text: str, size: int, seed: "int | Key") -> list[int]:
     """Return the tokens of a text's character shingles, in text order, with repetitions."""
     values = [lower(ord(character)) + 1 for character in text]
-    return _shingles(values, size, multiplier(draw(seed, Domain.CHARACTER, 0)))
+    return _shingles(values, size, key_of(seed).characters)
 
 
 def _shingles(values: list[int], size: int, base: int) -> list[int]:
