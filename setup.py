@@ -16,6 +16,7 @@ SOURCES = {
     "bits": ["bits.c", "bits_avx2.c", "bits_avx512.c", "sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
     "cardinality": ["cardinality.c", "cardinality_avx512.c", "cardinality_estimates.c", "cpu.c"],
     "checksum": ["checksum.c"],
+    "grouping": ["grouping.c", "sets.c"],
     "gate": [],
     "weighted": ["weighted.c", "weighted_avx2.c", "weighted_avx512.c", "cpu.c"],
     "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lshfast.lsh.index import LSHIndex
     from lshfast.readers import Reject
 
-UNITS = {"read": "bytes", "verify": "pairs", "write": "bytes", "save": "bytes"}
+UNITS = {"read": "bytes", "verify": "rows", "write": "bytes", "save": "bytes"}
 TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save": "write the index"}
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
@@ -60,13 +60,13 @@ class Watch:
             self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Take note of progress: `done` of `total` bytes or pairs of a stage."""
+        """Take note of progress: `done` of `total` bytes, rows or pairs of a stage."""
         if self._quiet or stage not in UNITS or not total:
             return
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
         rate = done / seconds if seconds > 0.05 else 0.0
-        told = (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f} pairs/s") if rate else ""
+        told = (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s") if rate else ""
         if self._bars is not None:
             if stage not in self._tasks:
                 self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")

@@ -113,6 +113,65 @@ void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
     if (from != records) memcpy(records, from, n * sizeof *records);
 }
 
+/* ---- buckets ---- */
+
+struct band_keys_of {
+    const int64_t *members;
+    const uint64_t *keys;
+    size_t bands, band;
+};
+
+static inline uint64_t key_of(const struct band_keys_of *of, uint64_t record) {
+    return of->keys[(size_t)of->members[(uint32_t)record] * of->bands + of->band];
+}
+
+static inline int comes_before(const struct band_keys_of *of, uint64_t a, uint64_t b) {
+    uint64_t key_a = key_of(of, a), key_b = key_of(of, b);
+    return key_a < key_b || (key_a == key_b && a < b);
+}
+
+/* Sort the records of one half key by their whole keys: a heap, since whoever writes the texts can make halves clash. */
+static void sort_by_keys(const struct band_keys_of *of, uint64_t *records, size_t n) {
+    for (size_t start = n / 2, end = n; end > 1;) {
+        uint64_t record;
+        if (start > 0) {
+            record = records[--start];
+        } else {
+            record = records[--end];
+            records[end] = records[0];
+        }
+        size_t parent = start;
+        for (size_t child; (child = 2 * parent + 1) < end; parent = child) {
+            if (child + 1 < end && comes_before(of, records[child], records[child + 1])) child++;
+            if (!comes_before(of, record, records[child])) break;
+            records[parent] = records[child];
+        }
+        records[parent] = record;
+    }
+}
+
+size_t number_buckets(uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
+                      size_t band, int32_t *numbers) {
+    const struct band_keys_of of = {members, keys, bands, band};
+    int32_t made = 0;
+    for (size_t start = 0, stop; start < n; start = stop) {
+        int clash = 0;
+        for (stop = start + 1; stop < n && records[stop] >> 32 == records[start] >> 32; stop++) {
+            clash |= key_of(&of, records[stop]) != key_of(&of, records[start]);
+        }
+        if (clash) sort_by_keys(&of, records + start, stop - start);
+        for (size_t first = start, last; first < stop; first = last) {
+            for (last = first + 1; last < stop; last++) {
+                if (clash && key_of(&of, records[last]) != key_of(&of, records[first])) break;
+            }
+            if (last - first < 2) continue;
+            for (size_t i = first; i < last; i++) numbers[(uint32_t)records[i] * bands + band] = made;
+            made++;
+        }
+    }
+    return (size_t)made;
+}
+
 /* ---- pairs ---- */
 
 /* 1 if two rows share the key of this band and none before it. */

@@ -33,6 +33,12 @@ size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64
 /* Sort ascending records whose lower halves rise already. scratch holds n records too. */
 void sort_records(uint64_t *records, size_t n, uint64_t *scratch);
 
+/* Number the buckets of one band from 0, those of two members or more, from its sorted records: numbers[m * bands + band]
+ * becomes the number of member m's bucket, and stays what it is for members that are alone in theirs. Rows whose keys
+ * share a half only are told apart. Returns how many buckets there are. The records are left in another order. */
+size_t number_buckets(uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
+                      size_t band, int32_t *numbers);
+
 /* Where a walk over the sorted records of one band stands; all zero at the start. */
 struct bucket_walk {
     size_t last; /* the bucket ends before records[last] */

@@ -1,11 +1,12 @@
 """Band keys, and candidate pairs by sorting them: the kernels of the third stage."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 
 cdef extern from "rows.h":
     bint rise_below(const int64_t*, size_t, size_t) nogil
+    bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "cpu.h":
     cdef enum cpu_level:
@@ -21,6 +22,8 @@ cdef extern from "bands.h":
     void c_band_keys "band_keys"(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
     size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
     void sort_records(uint64_t*, size_t, uint64_t*) nogil
+    size_t c_number_buckets "number_buckets"(uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t,
+                                             int32_t*) nogil
     size_t bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
                         int64_t*, int64_t*, size_t) nogil
 
@@ -47,6 +50,33 @@ def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t r
     if n:
         with nogil:
             c_band_keys(kernel, &signatures[0, 0], n, k, bands, rows, &out[0, 0])
+
+
+def number_buckets(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None,
+                   int32_t[:, ::1] out not None):
+    """Number the buckets of a band that hold two members or more, from 0, and return how many there are.
+
+    out, (members, bands), takes the number of each member's bucket in this band's column; it stays as it is where a
+    member is alone, and is to be filled with -1 before. Members are rows in any order, each once.
+    """
+    cdef size_t n = len(members), bands = keys.shape[1], count = 0, made = 0
+    if band >= bands:
+        raise ValueError(f"band must be below {bands}, the number of bands, not {band}")
+    if <size_t>out.shape[0] != n or <size_t>out.shape[1] != bands:
+        raise ValueError(f"out must be ({n}, {bands}), not ({out.shape[0]}, {out.shape[1]})")
+    if n == 0:
+        return 0
+    if not are_below(&members[0], n, keys.shape[0]):
+        raise ValueError(f"members must be within 0..{keys.shape[0] - 1}")
+    if n >= 1 << 31:
+        raise ValueError(f"members must be fewer than 2**31, not {n}")
+    records_array, scratch_array = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    cdef uint64_t[::1] records = records_array, scratch = scratch_array
+    with nogil:
+        count = band_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
+        sort_records(&records[0], count, &scratch[0])
+        made = c_number_buckets(&records[0], count, &members[0], &keys[0, 0], bands, band, &out[0, 0])
+    return made
 
 
 def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None, limit):

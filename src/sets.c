@@ -4,16 +4,9 @@
 
 #include <string.h>
 
-struct set {
-    uint64_t *slots;
-    unsigned shift;
-    size_t mask;
-    int has_zero;
-};
-
-static struct set set_in(uint64_t *table, size_t n) {
+static struct token_set set_in(uint64_t *table, size_t n) {
     size_t size = table_size(n);
-    struct set set = {table, 64, size - 1, 0};
+    struct token_set set = {table, 64, size - 1, 0, 0};
     while (size >>= 1) set.shift--;
     memset(table, 0, (set.mask + 1) * sizeof *table);
     return set;
@@ -21,14 +14,14 @@ static struct set set_in(uint64_t *table, size_t n) {
 
 /* The slot that holds the token, or the free one where it would go. The multiplier spreads tokens that are not
  * hashes: raw integers may come here too. */
-static inline size_t set_find(const struct set *set, uint64_t token) {
+static inline size_t set_find(const struct token_set *set, uint64_t token) {
     size_t at = (size_t)(token * UINT64_C(0x9E3779B97F4A7C15) >> set->shift);
     while (set->slots[at] && set->slots[at] != token) at = (at + 1) & set->mask;
     return at;
 }
 
 /* Returns 1 where the token is new. */
-static inline int set_add(struct set *set, uint64_t token) {
+static inline int set_add(struct token_set *set, uint64_t token) {
     if (token == 0) {
         int added = !set->has_zero;
         set->has_zero = 1;
@@ -40,12 +33,12 @@ static inline int set_add(struct set *set, uint64_t token) {
     return added;
 }
 
-static inline int set_has(const struct set *set, uint64_t token) {
+static inline int set_has(const struct token_set *set, uint64_t token) {
     return token ? set->slots[set_find(set, token)] != 0 : set->has_zero;
 }
 
 size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
-    struct set set = set_in(table, n);
+    struct token_set set = set_in(table, n);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t token = tokens[i];
@@ -97,44 +90,45 @@ size_t overlap_needed(size_t a, size_t b, double threshold) {
 }
 
 double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
-    struct set set = set_in(table, n);
+    struct token_set set = set_in(table, n);
     size_t overlap = 0;
     for (size_t i = 0; i < n; i++) set_add(&set, a[i]);
     for (size_t i = 0; i < m; i++) overlap += (size_t)set_has(&set, b[i]);
     return overlap ? (double)overlap / ((double)n + (double)m - (double)overlap) : 0;
 }
 
+struct token_set token_set_of(const uint64_t *tokens, size_t n, uint64_t *table) {
+    struct token_set set = set_in(table, n);
+    for (size_t i = 0; i < n; i++) set_add(&set, tokens[i]);
+    set.count = n;
+    return set;
+}
+
+double jaccard_with_row(const struct token_set *set, const uint64_t *row, size_t m, double threshold) {
+    if (m + set->count == 0) return threshold > 0 ? -1 : 0;
+    size_t needed = overlap_needed(set->count, m, threshold);
+    size_t most = set->count < m ? set->count : m, overlap = 0, i = 0;
+    if (needed > most) return -1;
+    /* After every eight tokens, see whether those left can still make up the overlap. */
+    for (size_t misses_allowed = m - needed; i < m;) {
+        size_t stop = m - i < 8 ? m : i + 8;
+        for (; i < stop; i++) overlap += (size_t)set_has(set, row[i]);
+        if (i - overlap > misses_allowed) return -1;
+    }
+    return overlap >= needed ? (double)overlap / (double)(set->count + m - overlap) : -1;
+}
+
 void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
                    size_t pairs, double threshold, uint64_t *table, double *out) {
-    struct set set = {0};
-    size_t set_count = 0;
+    struct token_set set = {0};
     int64_t held = -1;
     for (size_t p = 0; p < pairs; p++) {
         if (left[p] != held) {
             held = left[p];
-            set_count = (size_t)(offsets[held + 1] - offsets[held]);
-            set = set_in(table, set_count);
-            for (size_t i = 0; i < set_count; i++) set_add(&set, tokens[offsets[held] + (int64_t)i]);
+            set = token_set_of(tokens + offsets[held], (size_t)(offsets[held + 1] - offsets[held]), table);
         }
-        const uint64_t *row = tokens + offsets[right[p]];
-        size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]);
-        if (count + set_count == 0) {
-            out[p] = threshold > 0 ? -1 : 0;
-            continue;
-        }
-        size_t needed = overlap_needed(set_count, count, threshold);
-        size_t most = set_count < count ? set_count : count, overlap = 0, i = 0;
-        out[p] = -1;
-        if (needed > most) continue;
-        /* After every eight tokens, see whether those left can still make up the overlap. */
-        for (size_t misses_allowed = count - needed; i < count;) {
-            size_t stop = count - i < 8 ? count : i + 8;
-            for (; i < stop; i++) overlap += (size_t)set_has(&set, row[i]);
-            if (i - overlap > misses_allowed) break;
-        }
-        if (i == count && overlap >= needed) {
-            out[p] = (double)overlap / (double)(set_count + count - overlap);
-        }
+        int64_t start = offsets[right[p]];
+        out[p] = jaccard_with_row(&set, tokens + start, (size_t)(offsets[right[p] + 1] - start), threshold);
     }
 }
 

@@ -34,6 +34,20 @@ size_t overlap_needed(size_t a, size_t b, double threshold);
 void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
                    size_t pairs, double threshold, uint64_t *table, double *out);
 
+/* A set whose tokens lie in a table, to be compared with rows. */
+struct token_set {
+    uint64_t *slots;
+    unsigned shift;
+    size_t mask, count;
+    int has_zero;
+};
+
+/* Put n different tokens into a table. */
+struct token_set token_set_of(const uint64_t *tokens, size_t n, uint64_t *table);
+
+/* The Jaccard similarity of a set and a row of m different tokens; -1 where it is below the threshold. */
+double jaccard_with_row(const struct token_set *set, const uint64_t *row, size_t m, double threshold);
+
 /* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
 double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 

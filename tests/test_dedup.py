@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import ShortTextsWarning, dedup, pairs
+from lshfast import PAIR, ShortTextsWarning, component_groups, dedup, pairs
 from lshfast.dedup.plan import make_plan
 from lshfast.kernels.text import Texts, tokens_of_texts
 from tests.reference import sets
@@ -109,7 +109,19 @@ def test_copies_are_paired_with_the_first(texts, truth):
             first[j] = i
     expected = [(i, j, s) for i, j, s in truth if first[i] == i and (first[j] == j or s == 1)]
     assert pairs(texts, size=SIZE, threshold=0.6, bands=128, rows=1).tolist() == expected
-    assert run(texts).pairs.tolist() == expected
+
+
+def test_the_pairs_of_a_run_are_those_of_its_groups(texts, truth):
+    """Of stars each removed row and its keeper; of components as many as join the rows; all of them are similar."""
+    similar = {(i, j): s for i, j, s in truth}
+    result = run(texts)
+    removed = np.flatnonzero(~result.keep)
+    assert len(result.pairs) == len(removed)
+    assert [similar[i, j] for i, j, _ in result.pairs.tolist()] == [s for _, _, s in result.pairs.tolist()]
+    chained = run(texts, groups="components")
+    joined = component_groups(len(texts), chained.pairs)
+    assert len(chained.pairs) == chained.summary.removed
+    assert joined.labels.tolist() == component_groups(len(texts), np.array(truth, PAIR)).labels.tolist()
 
 
 @given(
@@ -220,19 +232,20 @@ def test_components_chain_and_say_how_far():
 
 def test_verify_modes(texts):
     """All candidates; those whose estimate, a multiple of 1/128, is enough; and those that are right."""
-    options = {"bands": 32, "rows": 4}
-    exact, signature, none = (run(texts, verify=verify, **options) for verify in ("exact", "signature", "none"))
-    assert len({result.summary.candidates for result in (exact, signature, none)}) == 1
-    copies = none.summary.copies
-    assert none.summary.pairs == none.summary.candidates + copies > signature.summary.pairs > copies
-    estimates = {(i, j): s for i, j, s in none.pairs.tolist()}
-    assert set(signature.pairs.tolist()) == {(*p, s) for p, s in estimates.items() if s >= 0.6}
-    for i, j, similarity in exact.pairs.tolist():
+    options = {"size": SIZE, "threshold": 0.6, "bands": 32, "rows": 4}
+    exact, signature, none = (pairs(texts, verify=verify, **options) for verify in ("exact", "signature", "none"))
+    estimates = {(i, j): s for i, j, s in none.tolist()}
+    assert len(none) > len(signature) > len(exact) / 2
+    assert set(signature.tolist()) == {(*p, s) for p, s in estimates.items() if s >= 0.6}
+    for i, j, similarity in exact.tolist():
         assert similarity == jaccard(texts[i], texts[j]) >= 0.6
     for (i, j), estimate in estimates.items():
         assert estimate * 128 % 1 == 0
         assert abs(estimate - jaccard(texts[i], texts[j])) < 6 * 0.5 / 128**0.5
-    assert (exact.summary.verify, signature.summary.verify, none.summary.verify) == ("exact", "signature", "none")
+    for verify in ("exact", "signature", "none"):
+        result = run(texts, verify=verify)
+        assert result.summary.verify == verify
+        assert result.summary.removed == len(result.pairs) >= result.summary.copies
 
 
 def test_empty_and_short_texts():

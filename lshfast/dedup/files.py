@@ -98,8 +98,8 @@ def run_files(
         The index of earlier rows, and the one to save. It is written after the outputs: what ends early leaves the old
         one, beside all outputs or none.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read" and "write", pairs in "verify", bytes of the index in
-        "save".
+        Called with (stage, done, total): bytes of input in "read" and "write", rows in "verify" (pairs where all are
+        written), bytes of the index in "save".
 
     Returns
     -------
@@ -130,6 +130,7 @@ def run_files(
                 rejected=lambda: len(corpus.rejected),
                 against=index if indexes.against else None,
                 joining=partial(indexes.add, index, corpus) if index is not None and indexes.save else None,
+                every_pair=outputs.pairs is not None,
                 progress=progress,
             )
         start = time.perf_counter()

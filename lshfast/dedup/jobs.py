@@ -96,12 +96,12 @@ def dedup_files(
         Write nothing, whatever outputs are named.
     progress : callable, optional
         Called with (stage, done, total) now and then: bytes of the inputs in "read" and "write", bytes of text in
-        "sketch" (total None), pairs in "verify", bytes of the index in "save".
+        "sketch" (total None), rows in "verify" (pairs where `pairs` is given), bytes of the index in "save".
 
     Returns
     -------
     DedupResult
-        `pairs` holds the similar pairs as row numbers, also where they are written to no file.
+        `pairs` holds all similar pairs as row numbers if they are written to a file; else those the groups rest on.
 
     Raises
     ------

@@ -23,6 +23,7 @@ from lshfast.dedup.short_texts import ShortTextsWarning, advice_for
 from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_rows
 from lshfast.join.candidates import candidates
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
+from lshfast.join.grouping import Comparison, pairs_for_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
 from lshfast.kernels import text
 from lshfast.lsh.index import LSHIndex
@@ -47,6 +48,20 @@ def find_pairs(
         similarity = estimate(corpus.signatures, i, j)
         stay = similarity >= plan.threshold if plan.verify == "signature" else np.ones(found, bool)
         return as_pairs(i[stay], j[stay], similarity[stay]), found
+
+
+def find_pairs_for_groups(
+    corpus: Sketches, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
+) -> tuple[npt.NDArray[np.void], int]:
+    """Return the similar pairs that the groups rest on, sorted, and the number of pairs that were compared."""
+    threshold = 0.0 if plan.verify == "none" else plan.threshold
+    comparison = Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads)
+    tell = (lambda done, total: progress("verify", done, total)) if progress else None
+    with clock.stage("verify", int(corpus.rows.column.nbytes.sum())):
+        return pairs_for_groups(
+            corpus.rows, corpus.signatures, corpus.keys, comparison, copies=corpus.copies, preference=preference,
+            progress=tell,
+        )  # fmt: skip
 
 
 def group(
@@ -153,6 +168,7 @@ def run(
     rejected: Callable[[], int] = lambda: 0,
     against: LSHIndex | None = None,
     joining: Joining | None = None,
+    every_pair: bool = False,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Run the whole job over batches of texts, or over one column of sets.
@@ -160,7 +176,8 @@ def run(
     `read` and `rejected` tell the rows that the source of the batches met and refused, by its own count, and `keep` may
     be a function too: readers know only after the last batch. Rows similar to an entry of `against` are removed for it
     before the others are compared, and meet nobody. `joining` is called with the rows that stay and their signatures,
-    and returns how many of them are in an index then that were not.
+    and returns how many of them are in an index then that were not. With `every_pair` all similar pairs are found, not
+    only those that the groups rest on.
     """
     clock = Clock()
     corpus = sketch_rows(batches, plan, clock, progress)
@@ -169,15 +186,18 @@ def run(
         with clock.stage("earlier"):
             earlier = find_earlier(against, corpus.signatures, plan)
             corpus.set_aside(earlier.rows)
-    similar, found = find_pairs(corpus, plan, clock, progress)
     preference = preference_of(keep() if callable(keep) else keep, corpus.rows.column)
+    if every_pair:
+        similar, found = find_pairs(corpus, plan, clock, progress)
+    else:
+        similar, found = find_pairs_for_groups(corpus, plan, preference, clock, progress)
     groups = group(corpus, similar, plan, preference, clock)
     fresh = np.ones(len(corpus), bool)
     fresh[earlier.rows] = False
     sizes = np.bincount(groups.labels[fresh], minlength=1)
     earlier.fill_in(groups)
     kept = groups.keeper == np.arange(len(corpus))
-    all_pairs = with_copies(similar, corpus.copies)
+    named_pairs = with_copies(similar, corpus.copies)
     joined = None
     if joining is not None:
         with clock.stage("index"):
@@ -190,7 +210,7 @@ def run(
         empty=int(corpus.empty.sum()),
         copies=int((corpus.copies != np.arange(len(corpus))).sum()),
         candidates=found,
-        pairs=len(all_pairs),
+        pairs=len(named_pairs),
         groups=int((sizes > 1).sum()),
         largest_group=int(sizes.max()) if len(corpus) else 0,
         bands=plan.bands.bands,
@@ -204,7 +224,7 @@ def run(
         advice=advice_for(corpus.rows.column, plan),
     )
     named = None if against is None else earlier.column(len(corpus))
-    return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, all_pairs, summary, keys, named)
+    return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, named_pairs, summary, keys, named)
 
 
 def dedup(
@@ -269,7 +289,8 @@ def dedup(
     threads : int, optional
         At least 1; the CPUs this process may use by default. The result does not depend on it.
     progress : callable, optional
-        Called with (stage, done, total) now and then; done is bytes in "sketch" (total None) and pairs in "verify".
+        Called with (stage, done, total) now and then; done is bytes in "sketch" (total None) and rows in
+        "verify".
 
     Returns
     -------
@@ -280,9 +301,6 @@ def dedup(
     TypeError, ValueError
         If a text or an argument cannot be used; the error names it, its row and the range. If `against` was made with
         other choices (both are named), or has a key that is to be added: then nothing is.
-    OverflowError
-        If there are more than 2**28 candidates.
-
     Warns
     -----
     ShortTextsWarning

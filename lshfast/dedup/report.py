@@ -50,7 +50,7 @@ class Summary:
     copies : int
         Rows whose tokens are exactly those of a row before.
     candidates, pairs : int
-        Pairs that met in a band, and those of them that count as similar; exact copies only with the first of a kind.
+        Pairs that were compared, and similar pairs in `DedupResult.pairs`.
     groups, largest_group : int
         Groups of two rows or more, and the rows of the largest.
     bands, rows : int
@@ -193,8 +193,9 @@ class DedupResult:
     similarity : ndarray of float64, shape (n,)
         Similarity of each row to its keeper; to an earlier entry as their signatures estimate it.
     pairs : structured ndarray with fields i, j, similarity
-        The similar pairs, sorted by (i, j); an exact copy is paired with the first of its kind only, and a row that
-        was removed for an earlier entry is in none.
+        The similar pairs that the groups rest on, sorted by (i, j): of stars, each removed row with the one kept in its
+        place; of components, as many pairs as join their rows. An exact copy is paired with the first of its kind, and
+        a row that was removed for an earlier entry is in no pair. `lshfast.pairs` finds all similar pairs.
     summary : Summary
     keys : sequence or None
         The rows' keys; their numbers where None.

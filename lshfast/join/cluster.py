@@ -90,8 +90,8 @@ def star_groups(
     >>> star_groups(4, chain, preference=[1, 2, 1, 1]).keeper.tolist()
     [1, 1, 1, 3]
     """
-    order, first = preferred(n, preference), _first_copies(n, copies)
-    best, rank = _best_copies(order, first)
+    order, first = preferred(n, preference), first_copies(n, copies)
+    best, rank = best_copies(order, first)
     kinds = np.argsort(rank[best[first]], kind="stable").astype(np.int64)
     offsets, neighbours, similarity = _adjacency(n, *_between_kinds(n, pairs, first))
     kept_kind, by = kernels.stars(kinds, offsets, neighbours)
@@ -116,10 +116,10 @@ def component_groups(
     >>> component_groups(4, np.array([(0, 1, 0.9), (1, 2, 0.8)], PAIR)).keeper.tolist()
     [0, 0, 0, 3]
     """
-    order, first = preferred(n, preference), _first_copies(n, copies)
+    order, first = preferred(n, preference), first_copies(n, copies)
     i, j, alike = _between_kinds(n, pairs, first)
     labels = kernels.components(i, j, n)[first]
-    best, _ = _best_copies(order, labels)
+    best, _ = best_copies(order, labels)
     keeper = best[labels]
     # Similarities of the pairs there are, looked up by (kind, kind of the keeper).
     keys = i * n + j
@@ -133,7 +133,7 @@ def component_groups(
     return Groups(keeper, similarity, _smallest(keeper))
 
 
-def _first_copies(n: int, copies: Int64Array | None) -> Int64Array:
+def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
     if copies is None:
         return np.arange(n, dtype=np.int64)
     return check_copies(n, copies)
@@ -151,7 +151,7 @@ def _between_kinds(
     return np.minimum(i, j)[apart], np.maximum(i, j)[apart], pairs["similarity"][apart]
 
 
-def _best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
+def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the most preferred row of each label (at the label's place), and each row's rank."""
     best = np.zeros(len(order), np.int64)
     best[label[order[::-1]]] = order[::-1]  # written last, the most preferred stays

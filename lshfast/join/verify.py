@@ -163,10 +163,10 @@ def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: flo
     less), and two texts that only met by chance hardly ever stay.
     """
     k = signatures.shape[1]
-    return np.asarray(kernels.agreements(signatures, i, j) >= _least_agreement(k, threshold))
+    return np.asarray(kernels.agreements(signatures, i, j) >= least_agreement(k, threshold))
 
 
-def _least_agreement(k: int, threshold: float) -> int:
+def least_agreement(k: int, threshold: float) -> int:
     """Return the largest c with P[Binomial(k, threshold) < c] <= SCREEN_CHANCE."""
     if threshold >= 1:
         return k

@@ -14,3 +14,6 @@ def band_keys(signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: np
 def pairs_of_band(
     keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], limit: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def number_buckets(
+    keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
+) -> int: ...

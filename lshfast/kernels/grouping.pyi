@@ -1,0 +1,47 @@
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import CapsuleType
+
+__pyx_capi__: dict[str, CapsuleType]
+__test__: dict[str, str]
+
+COUNT_BITS: int
+DONE: int
+PAUSED: int
+MISSING: int
+CROWDED: int
+FULL: int
+
+def join_buckets(buckets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+
+class Grouping:
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    similarity: npt.NDArray[np.float64]
+    def __init__(
+        self,
+        buckets: npt.NDArray[np.int32],
+        counts: npt.NDArray[np.int64],
+        signatures: npt.NDArray[np.uint64],
+        of: npt.NDArray[np.int64],
+        least: int,
+        threshold: float,
+        exact: bool,
+        chains: bool,
+    ) -> None: ...
+    @property
+    def compared(self) -> int: ...
+    @property
+    def longest(self) -> int: ...
+    def hold(
+        self, rows: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], tokens: npt.NDArray[np.uint64]
+    ) -> int: ...
+    def release(self, number: int) -> None: ...
+    def walk(self, begin: int, end: int) -> int: ...
+    def start(self, row: int, crowd: int) -> None: ...
+    def step(self, end: int) -> tuple[int, int, int]: ...
+    def missing(self, end: int) -> npt.NDArray[np.int32]: ...
+    def count(self, tokens: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint8]) -> None: ...
+    def look_up_by_prefix(self, counts: npt.NDArray[np.uint8] | None) -> None: ...
+    def make_room(self) -> None: ...
+    def add_prefixes(self, begin: int, end: int) -> None: ...
