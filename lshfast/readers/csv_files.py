@@ -7,10 +7,13 @@ for themselves as lone surrogates while the csv module looks for the end of the 
 from __future__ import annotations
 
 import csv
+import io
 import sys
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, File, Rows, column_index
@@ -20,27 +23,25 @@ _NUL = "\ud800"  # in the place of NUL where the csv module refuses it
 _REFUSES_NUL = sys.version_info < (3, 11)
 
 
-class _Record(NamedTuple):
-    line: int  # the first, from 1
-    fields: list[str]
-    reason: str | None  # why the record is bad
-    seen: int  # bytes of lines in the blocks read so far
-    position: int  # of these blocks' end in the file
+# First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far, and their end in the file.
+_Record: TypeAlias = tuple[int, list[str], str | None, int, int]
+
+_PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay in the cache
 
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
     layout, records = file.layout, _records(file, file.layout.batch_bytes)
-    header = next(records, None)
+    _, header, _, done, position = next(records, (0, None, None, 0, 0))
     if header is None:
         return
-    width = len(header.fields)
-    text = column_index(file, header.fields, layout.column)
+    width = len(header)
+    text = column_index(file, header, layout.column)
     keys = (layout.id_column, layout.order_column)
-    identity, order = (None if name is None else column_index(file, header.fields, name) for name in keys)
+    identity, order = (None if name is None else column_index(file, header, name) for name in keys)
     texts: list[str] = []
     lines: list[int] = []
-    block, done = Block(texts, lines, header.seen, header.position), header.seen
+    block = Block(texts, lines, done, position)
     for line, fields, reason, seen, position in records:
         if seen != done:
             yield block
@@ -78,69 +79,96 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
 
 def columns(file: File) -> list[str]:
     """Read the column names of a CSV file; none if it is empty."""
-    return next((record.fields for record in _records(file, 1 << 16)), [])
+    return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
 
 
 class _Text:
-    """The lines of a file for the csv module, and what has to be known of those of the record that is being read."""
+    """The lines of a file for the csv module, which can go back to the beginning of the record that is being read."""
 
     def __init__(self, file: File, size: int) -> None:
         self.first = 1  # line of the record
         self.seen = self.position = 0
-        self.ended = self.nul = False
+        self.ended = self.nul = self.lone_cr = False
         self.faults: dict[int, str] = {}  # by line: why it does not decode
-        self._file, self._size = file, size
-        self._held: list[tuple[int, int, list[str]]] = []  # blocks: first line, bytes, lines
-        self.lines = chain.from_iterable(self._blocks())
+        self._file, self._size, self._encoding = file, size, ""
+        self._held: list[tuple[int, int, list[bytes]]] = []  # pieces of the record: first line, bytes, lines or all in one
+        self._rest = self._pieces()
+        self._lines: Iterator[str] = chain.from_iterable(self._rest)
+        self.before = 0  # lines before those that `reader` reads
+        self.reader = self._reader(self._lines, True)
 
-    def held(self, last: int) -> list[str]:
-        """Return the lines of the record up to this one."""
-        lines = []
-        for at, _, block in self._held:
-            lines += block[max(0, self.first - at) : last + 1 - at]
-        return lines
+    def read_again(self) -> Any:
+        """Read on from the beginning of the record, by lines that from now on end at a lone CR, too."""
+        start = self._held[0][0]
+        piece = b"".join(piece for _, _, pieces in self._held for piece in pieces)
+        piece = b"\n".join(piece.split(b"\n")[self.first - start :])
+        self.lone_cr, self.faults, self._held = True, {}, []
+        self._lines = chain(self._cut(piece, self.first), chain.from_iterable(self._rest))
+        self.before, self.reader = self.first - 1, self._reader(self._lines, True)
+        return self.reader
+
+    def read_over(self) -> Any:
+        """Read on after a record that is no valid CSV, which ends where it does when quotes are taken leniently."""
+        last, lines = self.before + self.reader.line_num, []
+        for at, _, raws in self._held:
+            part = raws[max(0, self.first - at) : last + 1 - at]
+            lines += [self._decoded(raw, line) for line, raw in enumerate(part, max(self.first, at))]
+        self.before, self.reader = self.first - 1, self._reader(chain(lines, self._lines), False)
+        next(self.reader, None)
+        self.before, self.reader = self.before + self.reader.line_num, self._reader(self._lines, True)
+        return self.reader
+
+    def _reader(self, lines: Iterable[str], strict: bool) -> Any:
+        return csv.reader(lines, delimiter="\t" if self._file.format == "tsv" else ",", strict=strict)
 
     def fault(self, last: int) -> str | None:
         """Return why the record does not decode, if it does not."""
-        found = [self.faults[line] for line in range(self.first, last + 1) if line in self.faults] if self.faults else []
-        return found[0] if found else None
+        return next((self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None)
 
-    def _blocks(self) -> Iterator[list[str]]:
-        line, lines = 1, Lines(self._file, self._size)
+    def _pieces(self) -> Iterator[Iterable[str]]:
+        lines = Lines(self._file, self._size)
         for buffer, start, end, position in lines:
-            held = [(at, size, block) for at, size, block in self._held if at + len(block) > self.first]
-            if sum(size for _, size, _ in held[1:]) > self._file.layout.max_row_bytes:
-                raise too_long(self._file, self.first, "is a quote in it never closed?")
-            self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
-            block = self._decoded(memoryview(buffer)[start:end], line, lines.encoding)
-            self._held = [*held, (line, end - start, block)]
-            line, self.seen, self.position = line + len(block), self.seen + end - start, position
-            yield block
+            self.seen, self.position, self._encoding = self.seen + end - start, position, lines.encoding
+            while start < end:
+                stop = buffer.find(b"\n", min(start + _PIECE, end), end) + 1 or end
+                piece = bytes(memoryview(buffer)[start:stop])
+                lines.count = self.before + self.reader.line_num
+                yield self._cut(piece, lines.count + 1)
+                start = stop
+            lines.count = self.before + self.reader.line_num
         self.ended = True
 
-    def _decoded(self, data: memoryview, first: int, encoding: str) -> list[str]:
-        """Decode lines and cut them apart; note those that do not decode."""
-        try:
-            text = str(data, "utf-8")
-        except UnicodeDecodeError:
-            pass
+    def _cut(self, piece: bytes, line: int) -> Iterable[str]:
+        """Cut bytes into lines and decode them; keep them while the record is being read."""
+        raws: Iterable[bytes] = io.BytesIO(piece)
+        if self.lone_cr:
+            raws = piece.splitlines(keepends=True)
+        self._hold(line, len(piece), raws if isinstance(raws, list) else [piece])
+        if piece.isascii() and not (_REFUSES_NUL and 0 in piece):
+            return map(bytes.decode, raws)
+        return [self._decoded(raw, at) for at, raw in enumerate(raws, line)]
+
+    def _hold(self, line: int, size: int, pieces: list[bytes]) -> None:
+        """Keep lines of the record that is being read, and let go of those before it."""
+        if self.first == line:
+            self._held = []
         else:
-            if _REFUSES_NUL and "\0" in text:
-                self.nul, text = True, text.replace("\0", _NUL)
-            if "\r" not in text or text.count("\r") == text.count("\r\n"):
-                *lines, rest = text.split("\n")
-                return [line + "\n" for line in lines] + ([rest] if rest else [])
-        decoded = []
-        for line, raw in enumerate(bytes(data).splitlines(keepends=True), first):
-            try:
-                text = raw.decode()
-            except UnicodeDecodeError as error:
-                self.faults[line] = undecodable(error, f"line {line}", encoding)
-                text = raw.decode("utf-8", "surrogateescape")
-            if _REFUSES_NUL and "\0" in text:
-                self.nul, text = True, text.replace("\0", _NUL)
-            decoded.append(text)
-        return decoded
+            self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
+            if sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes:
+                raise too_long(self._file, self.first, "is a quote in it never closed?")
+        if self.faults:
+            self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
+        self._held.append((line, size, pieces))
+
+    def _decoded(self, raw: bytes, line: int) -> str:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            self.faults[line] = undecodable(error, f"line {line}", self._encoding)
+            text = raw.decode("utf-8", "surrogateescape")
+        if _REFUSES_NUL and "\0" in text:
+            self.nul, text = True, text.replace("\0", _NUL)
+        return text
 
 
 def _records(file: File, size: int) -> Iterator[_Record]:
@@ -149,29 +177,28 @@ def _records(file: File, size: int) -> Iterator[_Record]:
     Raises the limit of the csv module on the length of a field, which holds for the whole process.
     """
     csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
-    delimiter = "\t" if file.format == "tsv" else ","
     text = _Text(file, size)
-    reader = csv.reader(text.lines, delimiter=delimiter, strict=True)
-    elsewhere = last = width = 0  # lines that `reader` has not read; the last line of the record
+    reader, before, last, width = text.reader, 0, 0, 0
     while True:
         first = text.first = last + 1
         fault = None
         try:
             fields = next(reader)
-            last = elsewhere + reader.line_num
         except StopIteration:
             return
         except csv.Error as error:
             fields, fault = [], f"not valid CSV: {error}"
-            last = elsewhere + reader.line_num
-            if not text.ended:  # go on to the end of the record
-                lenient = csv.reader(chain(text.held(last), text.lines), delimiter=delimiter)
-                next(lenient, None)
-                last = first - 1 + lenient.line_num
-                elsewhere = last - reader.line_num
+            if not text.ended and not text.lone_cr:
+                reader, before = text.read_again(), text.before
+                continue
+            if not text.ended:
+                reader = text.read_over()
             if text.ended:
                 raise file.fault(first, "a quote opened in this row is never closed") from None
-        fault = text.fault(last) or fault
+            before = text.before
+        last = before + reader.line_num
+        if text.faults:
+            fault = text.fault(last) or fault
         if text.nul:
             fields = [field.replace(_NUL, "\0") for field in fields]
         if not fields and fault is None:
@@ -185,4 +212,4 @@ def _records(file: File, size: int) -> Iterator[_Record]:
             fault = f"row has {len(fields)} fields, the header {width}"
         if fault and last > first:
             fault += f" (lines {first} to {last})"
-        yield _Record(first, fields, fault, text.seen, text.position)
+        yield first, fields, fault, text.seen, text.position

@@ -47,6 +47,7 @@ def blocks(file: File) -> Iterator[Block]:
             if layout.keyed:
                 block.ids.append(_key_of(record, layout.id_column))
                 block.orders.append(_key_of(record, layout.order_column))
+        read.count = line
         yield block
 
 

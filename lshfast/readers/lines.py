@@ -26,12 +26,13 @@ class Lines:
 
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
+        self.count = 0  # lines that were read, set by who counts them; for errors
         self._file, self._size = file, size
 
     def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
         file, most = self._file, self._file.layout.max_row_bytes
         buffer = bytearray(max(_LEAST, min(self._size, most, (1 << 16) + 4 * file.size)) + 1)
-        line, begun = 0, False
+        begun = False
         with opened(file) as (stream, raw):
             head = _first_bytes(stream)
             self.encoding = actual_encoding(head, self.encoding)
@@ -44,7 +45,7 @@ class Lines:
             while got:
                 if have == len(buffer):
                     if have > most:
-                        raise too_long(file, line + 1)
+                        raise too_long(file, self.count + 1)
                     buffer = buffer + bytearray(min(have, max(most, _LEAST) + 1 - have))
                 got = stream.readinto(memoryview(buffer)[have:])
                 have += got
@@ -53,7 +54,6 @@ class Lines:
                 if end:
                     start = 3 if not begun and buffer.startswith(_BOM) else 0
                     begun = True
-                    line += buffer.count(b"\n", start, end)
                     yield buffer, start, end, raw.tell()
                     buffer[: have - end] = buffer[end:have]
                     have -= end
