@@ -13,8 +13,11 @@ from lshfast.cli_index import index_app
 from lshfast.cli_options import (
     BandsOption,
     Column,
+    Encoding,
+    FormatOption,
     Glob,
     IdColumn,
+    MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
@@ -41,6 +44,7 @@ from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.pipeline import dedup as dedup_texts
 from lshfast.dedup.plan import Grouping, make_plan
 from lshfast.dedup.report import DedupResult
+from lshfast.readers.files import MAX_ROW_BYTES
 
 app = typer.Typer(
     add_completion=False,
@@ -68,7 +72,10 @@ def dedup(
     output: Annotated[str | None, typer.Option("-o", "--output", help=".jsonl, .csv (.gz, .zst), .parquet.")] = None,
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = 5,
@@ -110,9 +117,10 @@ def dedup(
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with Watch(quiet) as watch:
             result = dedup_files(
-                Inputs(inputs, column, id_column, glob, on_error), outputs, plan, keep=keep, indexes=indexes,
+                source, outputs, plan, keep=keep, indexes=indexes,
                 progress=watch,
             )  # fmt: skip
         finish(result, quiet)
@@ -124,7 +132,10 @@ def pairs_command(
     output: Annotated[str, typer.Option("-o", "--output", help="key_i, key_j, similarity: .csv, .jsonl, .parquet.")],
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = 5,
@@ -146,9 +157,10 @@ def pairs_command(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, verify=verify, threads=threads, seed=seed,
         )  # fmt: skip
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with Watch(quiet) as watch:
             result = dedup_files(
-                Inputs(inputs, column, id_column, glob, on_error), Outputs(pairs=output, overwrite=overwrite),
+                source, Outputs(pairs=output, overwrite=overwrite),
                 plan, progress=watch,
             )  # fmt: skip
         finish(result, quiet, removing=False)
@@ -158,7 +170,10 @@ def pairs_command(
 def tune(
     inputs: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", show_default=False)] = None,
     column: Column = "text",
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     num_perm: NumPerm = 128,
     recall: Recall = 0.95,
@@ -178,7 +193,7 @@ def tune(
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)
         if inputs:
-            size = measure(Inputs(inputs, column, glob=glob))
+            size = measure(Inputs(inputs, column, None, glob, "stop", encoding, format, max_row_bytes))
         if plot is not None:
             plot_curve(plan, str(plot))
         print(f"{plan.bands.bands} bands of {plan.bands.rows} rows: {plan.bands.slots} of {num_perm} slots")

@@ -10,8 +10,11 @@ import typer
 from lshfast.cli_options import (
     BandsOption,
     Column,
+    Encoding,
+    FormatOption,
     Glob,
     IdColumn,
+    MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
@@ -44,6 +47,7 @@ from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.plan import make_plan
 from lshfast.dedup.queries import query_files, query_text
 from lshfast.dedup.report import IndexSummary
+from lshfast.readers.files import MAX_ROW_BYTES
 
 index_app = typer.Typer(
     no_args_is_help=True,
@@ -67,7 +71,10 @@ def build(
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")],
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = 5,
@@ -89,9 +96,10 @@ def build(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, threads=threads, seed=seed,
         )  # fmt: skip
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with Watch(quiet) as watch:
             summary = build_index(
-                Inputs(inputs, column, id_column, glob, on_error), output, plan, on_duplicate=on_duplicate,
+                source, output, plan, on_duplicate=on_duplicate,
                 overwrite=overwrite, progress=watch,
             )  # fmt: skip
         finish(output, summary, quiet)
@@ -103,7 +111,10 @@ def add(
     inputs: Paths,
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
@@ -112,9 +123,10 @@ def add(
 ) -> None:
     """Add all rows to an index, which says itself how they are shingled and sketched."""
     with one_line_errors():
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with Watch(quiet) as watch:
             summary = add_to_index(
-                index, Inputs(inputs, column, id_column, glob, on_error), on_duplicate=on_duplicate,
+                index, source, on_duplicate=on_duplicate,
                 overwrite=overwrite, threads=threads, progress=watch,
             )  # fmt: skip
         finish(index, summary, quiet)
@@ -157,7 +169,10 @@ def query(
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -174,9 +189,10 @@ def query(
                 printer([match.key for match in found], [match.similarity for match in found])
                 printer.close()
             return
+        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with Watch(quiet) as watch:
             summary = query_files(
-                index, Inputs(inputs or [], column, id_column, glob, on_error), lambda found: printer(*found),
+                index, source, lambda found: printer(*found),
                 output=output, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
             )  # fmt: skip
         printer.close()

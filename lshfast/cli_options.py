@@ -12,17 +12,30 @@ import typer
 
 from lshfast.dedup.plan import Verify
 from lshfast.readers import DataError
+from lshfast.readers.files import Format
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import FormatError, OnDuplicate
 
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="INPUT...", help=".jsonl, .csv (also .gz, .zst), .parquet, folders.", show_default=False),
+    typer.Argument(
+        metavar="INPUT...",
+        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', URLs, - (stdin).",
+        show_default=False,
+    ),
 ]
-Column = Annotated[str, typer.Option(help="Column of the text.")]
+Column = Annotated[str, typer.Option(help="Column of the text; a.b is b inside a.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the rows' names; FILE:LINE if not given.")]
-Glob = Annotated[str, typer.Option(help="Which files of a folder are texts.")]
+Glob = Annotated[
+    str | None,
+    typer.Option(help="Which files of a folder are read; by default data files, or else .txt.", show_default=False),
+]
+Encoding = Annotated[str, typer.Option(help="Encoding of JSONL, CSV, TSV and texts, any that Python knows.")]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
+]
+MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
 Threshold = Annotated[float, typer.Option(help="Least Jaccard similarity of shingles, in (0, 1].")]
 UnitOption = Annotated[Unit, typer.Option(help="What a shingle is made of.")]
 Size = Annotated[int, typer.Option(help="Words or characters a shingle, 1 to 256.")]

@@ -73,6 +73,12 @@ def _records_of(data: bytes) -> list[tuple[list[str], bool]]:
     return records
 
 
+def _open_at_the_end(data: bytes) -> bool:
+    """Tell whether a quote is open at the end of a file: then a row that is put after it is not read."""
+    text = (data + b"\nrow,1\n").decode("utf-8", "surrogateescape")
+    return list(csv.reader(io.StringIO(text, newline="")))[-1] != ["row", "1"]
+
+
 def _check(path: Path, body: bytes, batch_bytes: int) -> None:
     data = b"text,n\n" + body
     path.write_bytes(data)
@@ -80,10 +86,9 @@ def _check(path: Path, body: bytes, batch_bytes: int) -> None:
     try:
         texts = [text for batch in corpus.batches() for text in batch.texts]
     except DataError as error:
-        assert "never closed" in error.reason
-        with pytest.raises(csv.Error, match="unexpected end of data"):
-            list(csv.reader(io.StringIO(data[data.rindex(b'"') :].decode("utf-8", "replace")), strict=True))
-        return
+        if "never closed" in error.reason and _open_at_the_end(data):
+            return
+        raise
     expected = _records_of(data)[1:]
     good = [fields for fields, valid in expected if valid and len(fields) == 2]
     assert texts == [fields[0] for fields in good]
@@ -92,9 +97,12 @@ def _check(path: Path, body: bytes, batch_bytes: int) -> None:
     assert rows == good
 
 
+PARTS = [b"a", b",", b'"', b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", b"x,y\n", b'"p,\nq",z\n']
+
+
 @FUZZ
 @given(
-    body=st.lists(st.sampled_from([b"a", b",", b'"', b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", b"x,y\n", b'"p,\nq",z\n'])),
+    body=st.lists(st.sampled_from(PARTS)),
     batch_bytes=st.sampled_from(BATCH_BYTES),
 )
 def test_any_bytes_are_read_as_the_csv_module_does(tmp_path: Path, body: list[bytes], batch_bytes: int) -> None:
@@ -137,13 +145,15 @@ def test_tab_separated_values_in_and_out(tmp_path: Path, kind: str) -> None:
 
 
 def _lines_of(encoding: str) -> tuple[str, list[str]]:
-    texts = ["Größe", "naïve, \"quoted\"\nand more", "plain"] if encoding != "gbk" else ["漢字", "a,\n\"字", "plain"]
+    texts = ["Größe", 'naïve, "quoted"\nand more', "plain"] if encoding != "gbk" else ["漢字", 'a,\n"字', "plain"]
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([["id", "text"], *([i, text] for i, text in enumerate(texts))])
     return out.getvalue(), texts
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "gbk", "utf-16", "utf-16-le", "utf-32", "utf-8-sig", "cp037"])
+@pytest.mark.parametrize(
+    "encoding", ["cp1252", "latin-1", "gbk", "utf-16", "utf-16-le", "utf-32", "utf_8_sig", "cp037"]
+)
 @pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
 def test_inputs_in_any_encoding(tmp_path: Path, encoding: str, batch_bytes: int) -> None:
     written, texts = _lines_of(encoding)

@@ -9,6 +9,7 @@ from typing import Any
 
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, open_corpus
+from lshfast.readers.files import MAX_ROW_BYTES
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Inputs:
     on_error: str = "stop"
     encoding: str = "utf-8"
     format: str | None = None
-    max_row_bytes: int = 256 << 20
+    max_row_bytes: int = MAX_ROW_BYTES
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers import csv_files, folder, jsonl, parquet
-from lshfast.readers.files import Block, DataError, File, Layout, Reject, Rows, optional
+from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Layout, Reject, Rows, optional
 from lshfast.readers.keys import Keys
 from lshfast.readers.listing import list_files
 
@@ -58,7 +58,7 @@ def open_corpus(
     unique_ids: bool = True,
     encoding: str = "utf-8",
     format: str | None = None,
-    max_row_bytes: int = 256 << 20,
+    max_row_bytes: int = MAX_ROW_BYTES,
 ) -> Corpus:
     """List the inputs, without reading them.
 

@@ -23,7 +23,7 @@ _NUL = "\ud800"  # in the place of NUL where the csv module refuses it
 _REFUSES_NUL = sys.version_info < (3, 11)
 
 
-# First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far, and their end in the file.
+# First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far; their end in the file.
 _Record: TypeAlias = tuple[int, list[str], str | None, int, int]
 
 _PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay in the cache
@@ -64,7 +64,7 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
     target = next(left, None)
     found: list[list[str]] = []
     done = position = 0
-    for line, fields, _, seen, position in _records(file, file.layout.batch_bytes):  # noqa: B007
+    for line, fields, _, seen, position in _records(file, file.layout.batch_bytes):
         if line == target:
             if found and seen != done:
                 yield found, position
@@ -91,7 +91,7 @@ class _Text:
         self.ended = self.nul = self.lone_cr = False
         self.faults: dict[int, str] = {}  # by line: why it does not decode
         self._file, self._size, self._encoding = file, size, ""
-        self._held: list[tuple[int, int, list[bytes]]] = []  # pieces of the record: first line, bytes, lines or all in one
+        self._held: list[tuple[int, int, list[bytes]]] = []  # of the record: first line, bytes, pieces
         self._rest = self._pieces()
         self._lines: Iterator[str] = chain.from_iterable(self._rest)
         self.before = 0  # lines before those that `reader` reads

@@ -21,6 +21,8 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "text"]
 
+MAX_ROW_BYTES = 256 << 20
+
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
@@ -78,7 +80,7 @@ class Layout:
     unique_ids: bool = True
     encoding: str = "utf-8"
     format: str | None = None
-    max_row_bytes: int = 256 << 20
+    max_row_bytes: int = MAX_ROW_BYTES
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):

@@ -75,8 +75,10 @@ def read_whole(file: File) -> bytes:
 
 def too_long(file: File, line: int | None, hint: str = "") -> DataError:
     """Make the error for a row of more than `Layout.max_row_bytes`."""
-    most = f"a row of more than {file.layout.max_row_bytes:,} bytes"
-    return file.fault(line, f"{most}; max_row_bytes (--max-row-bytes) raises this limit" + (f"; {hint}" if hint else ""))
+    reason = (
+        f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
+    )
+    return file.fault(line, f"{reason}; {hint}" if hint else reason)
 
 
 @contextmanager

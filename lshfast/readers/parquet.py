@@ -105,9 +105,7 @@ def _opened(file: File) -> Iterator[Any]:
         raise file.fault(None, f"cannot be read as Parquet: {reason or type(error).__name__}") from error
 
 
-def _record_batches(
-    file: File, names: list[str] | None, wanted: Rows | None = None
-) -> Iterator[tuple[int, Any, int]]:
+def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
     """Read record batches of about `batch_bytes`: number of the first row, from 1, batch, position.
 
     With `wanted`, row groups that hold none of those rows are passed over. How much of a row group the columns take is

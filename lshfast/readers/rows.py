@@ -64,9 +64,9 @@ def write_rows(
     """Read a corpus again and write the rows to keep, in input order, with all their columns.
 
     JSONL to JSONL copies lines byte for byte, except a byte order mark and line ends, which become LF. Parquet to
-    Parquet keeps schema and metadata. CSV to CSV keeps all fields. Outputs are UTF-8, whatever the inputs are in. A file
-    of one text is a row of its ``path`` and of its text in the text column; columns that an input lacks are null. Where
-    the format changes:
+    Parquet keeps schema and metadata. CSV to CSV keeps all fields. Outputs are UTF-8, whatever the inputs are in. A
+    file of one text is a row of its ``path`` and of its text in the text column; columns that an input lacks are null.
+    Where the format changes:
 
     - Parquet to JSONL or CSV: dates and times become ISO 8601 strings, bytes become strings (UTF-8).
     - Parquet to JSONL: decimals become numbers; NaN and infinities become null.

@@ -123,7 +123,7 @@ class Spool:
         """Read into a buffer from this offset on; return how many bytes there were."""
         with self._lock:
             self._file.seek(offset)
-            return self._file.readinto(target)  # type: ignore[attr-defined, no-any-return]
+            return self._file.readinto(target)
 
 
 class _SpoolStream(io.RawIOBase):
