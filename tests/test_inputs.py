@@ -335,6 +335,26 @@ def test_a_bomb_is_refused_by_name(tmp_path: Path) -> None:
     assert str(bad_row(path)).startswith(f"{path}:2: a row of more than 268,435,456 bytes")
 
 
+LITTLE_MEMORY = """
+import resource, sys
+from lshfast.readers import DataError, open_corpus
+corpus = open_corpus(sys.argv[1])
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), used + (200 << 20)))
+try:
+    list(corpus.batches())
+except DataError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_too_little_memory_names_the_file(tmp_path: Path) -> None:
+    path = pack(b'{"text": "' + b"x" * (250 << 20), tmp_path / "a.jsonl.gz")
+    done = subprocess.run([sys.executable, "-c", LITTLE_MEMORY, path], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{path}: there is not enough memory to read its next rows\n"
+
+
 @pytest.mark.parametrize(
     "value", ["[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900, "[" * 900 + "1e30" + "]" * 900]
 )

@@ -93,7 +93,8 @@ def open_corpus(
     format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
         What the inputs are, whatever their names say. Of a folder without `glob` the files of this kind are read.
     max_row_bytes : int
-        Bytes of UTF-8 that a row of JSONL, CSV or TSV, or a text, may take.
+        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is an
+        error in any case.
 
     Returns
     -------
@@ -219,7 +220,7 @@ class Corpus:
         for file in self.files:
             self._first.append(self.accepted)
             done = 0
-            for block in _FORMATS[file.format].blocks(file):
+            for block in self._blocks(file):
                 texts = self._admit(file, block)
                 joins = isinstance(texts, list) and isinstance(pending, list)
                 if len(texts) and joins and size + block.size <= self.layout.batch_bytes:
@@ -237,6 +238,12 @@ class Corpus:
         self.complete = True
         if len(pending) or source:
             yield Batch(pending, source)
+
+    def _blocks(self, file: File) -> Iterator[Block]:
+        try:
+            yield from _FORMATS[file.format].blocks(file)
+        except MemoryError:
+            raise file.fault(None, "there is not enough memory to read its next rows") from None
 
     def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file once more, as they stand there: pass two.
