@@ -31,7 +31,7 @@ _PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
-    layout, records = file.layout, _records(file, file.layout.batch_bytes)
+    layout, keyed, records = file.layout, file.layout.keyed, _records(file, file.layout.batch_bytes)
     _, header, _, done, position = next(records, (0, None, None, 0, 0))
     if header is None:
         return
@@ -52,7 +52,7 @@ def blocks(file: File) -> Iterator[Block]:
             fields = [""] * width
         texts.append(fields[text])
         lines.append(line)
-        if layout.keyed:
+        if keyed:
             block.ids.append(None if identity is None else fields[identity])
             block.orders.append(None if order is None else fields[order])
     yield block

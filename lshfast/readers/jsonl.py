@@ -18,7 +18,7 @@ from lshfast.readers.lines import Lines, line_numbers
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
-    layout, loads, line = file.layout, optional("orjson").loads, 0
+    layout, keyed, loads, line = file.layout, file.layout.keyed, optional("orjson").loads, 0
     column, nested, read = layout.column, "." in layout.column, Lines(file, layout.batch_bytes)
     for buffer, start, end, position in read:
         texts: list[str] = []
@@ -28,10 +28,10 @@ def blocks(file: File) -> Iterator[Block]:
             try:
                 record = loads(piece)
                 text = value_at(record, column) if nested else record[column]
-                if text is None:
+                if type(text) is not str:
+                    if text is not None:
+                        raise TypeError
                     text = ""
-                elif type(text) is not str:
-                    raise TypeError
             except (ValueError, LookupError, TypeError):
                 raw = bytes(piece)
                 if not raw.strip():
@@ -44,7 +44,7 @@ def blocks(file: File) -> Iterator[Block]:
                     block.bad[len(texts)] = str(error)
             texts.append(text)
             lines.append(line)
-            if layout.keyed:
+            if keyed:
                 block.ids.append(_key_of(record, layout.id_column))
                 block.orders.append(_key_of(record, layout.order_column))
         read.count = line
