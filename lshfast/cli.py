@@ -14,8 +14,11 @@ from lshfast.cli_index import index_app
 from lshfast.cli_options import (
     BandsOption,
     Column,
+    Encoding,
+    FormatOption,
     Glob,
     IdColumn,
+    MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
@@ -41,6 +44,7 @@ from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.pipeline import dedup as dedup_texts
 from lshfast.dedup.plan import Grouping, make_plan
 from lshfast.dedup.report import DedupResult
+from lshfast.readers.files import MAX_ROW_BYTES
 
 app = typer.Typer(
     cls=Commands,
@@ -72,7 +76,10 @@ def dedup(
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = 5,
@@ -126,7 +133,7 @@ def dedup(
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
-        source = Inputs(inputs, column, id_column, glob, on_error)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
             result = run_files(
                 source, outputs, plan, keep=keep, indexes=indexes,
@@ -143,7 +150,10 @@ def pairs_command(
     ],
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = 5,
@@ -168,7 +178,7 @@ def pairs_command(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, verify=verify, threads=threads, seed=seed,
         )  # fmt: skip
-        source = Inputs(inputs, column, id_column, glob, on_error)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
             result = run_files(
                 source, Outputs(pairs=output, overwrite=overwrite),
@@ -183,7 +193,10 @@ def tune(
         list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
     ] = None,
     column: Column = "text",
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     num_perm: NumPerm = 128,
     recall: Recall = 0.95,
@@ -203,8 +216,9 @@ def tune(
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)
+        source = Inputs(inputs or [], column, None, glob, "stop", encoding, format, max_row_bytes)
         if inputs:
-            size = measure(Inputs(inputs, column, glob=glob))
+            size = measure(source)
         if plot is not None:
             plot_curve(plan, str(plot))
         show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
@@ -213,7 +227,7 @@ def tune(
         print(curve_table(plan))
         if size is not None:
             print(f"\n{memory_table(plan, *size)}")
-        better = recommend_for(Inputs(inputs, column, glob=glob)) if inputs else None
+        better = recommend_for(source) if inputs else None
         if better is not None:
             options = f"--unit {better.unit} --size {better.size} --threshold {better.threshold:g}"
             print(f"\nrecommended for texts of this length: {options}")

@@ -11,8 +11,11 @@ from lshfast.cli_errors import memory_advice, one_line_errors
 from lshfast.cli_options import (
     BandsOption,
     Column,
+    Encoding,
+    FormatOption,
     Glob,
     IdColumn,
+    MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
@@ -44,6 +47,7 @@ from lshfast.dedup.inputs import Inputs
 from lshfast.dedup.plan import make_plan
 from lshfast.dedup.queries import query_files, query_text
 from lshfast.dedup.report import IndexSummary
+from lshfast.readers.files import MAX_ROW_BYTES
 
 index_app = typer.Typer(
     no_args_is_help=True,
@@ -67,7 +71,10 @@ def build(
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")],
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = 5,
@@ -92,7 +99,7 @@ def build(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, threads=threads, seed=seed,
         )  # fmt: skip
-        source = Inputs(inputs, column, id_column, glob, on_error)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(
                 source, output, plan, on_duplicate=on_duplicate,
@@ -107,7 +114,10 @@ def add(
     inputs: Paths,
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
@@ -119,7 +129,7 @@ def add(
     The index determines shingles and signatures.
     """
     with one_line_errors():
-        source = Inputs(inputs, column, id_column, glob, on_error)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
                 index, source, on_duplicate=on_duplicate,
@@ -168,7 +178,10 @@ def query(
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
-    glob: Glob = "**/*.txt",
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -190,7 +203,7 @@ def query(
             if not found and not quiet:
                 print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
             return
-        source = Inputs(inputs or [], column, id_column, glob, on_error)
+        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source), Watch(quiet) as watch:
             summary = query_files(
                 index, source, lambda found: printer(*found),

@@ -7,17 +7,30 @@ from typing import Annotated, Any, Literal
 import typer
 
 from lshfast.dedup.plan import Verify
+from lshfast.readers.files import Format
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import OnDuplicate
 
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="INPUT", help=".jsonl, .csv (also .gz, .zst), .parquet, folders.", show_default=False),
+    typer.Argument(
+        metavar="INPUT",
+        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', URLs, - (stdin).",
+        show_default=False,
+    ),
 ]
-Column = Annotated[str, typer.Option(help="Column of the texts.")]
+Column = Annotated[str, typer.Option(help="Column of the texts; a.b is b inside a.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the ids; without it a row is FILE:LINE.")]
-Glob = Annotated[str, typer.Option(help="Which files of a folder are read.")]
+Glob = Annotated[
+    str | None,
+    typer.Option(help="Files of a folder to read; by default data files, or else .txt.", show_default=False),
+]
+Encoding = Annotated[str, typer.Option(help="Encoding of JSONL, CSV, TSV and texts, any that Python knows.")]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
+]
+MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
 Threshold = Annotated[float, typer.Option(help="Least Jaccard similarity, in (0, 1].")]
 UnitOption = Annotated[Unit, typer.Option(help="What shingles are made of.")]
 Size = Annotated[int, typer.Option(help="Words or characters per shingle, 1 to 256.")]

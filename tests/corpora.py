@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ pytest.importorskip("orjson")
 TEXTS = ["plain", "", 'two\nlines, "quoted"', "Größe 漢字 😀", "nul \0 inside", "\ufeffmark", "x" * 5000, " "]
 ROWS = [{"key": f"k{i}", "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS)]
 LINE_FORMATS = [kind + codec for kind in (".jsonl", ".csv") for codec in ("", ".gz", ".zst")]
+LINE_FORMATS += [".jsonl.bz2", ".csv.xz"]
 FORMATS = [*LINE_FORMATS, ".parquet"]
 HIDDEN = "\ue000"  # in the place of NUL, which the csv module of Python 3.10 refuses
 BATCH_BYTES = [1, 100, 8 << 20]
@@ -28,8 +31,8 @@ BATCH_BYTES = [1, 100, 8 << 20]
 
 def pack(data: bytes, path: Path) -> Path:
     """Write bytes, compressed as the name says."""
-    if path.suffix == ".gz":
-        data = gzip.compress(data)
+    if path.suffix in (".gz", ".bz2", ".xz"):
+        data = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[path.suffix].compress(data)
     elif path.suffix == ".zst":
         sink = pa.BufferOutputStream()
         with pa.CompressedOutputStream(sink, "zstd") as stream:
@@ -41,8 +44,8 @@ def pack(data: bytes, path: Path) -> Path:
 
 def unpack(path: Path) -> bytes:
     """Read a whole file, decompressed as the name says."""
-    if path.suffix == ".gz":
-        return gzip.decompress(path.read_bytes())
+    if path.suffix in (".gz", ".bz2", ".xz"):
+        return {".gz": gzip, ".bz2": bz2, ".xz": lzma}[path.suffix].decompress(path.read_bytes())
     if path.suffix == ".zst":
         with pa.CompressedInputStream(pa.BufferReader(path.read_bytes()), "zstd") as stream:
             return bytes(stream.read())

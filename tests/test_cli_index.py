@@ -155,7 +155,7 @@ def test_one_id_twice_in_the_inputs(tmp_path, on_duplicate, said, found):
 
 def test_bad_rows_stop_the_building_or_are_named_beside_the_index(tmp_path):
     bad = tmp_path / "bad.jsonl"
-    bad.write_text(json.dumps({"text": TEXTS[0]}) + '\n{"text": null}\n' + json.dumps({"text": TEXTS[1]}) + "\n")
+    bad.write_text(json.dumps({"text": TEXTS[0]}) + '\n{"text": 5}\n' + json.dumps({"text": TEXTS[1]}) + "\n")
     path = tmp_path / "x.lsh"
     before = untouched(tmp_path)
     assert "bad.jsonl:2: " in failing(1, "index", "build", bad, "-o", path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, open_corpus
+from lshfast.readers.files import MAX_ROW_BYTES
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,16 @@ class Inputs:
     paths: Sequence[str]
     column: str = "text"
     id_column: str | None = None
-    glob: str = "**/*.txt"
+    glob: str | None = None
     on_error: str = "stop"
+    encoding: str = "utf-8"
+    format: str | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
-        return open_corpus(
-            self.paths, column=self.column, id_column=self.id_column, glob=self.glob, on_error=self.on_error, **others
-        )
+        options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "paths"}
+        return open_corpus(self.paths, **options | others)
 
 
 def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:

@@ -13,6 +13,7 @@ from lshfast.dedup.pipeline import warn_of
 from lshfast.dedup.plan import Grouping, Verify, make_plan
 from lshfast.dedup.report import DedupResult
 from lshfast.dedup.sketching import Progress
+from lshfast.readers.files import MAX_ROW_BYTES, Format
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import OnDuplicate
@@ -27,7 +28,10 @@ def dedup_files(
     *,
     column: str = "text",
     id_column: str | None = None,
-    glob: str = "**/*.txt",
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
     threshold: float | None = None,
     unit: Unit | None = None,
     size: int | None = None,
@@ -61,14 +65,21 @@ def dedup_files(
     Parameters
     ----------
     inputs : path or iterable of paths
-        .jsonl and .csv (each also .gz, .zst), .parquet, and folders of texts; read in this order.
+        Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
+        read in this order; "-" is standard input. The user guide says what folders give.
     output : path, optional
-        Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv (each also .gz,
-        .zst) or .parquet, by its name. Without it no rows are written.
+        Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv, .tsv (each also
+        .gz, .zst, .bz2, .xz) or .parquet, by its name. Without it no rows are written.
     column, id_column : str
         The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
-    glob : str, default "**/*.txt"
-        Which files of a folder are texts.
+    glob : str, optional
+        Which files of a folder are read; by default its data files, or .txt files where it has none.
+    encoding : str, default "utf-8"
+        Of JSONL, CSV, TSV and texts: any that Python knows.
+    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
+        What the inputs are, whatever their names say.
+    max_row_bytes : int, default 2**28
+        A longer row of JSONL, CSV or TSV, or a longer text, is an error.
     threshold, unit, size, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         contradicts it is refused.
@@ -81,7 +92,7 @@ def dedup_files(
         Write all rows to `output`, with the columns duplicate_of and similarity.
     pairs, removed : path, optional
         Where the similar pairs (key_i, key_j, similarity) and the removed rows (key, kept_key, similarity) are written:
-        .csv, .jsonl (each also .gz, .zst) or .parquet.
+        .csv, .tsv, .jsonl (each also .gz, .zst, .bz2, .xz) or .parquet.
     against : path, optional
         The index of earlier texts: rows similar to one of them are removed first.
     save_index : path, optional
@@ -141,7 +152,9 @@ def dedup_files(
     source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
     result = run_files(
-        Inputs([os.fspath(path) for path in source], column, id_column, glob, on_error),
+        Inputs(
+            [os.fspath(path) for path in source], column, id_column, glob, on_error, encoding, format, max_row_bytes
+        ),
         Outputs(overwrite=overwrite) if dry_run else outputs,
         plan,
         keep=keep,

@@ -7,28 +7,32 @@ value. Pass two reads the inputs again and hands out the rows that stay: no payl
 from __future__ import annotations
 
 import os
-import stat
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers import csv_files, folder, jsonl, parquet
-from lshfast.readers.files import Block, DataError, File, Layout, Reject, Rows, file_format, optional, printable
+from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Layout, Reject, Rows, optional
 from lshfast.readers.keys import Keys
+from lshfast.readers.listing import list_files
 
 
 class _Format(Protocol):
-    def blocks(self, file: File, layout: Layout) -> Iterator[Block]: ...
-    def again(self, file: File, wanted: Rows, size: int) -> Iterator[tuple[Any, int]]: ...
+    def blocks(self, file: File) -> Iterator[Block]: ...
+    def again(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
 
 
-_FORMATS: dict[str, _Format] = {"jsonl": jsonl, "csv": csv_files, "parquet": parquet, "text": folder}
+_FORMATS: dict[str, _Format] = {
+    "jsonl": jsonl,
+    "csv": csv_files,
+    "tsv": csv_files,
+    "parquet": parquet,
+    "text": folder,
+}
 
 
 class Batch(NamedTuple):
@@ -48,33 +52,49 @@ def open_corpus(
     column: str = "text",
     id_column: str | None = None,
     order_column: str | None = None,
-    glob: str = "**/*.txt",
+    glob: str | None = None,
     on_error: str = "stop",
     batch_bytes: int = 8 << 20,
     unique_ids: bool = True,
+    encoding: str = "utf-8",
+    format: str | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
 ) -> Corpus:
     """List the inputs, without reading them.
 
     Parameters
     ----------
     inputs : path or paths
-        Files (.jsonl, .ndjson, .json with one object a line; .csv; each also with .gz or .zst; .parquet) and
-        folders, mixed. Rows keep the order of the inputs.
+        Files: .jsonl, .ndjson, .json (with one object a line), .csv, .tsv, .txt (one text), each also with .gz, .zst,
+        .bz2 or .xz, and .parquet. Folders: their .parquet, .jsonl, .ndjson, .csv and .tsv files at any depth, or if
+        there are none their .txt files; hidden files and folders are passed over. Glob patterns. URLs that fsspec knows
+        (s3://, hf://, ...) of files, folders and patterns. ``-`` is standard input, which is copied into a temporary
+        file first, and needs `format`. Rows keep the order of the inputs; files of a folder or pattern are sorted.
     column : str
-        Column of the text. In a folder each file is a text.
+        Column of the text; ``a.b`` is b inside the JSON object or Parquet struct a, unless a column has this very name.
+        In Parquet it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
     id_column : str, optional
-        Column of the ids: all strings or all 64-bit integers. For a folder's file it is its path.
+        Column of the ids: all strings or all 64-bit integers. For a file of one text it is its path.
     order_column : str, optional
         Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is
         one; dates and times of Parquet are ISO 8601 strings. Integers become doubles if there are fractions.
-    glob : str
-        Which files of a folder are texts; they are sorted by path.
+    glob : str, optional
+        Which files of a folder are read, hidden ones too, instead of the choice above. A file whose suffix says nothing
+        else is one text.
     on_error : {"stop", "skip"}
         Whether a bad row raises `DataError` or is put on `Corpus.rejected`.
     batch_bytes : int
         Bytes of text in a batch, about.
     unique_ids : bool
         Whether a row whose id came before is bad.
+    encoding : str
+        The encoding of JSONL, CSV, TSV and texts, any that Python knows. If it is UTF-8, a byte order mark of UTF-16 or
+        UTF-32 is recognised.
+    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
+        What the inputs are, whatever their names say. Of a folder without `glob` the files of this kind are read.
+    max_row_bytes : int
+        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is an
+        error in any case.
 
     Returns
     -------
@@ -83,60 +103,25 @@ def open_corpus(
     Raises
     ------
     DataError
-        If an input is missing, of an unknown kind, named twice, or a folder without a matching file.
+        If an input is missing, of an unknown kind, named twice, or a folder or pattern without a file to read.
     ValueError
         If there are no inputs, or an option is not as above.
+    ImportError
+        If an input is a URL and fsspec, or what it needs for that kind of URL, is not installed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.jsonl")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write('{"text": "one"}\\n{"text": null}\\n')
+    >>> [batch.texts for batch in open_corpus(path).batches()]
+    [['one', '']]
     """
-    layout = Layout(column, id_column, order_column, glob, on_error, batch_bytes, unique_ids)
-    files: list[File] = []
-    seen: dict[str, str] = {}
-    for given in [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs:
-        for file, real in _listed(os.fspath(given), layout):
-            if real in seen:
-                also = "" if seen[real] == file.name else f" (first as {seen[real]})"
-                raise file.fault(None, f"input named twice{also}")
-            seen[real] = file.name
-            files.append(file)
-    if not files:
-        raise ValueError("no inputs")
-    return Corpus(layout, files)
-
-
-def _listed(path: str, layout: Layout) -> Iterator[tuple[File, str]]:
-    """List the files of one input, each with the path that tells whether two are the same."""
-    name = printable(path)
-    try:
-        state = os.stat(path)
-    except OSError as error:
-        raise DataError(name, None, f"cannot be read: {error.strerror}") from error
-    if stat.S_ISREG(state.st_mode):
-        known = file_format(path)
-        if known is None:
-            raise DataError(name, None, "unknown kind of file: not .jsonl, .csv (also .gz, .zst) or .parquet")
-        yield File(path, name, *known, state.st_size, state.st_mtime_ns), os.path.realpath(path)
-        return
-    if not stat.S_ISDIR(state.st_mode):
-        raise DataError(name, None, "is neither a file nor a folder")
-    if layout.order_column is not None:
-        raise DataError(name, None, f"a folder of texts has no order column {layout.order_column!r}")
-    for _ in os.walk(path, onerror=partial(_unreadable, name)):
-        pass
-    try:
-        found = sorted((p for p in Path(path).glob(layout.glob) if p.is_file()), key=Path.as_posix)
-    except (ValueError, NotImplementedError) as error:
-        raise ValueError(f"glob {layout.glob!r}: {error}") from error
-    if not found:
-        raise DataError(name, None, f"no file in this folder matches {layout.glob!r}")
-    real = os.path.realpath(path)
-    for member in found:
-        state, shown = member.stat(), printable(str(member))
-        file = File(str(member), shown, "text", None, state.st_size, state.st_mtime_ns)
-        yield file, os.path.join(real, member.relative_to(path))
-
-
-def _unreadable(name: str, error: OSError) -> None:
-    """Stop at a folder that cannot be listed: what lies in it would be missed without a word."""
-    raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
+    layout = Layout(
+        column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes
+    )
+    return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
 
 class Corpus:
@@ -194,7 +179,7 @@ class Corpus:
         return orders if isinstance(orders, list) else np.array(orders)
 
     def place(self, row: int) -> tuple[str, int | None]:
-        """Give a row's file and its line or Parquet row, from 1 (None for a file of a folder)."""
+        """Give a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
         file = self._file(row)
         return file.name, None if file.format == "text" else self._lines[row]
 
@@ -203,7 +188,7 @@ class Corpus:
         return self._file(row).fault(self.place(row)[1], reason)
 
     def key(self, row: int) -> str | int:
-        """Give the name of a row for the user: its id, else ``PATH:LINE``, or PATH for a file of a folder."""
+        """Give the name of a row for the user: its id, else ``PATH:LINE``, or PATH for a file of one text."""
         if self.layout.id_column is not None:
             return self._keys.ids[row]
         name, line = self.place(row)
@@ -235,7 +220,7 @@ class Corpus:
         for file in self.files:
             self._first.append(self.accepted)
             done = 0
-            for block in _FORMATS[file.format].blocks(file, self.layout):
+            for block in self._blocks(file):
                 texts = self._admit(file, block)
                 joins = isinstance(texts, list) and isinstance(pending, list)
                 if len(texts) and joins and size + block.size <= self.layout.batch_bytes:
@@ -254,6 +239,12 @@ class Corpus:
         if len(pending) or source:
             yield Batch(pending, source)
 
+    def _blocks(self, file: File) -> Iterator[Block]:
+        try:
+            yield from _FORMATS[file.format].blocks(file)
+        except MemoryError as error:
+            raise MemoryError(f"{file.name}: {error}" if str(error) else f"rows of {file.name}") from error
+
     def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file once more, as they stand there: pass two.
 
@@ -267,8 +258,8 @@ class Corpus:
         Yields
         ------
         rows : list or pyarrow.RecordBatch
-            JSONL: list of bytes, a line without its end. CSV: list of list of str. Parquet: a record batch of
-            all columns. Folder: a list of one str.
+            JSONL: list of bytes, a line of UTF-8 without its end. CSV: list of list of str. Parquet: a record batch
+            of all columns. Text: a list of one str.
         position : int
             Bytes of the file on disk read so far.
 
@@ -279,7 +270,7 @@ class Corpus:
         """
         if len(rows):
             file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
-            yield from _FORMATS[file.format].again(file, wanted, self.layout.batch_bytes)
+            yield from _FORMATS[file.format].again(file, wanted)
 
     def _file(self, row: int) -> File:
         if not 0 <= row < self.accepted:
@@ -295,7 +286,7 @@ class Corpus:
         for i, line in enumerate(block.lines):
             reason = block.bad.get(i)
             if reason is None and self.layout.keyed:
-                reason = self._keys.take(block.ids[i], block.orders[i], file.format == "csv")
+                reason = self._keys.take(block.ids[i], block.orders[i], file.delimited)
             if reason is None:
                 self._lines.append(line)
                 good.append(i)

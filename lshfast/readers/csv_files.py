@@ -1,59 +1,80 @@
-"""CSV: records by the csv module, numbered by their first line; the first is the header."""
+"""CSV and TSV: records by the csv module, numbered by their first line; the first is the header.
+
+Records are found before they are decoded. Quotes, delimiters and line ends are ASCII, so bytes that are not UTF-8 stand
+for themselves as lone surrogates while the csv module looks for the end of the record, which is then rejected.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import itemgetter
+from typing import Any, TypeAlias
 
-from lshfast.readers.files import Block, File, Layout, Rows, column_index, not_utf8
-from lshfast.readers.lines import line_numbers, read_lines
+from lshfast.readers.encodings import undecodable
+from lshfast.readers.files import Block, File, Rows, column_index
+from lshfast.readers.lines import Lines, line_numbers, too_long
+
+_NUL = "\ud800"  # in the place of NUL where the csv module refuses it
+_REFUSES_NUL = sys.version_info < (3, 11)
 
 
-def blocks(file: File, layout: Layout) -> Iterator[Block]:
+# First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far; their end in the file.
+_Record: TypeAlias = tuple[int, list[str], str | None, int, int]
+
+_PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay in the cache
+
+
+def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
-    records = _records(file, layout.batch_bytes)
-    header = next((fields for _, fields, _, _, _ in records), None)
+    layout, keyed, records = file.layout, file.layout.keyed, _records(file, file.layout.batch_bytes)
+    _, header, _, done, position = next(records, (0, None, None, 0, 0))
     if header is None:
         return
+    width = len(header)
     text = column_index(file, header, layout.column)
     keys = (layout.id_column, layout.order_column)
     identity, order = (None if name is None else column_index(file, header, name) for name in keys)
     texts: list[str] = []
     lines: list[int] = []
-    block, done = Block(texts, lines), 0
+    block = Block(texts, lines, done, position)
     for line, fields, reason, seen, position in records:
+        if seen != done:
+            yield block
+            texts, lines = [], []
+            block, done = Block(texts, lines, seen - done, position), seen
         if reason is not None:
             block.bad[len(texts)] = reason
-            fields = [""] * len(header)
+            fields = [""] * width
         texts.append(fields[text])
         lines.append(line)
-        if layout.keyed:
+        if keyed:
             block.ids.append(None if identity is None else fields[identity])
             block.orders.append(None if order is None else fields[order])
-        block.size, block.position = seen - done, position
-        if block.size >= layout.batch_bytes:
-            yield block
-            texts, lines, done = [], [], seen
-            block = Block(texts, lines, 0, position)
     yield block
 
 
-def again(file: File, wanted: Rows, size: int) -> Iterator[tuple[list[list[str]], int]]:
+def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
     """Read the rows on these lines once more, and how far the file is read: pass two."""
-    left, done = line_numbers(wanted), 0
+    left = line_numbers(wanted)
     target = next(left, None)
     found: list[list[str]] = []
-    for line, fields, _, seen, position in _records(file, size):
+    done = position = 0
+    for line, fields, _, seen, position in _records(file, file.layout.batch_bytes):
         if line == target:
-            found.append(fields)
-            target = next(left, None)
-            if target is None or seen - done >= size:
+            if found and seen != done:
                 yield found, position
-                found, done = [], seen
+                found = []
+            found.append(fields)
+            done, target = seen, next(left, None)
         if target is None:
-            return
+            break
+    if found:
+        yield found, position
 
 
 def columns(file: File) -> list[str]:
@@ -61,44 +82,125 @@ def columns(file: File) -> list[str]:
     return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
 
 
-def _records(file: File, size: int) -> Iterator[tuple[int, list[str], str | None, int, int]]:
+class _Text:
+    """The lines of a file for the csv module, which can go back to the beginning of the record that is being read."""
+
+    def __init__(self, file: File, size: int) -> None:
+        self.first = 1  # line of the record
+        self.seen = self.position = 0
+        self.ended = self.nul = self.lone_cr = False
+        self.faults: dict[int, str] = {}  # by line: why it does not decode
+        self._file, self._size, self._encoding = file, size, ""
+        self._held: list[tuple[int, int, list[bytes]]] = []  # of the record: first line, bytes, pieces
+        self._rest = self._pieces()
+        self._lines: Iterator[str] = chain.from_iterable(self._rest)
+        self.before = 0  # lines before those that `reader` reads
+        self.reader = self._reader(self._lines, True)
+
+    def read_again(self) -> Any:
+        """Read on from the beginning of the record, by lines that from now on end at a lone CR, too."""
+        start = self._held[0][0]
+        piece = b"".join(piece for _, _, pieces in self._held for piece in pieces)
+        piece = b"\n".join(piece.split(b"\n")[self.first - start :])
+        self.lone_cr, self.faults, self._held = True, {}, []
+        self._lines = chain(self._cut(piece, self.first), chain.from_iterable(self._rest))
+        self.before, self.reader = self.first - 1, self._reader(self._lines, True)
+        return self.reader
+
+    def read_over(self) -> Any:
+        """Read on after a record that is no valid CSV, which ends where it does when quotes are taken leniently."""
+        last, lines = self.before + self.reader.line_num, []
+        for at, _, raws in self._held:
+            part = raws[max(0, self.first - at) : last + 1 - at]
+            lines += [self._decoded(raw, line) for line, raw in enumerate(part, max(self.first, at))]
+        self.before, self.reader = self.first - 1, self._reader(chain(lines, self._lines), False)
+        next(self.reader, None)
+        self.before, self.reader = self.before + self.reader.line_num, self._reader(self._lines, True)
+        return self.reader
+
+    def _reader(self, lines: Iterable[str], strict: bool) -> Any:
+        return csv.reader(lines, delimiter="\t" if self._file.format == "tsv" else ",", strict=strict)
+
+    def fault(self, last: int) -> str | None:
+        """Return why the record does not decode, if it does not."""
+        return next((self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None)
+
+    def _pieces(self) -> Iterator[Iterable[str]]:
+        lines = Lines(self._file, self._size)
+        for buffer, start, end, position in lines:
+            self.seen, self.position, self._encoding = self.seen + end - start, position, lines.encoding
+            while start < end:
+                stop = buffer.find(b"\n", min(start + _PIECE, end), end) + 1 or end
+                piece = bytes(memoryview(buffer)[start:stop])
+                lines.count = self.before + self.reader.line_num
+                yield self._cut(piece, lines.count + 1)
+                start = stop
+            lines.count = self.before + self.reader.line_num
+        self.ended = True
+
+    def _cut(self, piece: bytes, line: int) -> Iterable[str]:
+        """Cut bytes into lines and decode them; keep them while the record is being read."""
+        raws: Iterable[bytes] = io.BytesIO(piece)
+        if self.lone_cr:
+            raws = piece.splitlines(keepends=True)
+        self._hold(line, len(piece), raws if isinstance(raws, list) else [piece])
+        if piece.isascii() and not (_REFUSES_NUL and 0 in piece):
+            return map(bytes.decode, raws)
+        return [self._decoded(raw, at) for at, raw in enumerate(raws, line)]
+
+    def _hold(self, line: int, size: int, pieces: list[bytes]) -> None:
+        """Keep lines of the record that is being read, and let go of those before it."""
+        if self.first == line:
+            self._held = []
+        else:
+            self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
+            if sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes:
+                raise too_long(self._file, self.first, "is a quote in it never closed?")
+        if self.faults:
+            self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
+        self._held.append((line, size, pieces))
+
+    def _decoded(self, raw: bytes, line: int) -> str:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            self.faults[line] = undecodable(error, f"line {line}", self._encoding)
+            text = raw.decode("utf-8", "surrogateescape")
+        if _REFUSES_NUL and "\0" in text:
+            self.nul, text = True, text.replace("\0", _NUL)
+        return text
+
+
+def _records(file: File, size: int) -> Iterator[_Record]:
     """Read the records of a CSV file, the header first.
 
-    Yields first line, fields, the reason if the record is bad, bytes of lines read, position in the file.
     Raises the limit of the csv module on the length of a field, which holds for the whole process.
     """
     csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
-    line = seen = position = width = 0
-    fault: str | None = None
-    ended = nul = False
-
-    def decoded() -> Iterator[str]:
-        nonlocal line, seen, position, fault, ended, nul
-        for buffer, start, end, position in read_lines(file, size):  # noqa: B007
-            for raw in io.BytesIO(memoryview(buffer)[start:end]):
-                line, seen = line + 1, seen + len(raw)
-                try:
-                    text = raw.decode()
-                except UnicodeDecodeError as error:
-                    fault, text = not_utf8(error, f"line {line}"), ""
-                if sys.version_info < (3, 11) and "\0" in text:  # where the csv module refuses NUL
-                    nul, text = True, text.replace("\0", "\ud800")
-                yield text
-        ended = True
-
-    reader = csv.reader(decoded(), strict=True)
+    text = _Text(file, size)
+    reader, before, last, width = text.reader, 0, 0, 0
     while True:
-        first, fault, fields = line + 1, None, []
+        first = text.first = last + 1
+        fault = None
         try:
             fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            if ended:
+            fields, fault = [], f"not valid CSV: {error}"
+            if not text.ended and not text.lone_cr:
+                reader, before = text.read_again(), text.before
+                continue
+            if not text.ended:
+                reader = text.read_over()
+            if text.ended:
                 raise file.fault(first, "a quote opened in this row is never closed") from None
-            fault = fault or f"not valid CSV: {error}"
-        if nul:
-            fields = [text.replace("\ud800", "\0") for text in fields]
+            before = text.before
+        last = before + reader.line_num
+        if text.faults:
+            fault = text.fault(last) or fault
+        if text.nul:
+            fields = [field.replace(_NUL, "\0") for field in fields]
         if not fields and fault is None:
             continue
         if not width:
@@ -108,6 +210,6 @@ def _records(file: File, size: int) -> Iterator[tuple[int, list[str], str | None
                 raise file.fault(first, fault or f"the header names a column twice: {twice}")
         elif fault is None and len(fields) != width:
             fault = f"row has {len(fields)} fields, the header {width}"
-        if fault and line > first:
-            fault += f" (lines {first} to {line})"
-        yield first, fields, fault, seen, position
+        if fault and last > first:
+            fault += f" (lines {first} to {last})"
+        yield first, fields, fault, text.seen, text.position

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.readers.encodings import checked_encoding
+from lshfast.readers.sources import Source
+
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-_CODECS = {".gz": "gzip", ".zst": "zstd"}
-_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "text"]
+
+MAX_ROW_BYTES = 256 << 20
+
+_CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+_FORMATS: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
 _KINDS = {
     "NoneType": "null",
     "bool": "true or false",
@@ -58,16 +74,23 @@ class Layout:
     column: str = "text"
     id_column: str | None = None
     order_column: str | None = None
-    glob: str = "**/*.txt"
+    glob: str | None = None
     on_error: str = "stop"
     batch_bytes: int = 8 << 20
     unique_ids: bool = True
+    encoding: str = "utf-8"
+    format: str | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
-        if self.batch_bytes < 1:
-            raise ValueError(f"batch_bytes must be at least 1, not {self.batch_bytes}")
+        for name in ("batch_bytes", "max_row_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.format is not None and self.format not in get_args(Format):
+            raise ValueError(f"format must be one of {', '.join(get_args(Format))}, not {self.format!r}")
+        object.__setattr__(self, "encoding", checked_encoding(self.encoding))
 
     @property
     def keyed(self) -> bool:
@@ -76,18 +99,25 @@ class Layout:
 
 @dataclass(frozen=True)
 class File:
-    """One input file: where it is, its name in messages and keys, and its state when it was listed."""
+    """One input file: its name in messages and keys, how it is read, and its state when it was listed."""
 
     path: str
     name: str
-    format: str  # "jsonl", "csv", "parquet", or "text" for a file of a folder
+    format: str
     codec: str | None
-    size: int
-    mtime_ns: int
+    source: Source
+    size: int  # bytes
+    version: object  # what changes when the content does, beside the size
+    layout: Layout
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Make the error that names this file."""
         return DataError(self.name, line, reason, self.format == "parquet")
+
+    @property
+    def delimited(self) -> bool:
+        """Tell whether this is a file of the csv module."""
+        return self.format in ("csv", "tsv")
 
 
 @dataclass
@@ -109,10 +139,10 @@ def steady(file: File) -> Iterator[None]:
 
     def check() -> None:
         try:
-            now = os.stat(file.path)
+            now = file.source.state()
         except OSError as error:
-            raise file.fault(None, f"cannot be read: {error.strerror}") from error
-        if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+            raise file.fault(None, f"cannot be read: {reason_of(error)}") from error
+        if now != (file.size, file.version):
             raise file.fault(None, "changed while it was in use")
 
     check()
@@ -131,10 +161,22 @@ def optional(module: str, extra: str = "cli") -> Any:
 
 def file_format(path: str | os.PathLike[str]) -> tuple[str, str | None] | None:
     """Tell format and compression from a file's name; None for names of no known kind."""
-    stem, suffix = os.path.splitext(os.fspath(path).lower())
-    codec = _CODECS.get(suffix)
-    kind = _FORMATS.get(os.path.splitext(stem)[1] if codec else suffix)
+    codec = codec_of(path)
+    stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)
+    kind = _FORMATS.get(os.path.splitext(stem)[1].lower())
     return None if kind is None or (codec and kind == "parquet") else (kind, codec)
+
+
+def codec_of(path: str | os.PathLike[str]) -> str | None:
+    """Tell the compression from a file's name."""
+    return _CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
+
+
+def reason_of(error: OSError) -> str:
+    """Say in a few words what failed; errors of remote file systems often have no message of their own."""
+    if isinstance(error, FileNotFoundError):
+        return os.strerror(errno.ENOENT)
+    return error.strerror or str(error) or type(error).__name__
 
 
 def kind_of(value: Any) -> str:
@@ -150,11 +192,6 @@ def is_int64(value: Any) -> bool:
 def printable(path: str) -> str:
     """Spell a path in one line of valid Unicode."""
     return os.fsencode(path).decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\r", "\\r")
-
-
-def not_utf8(error: UnicodeDecodeError, where: str) -> str:
-    """Say where bytes are not UTF-8."""
-    return f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start} of {where}"
 
 
 def column_index(file: File, names: Sequence[str], name: str) -> int:

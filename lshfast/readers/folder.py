@@ -1,37 +1,39 @@
-"""Folders: each file is one text, and its path is its id."""
+"""Files of one text each; a text's path is its id, and the column "path" of its row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from lshfast.readers.files import Block, File, Layout, Rows, not_utf8, steady
+from lshfast.readers.encodings import decode_whole
+from lshfast.readers.files import Block, File, Rows
+from lshfast.readers.lines import read_whole
 
 
 def columns(file: File) -> list[str]:
     """Name the columns of a text as a row."""
-    return ["id", "text"]
+    return list(record(file, ""))
 
 
-def blocks(file: File, layout: Layout) -> Iterator[Block]:
+def record(file: File, text: str) -> dict[str, str]:
+    """Make a row of a text, which stands in the column that holds the text of the other inputs."""
+    return {"path": file.name, file.layout.column: text}
+
+
+def blocks(file: File) -> Iterator[Block]:
     """Read a text: pass one."""
-    block = Block([""], [1], file.size, file.size, {}, [file.name], [None])
+    data = read_whole(file)
+    block = Block([""], [1], len(data), file.size, {}, [file.name], [None])
     try:
-        block.texts = [_file_text(file)]
-    except UnicodeDecodeError as error:
-        block.bad[0] = not_utf8(error, "the file")
+        block.texts = [_text(file, data)]
+    except ValueError as error:
+        block.bad[0] = str(error)
     yield block
 
 
-def again(file: File, wanted: Rows, size: int) -> Iterator[tuple[list[str], int]]:
+def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
     """Read it once more: pass two."""
-    yield [_file_text(file)], file.size
+    yield [_text(file, read_whole(file))], file.size
 
 
-def _file_text(file: File) -> str:
-    with steady(file):
-        try:
-            data = Path(file.path).read_bytes()
-        except OSError as error:
-            raise file.fault(None, f"cannot be read: {error.strerror}") from error
-    return data.decode().removeprefix("\ufeff")
+def _text(file: File, data: bytes) -> str:
+    return decode_whole(data, file.layout.encoding, "the file")

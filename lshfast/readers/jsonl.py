@@ -1,6 +1,6 @@
 """JSONL: one object a line, parsed as slices of a block.
 
-orjson parses; where it refuses, the standard library has the last word and gives the reason.
+orjson parses; a line that it refuses is parsed by the standard library, which takes more and gives a reason.
 """
 
 from __future__ import annotations
@@ -9,48 +9,53 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
-from lshfast.readers.files import Block, File, Layout, Rows, kind_of, not_utf8, optional
-from lshfast.readers.lines import line_numbers, read_lines
+from lshfast.readers.encodings import undecodable
+from lshfast.readers.files import Block, File, Rows, kind_of, optional
+from lshfast.readers.lines import Lines, line_numbers
 
 
-def blocks(file: File, layout: Layout) -> Iterator[Block]:
+def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
-    loads, column, keyed, line = optional("orjson").loads, layout.column, layout.keyed, 0
-    for buffer, start, end, position in read_lines(file, layout.batch_bytes):
+    layout, keyed, loads, line = file.layout, file.layout.keyed, optional("orjson").loads, 0
+    column, nested, read = layout.column, "." in layout.column, Lines(file, layout.batch_bytes)
+    for buffer, start, end, position in read:
         texts: list[str] = []
         lines: list[int] = []
         block = Block(texts, lines, end - start, position)
         for line, piece in enumerate(_pieces(buffer, start, end), line + 1):  # noqa: B020
             try:
                 record = loads(piece)
-                text = record[column]
+                text = value_at(record, column) if nested else record[column]
                 if type(text) is not str:
-                    raise TypeError
+                    if text is not None:
+                        raise TypeError
+                    text = ""
             except (ValueError, LookupError, TypeError):
                 raw = bytes(piece)
                 if not raw.strip():
                     continue
                 record, text = {}, ""
                 try:
-                    record = json_object(raw)
+                    record = json_object(raw, encoding=read.encoding)
                     text = _text_of(record, column)
                 except ValueError as error:
                     block.bad[len(texts)] = str(error)
             texts.append(text)
             lines.append(line)
             if keyed:
-                block.ids.append(record.get(layout.id_column))
-                block.orders.append(record.get(layout.order_column))
+                block.ids.append(_key_of(record, layout.id_column))
+                block.orders.append(_key_of(record, layout.order_column))
+        read.count = line
         yield block
 
 
-def again(file: File, wanted: Rows, size: int) -> Iterator[tuple[list[bytes], int]]:
+def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines once more, and how far the file is read: pass two."""
     line, left = 0, line_numbers(wanted)
     target = next(left, None)
-    for buffer, start, end, position in read_lines(file, size):
+    for buffer, start, end, position in Lines(file, file.layout.batch_bytes):
         found = []
         while start < end and target is not None:
             stop = buffer.find(b"\n", start, end)
@@ -78,30 +83,65 @@ def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryv
         start = stop + 1 if stop >= 0 else end
 
 
+def value_at(record: Any, name: str) -> Any:
+    """Return the member of that name, else of the nested objects whose names are joined by dots; None inside null.
+
+    Raises LookupError or TypeError if there is none.
+    """
+    if "." not in name or name in record:
+        return record[name]
+    for part in name.split("."):
+        if record is None:
+            return None
+        record = record[part]
+    return record
+
+
 def _text_of(record: dict[str, Any], column: str) -> str:
-    if column not in record:
-        raise ValueError(f"no column {column!r}; columns are: {', '.join(map(str, list(record)[:12]))}")
-    if not isinstance(record[column], str):
-        raise ValueError(f"column {column!r} is {kind_of(record[column])}, not a string")
-    return str(record[column])
+    try:
+        text = value_at(record, column)
+    except (LookupError, TypeError):
+        raise ValueError(f"no column {column!r}; columns are: {', '.join(_names(record)[:12])}") from None
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string")
+    lone = _LONE.search(text)
+    if lone:
+        raise ValueError(f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no character")
+    return text
 
 
-def json_object(line: bytes, exact: bool = False) -> dict[str, Any]:
+def _key_of(record: dict[str, Any], name: str | None) -> Any:
+    try:
+        return None if name is None else value_at(record, name)
+    except (LookupError, TypeError):
+        return None
+
+
+def _names(record: dict[str, Any]) -> list[str]:
+    """Name the columns of a row, those in nested objects with dots."""
+    return [
+        name
+        for outer, value in record.items()
+        for name in ([f"{outer}.{inner}" for inner in value] if isinstance(value, dict) and value else [outer])
+    ]
+
+
+def json_object(line: bytes, exact: bool = False, encoding: str = "utf-8") -> dict[str, Any]:
     """Parse one JSON object by the standard library: slower than orjson, but with a reason for every refusal.
 
-    Numbers beyond the range of a double, which orjson refuses, become infinities, or errors if `exact`.
+    NaN, infinities and lone surrogates, which orjson refuses, are values as others. Numbers beyond the range of a
+    double become infinities, or errors if `exact`. `encoding` is that of the file, for the reason.
     """
     try:
         value = (_EXACT if exact else _JSON).decode(line.decode())
-        lone = re.search("[\ud800-\udfff]", json.dumps(value, ensure_ascii=False))
     except UnicodeDecodeError as error:
-        raise ValueError(not_utf8(error, "the line")) from None
+        raise ValueError(undecodable(error, "the line", encoding)) from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON: {error.msg} (column {error.colno})") from None
     except RecursionError:
         raise ValueError("JSON is nested too deep") from None
-    if lone:
-        raise ValueError(f"lone surrogate \\u{ord(lone[0]):04x}, which is no character")
     if not isinstance(value, dict):
         raise ValueError(f"the line is {kind_of(value)}, not a JSON object")
     return value
@@ -113,26 +153,40 @@ def _finite(digits: str) -> float:
     return float(digits)
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"not valid JSON: {name}")  # NaN and Infinity, which the standard library takes
-
-
-_JSON = json.JSONDecoder(parse_constant=_no_constant)
-_EXACT = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+_JSON = json.JSONDecoder()
+_EXACT = json.JSONDecoder(parse_float=_finite)
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def exact_object(line: bytes) -> dict[str, Any]:
-    """Parse a line by orjson, and again by the standard library where orjson would round an integer."""
+    """Parse a line for another format: no integer is rounded, and lone surrogates become U+FFFD."""
     try:
         record: dict[str, Any] = optional("orjson").loads(line)
     except ValueError:
-        return json_object(line, exact=True)
+        return cast("dict[str, Any]", _without_surrogates(json_object(line, exact=True)))
     return json_object(line, exact=True) if _has_huge(record) else record
 
 
-def _has_huge(value: Any) -> bool:
-    if isinstance(value, float):
-        return abs(value) >= 1 << 63
-    if isinstance(value, (dict, list)):
-        return any(map(_has_huge, value.values() if isinstance(value, dict) else value))
+def _has_huge(record: dict[str, Any]) -> bool:
+    """Tell whether there is a double that may have been an integer, at any depth."""
+    left: list[Any] = [record]
+    while left:
+        value = left.pop()
+        if isinstance(value, float):
+            if abs(value) >= 1 << 63:
+                return True
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
     return False
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
+    return value

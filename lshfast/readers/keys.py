@@ -44,6 +44,8 @@ class Keys:
             return f"id column {self._layout.id_column!r} is missing, null or empty"
         if type(identity) is not str and not is_int64(identity):
             return f"id {_short(identity)} is neither a string nor a 64-bit integer"
+        if isinstance(identity, str) and not _writable(identity):
+            return f"id {_short(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not type(self.ids[0]):
             return f"id {_short(identity)} is {kind_of(identity)}, the ids before it are not"
         if identity in self._row_of:  # empty if ids may come twice
@@ -66,6 +68,15 @@ class Keys:
             self.orders = array("d", self.orders)
         self.orders.append(value)
         return None
+
+
+def _writable(text: str) -> bool:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
 
 
 def _short(value: Any) -> str:

@@ -1,52 +1,119 @@
-"""Lines of a file, plain or compressed, in blocks: slices of one buffer, not line by line."""
+"""Files as bytes, plain or compressed, and as lines in blocks: slices of one buffer, not line by line."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
-import io
+import lzma
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from lshfast.readers.files import File, Rows, optional, steady
+from lshfast.readers.encodings import Utf8Stream, actual_encoding
+from lshfast.readers.files import DataError, File, Rows, optional, reason_of, steady
 
 _BOM = b"\xef\xbb\xbf"
+_LEAST = 64  # bytes of a buffer
 
 
-def read_lines(file: File, size: int) -> Iterator[tuple[bytearray, int, int, int]]:
-    """Read whole lines, about `size` bytes at once: a buffer, start and end in it, position in the file.
+class Lines:
+    """The lines of a file as UTF-8; `encoding` is what they were in, known from the first block on.
 
-    The buffer is used again for the next lines, and grows to hold the longest one.
+    Iteration gives whole lines, about `size` bytes at once: a buffer, start and end in it, position in the file. The
+    buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`.
     """
-    have, begun = 0, False
-    buffer = bytearray(min(size, (1 << 16) + 4 * file.size) + 1)
-    with steady(file):
-        try:
-            with io.FileIO(file.path) as raw:
-                stream: Any = raw
-                if file.codec == "gzip":
-                    stream = gzip.GzipFile(fileobj=raw)
-                elif file.codec == "zstd":
-                    stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
-                got = 1
-                while got:
-                    if have == len(buffer):
-                        buffer = buffer + bytearray(have)
-                    got = stream.readinto(memoryview(buffer)[have:])
-                    end = buffer.rfind(b"\n", have, have + got) + 1 if got else have
-                    have += got
-                    if end:
-                        start = 3 if not begun and buffer.startswith(_BOM) else 0
-                        begun = True
-                        yield buffer, start, end, raw.tell()
-                        buffer[: have - end] = buffer[end:have]
-                        have -= end
-        except (OSError, EOFError, zlib.error) as error:
-            what = f"damaged or cut off {file.codec} data" if file.codec else "cannot be read"
-            raise file.fault(None, f"{what}: {getattr(error, 'strerror', None) or error}") from error
+
+    def __init__(self, file: File, size: int) -> None:
+        self.encoding = file.layout.encoding
+        self.count = 0  # lines that were read, set by who counts them; for errors
+        self._file, self._size = file, size
+
+    def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
+        file, most = self._file, self._file.layout.max_row_bytes
+        buffer = bytearray(max(_LEAST, min(self._size, most, (1 << 16) + 4 * file.size)) + 1)
+        begun = False
+        with opened(file) as (stream, raw):
+            head = _first_bytes(stream)
+            self.encoding = actual_encoding(head, self.encoding)
+            if self.encoding == "utf-8":
+                buffer[: len(head)] = head
+                have = len(head)
+            else:
+                stream, have = Utf8Stream(stream, head, self.encoding), 0
+            searched, got = 0, 1
+            while got:
+                if have == len(buffer):
+                    if have > most:
+                        raise too_long(file, self.count + 1)
+                    buffer = buffer + bytearray(min(have, max(most, _LEAST) + 1 - have))
+                got = stream.readinto(memoryview(buffer)[have:])
+                have += got
+                end = buffer.rfind(b"\n", searched, have) + 1 if got else have
+                searched = have
+                if end:
+                    start = 3 if not begun and buffer.startswith(_BOM) else 0
+                    begun = True
+                    yield buffer, start, end, raw.tell()
+                    buffer[: have - end] = buffer[end:have]
+                    have -= end
+                    searched = have
+
+
+def read_whole(file: File) -> bytes:
+    """Read a file of one row."""
+    most = file.layout.max_row_bytes
+    parts, size = [], 0
+    with opened(file) as (stream, _):
+        while part := stream.read(min(1 << 20, most + 1 - size)):
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                raise too_long(file, None)
+    return b"".join(parts)
+
+
+def too_long(file: File, line: int | None, hint: str = "") -> DataError:
+    """Make the error for a row of more than `Layout.max_row_bytes`."""
+    reason = (
+        f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
+    )
+    return file.fault(line, f"{reason}; {hint}" if hint else reason)
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[Any, Any]]:
+    """Open a file, steady while it is read: the decompressed stream, and the one whose position is that on disk."""
+    try:
+        with steady(file), ExitStack() as stack:
+            raw = stack.enter_context(file.source.open())
+            stream: Any = raw
+            if file.codec == "gzip":
+                stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
+            elif file.codec == "bzip2":
+                stream = stack.enter_context(bz2.BZ2File(raw))
+            elif file.codec == "xz":
+                stream = stack.enter_context(lzma.LZMAFile(raw))
+            elif file.codec == "zstd":
+                stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
+            yield stream, raw
+    except UnicodeError as error:
+        raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        what = f"damaged or cut off {file.codec} data" if file.codec else "cannot be read"
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise file.fault(None, f"{what}: {reason}") from error
 
 
 def line_numbers(wanted: Rows) -> Iterator[int]:
     """Give line numbers as Python integers, without making all of them at once."""
     for at in range(0, len(wanted), 1 << 16):
         yield from wanted[at : at + (1 << 16)].tolist()
+
+
+def _first_bytes(stream: Any) -> bytes:
+    """Read four bytes, or as many as there are."""
+    head = b""
+    while len(head) < 4 and (more := stream.read(4 - len(head))):
+        head += more
+    return head

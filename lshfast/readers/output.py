@@ -5,9 +5,11 @@ Under its own name a file is complete or absent.
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import io
+import lzma
 import os
 import re
 import secrets
@@ -32,7 +34,7 @@ def check_output(
     Parameters
     ----------
     path : path
-        The output: .jsonl, .csv (each also with .gz or .zst) or .parquet.
+        The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet.
     inputs : paths
         Files that must not be written over, whatever `overwrite` says.
     overwrite : bool
@@ -78,9 +80,10 @@ def check_place(
 def output_format(path: str | os.PathLike[str]) -> tuple[str, str | None]:
     """Tell format and compression from an output's name."""
     known = file_format(path)
-    if known is None:
+    if known is None or known[0] == "text":
         name = printable(os.fspath(path))
-        raise ValueError(f"{name}: unknown kind of output: not .jsonl, .csv (also .gz, .zst) or .parquet")
+        kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
+        raise ValueError(f"{name}: unknown kind of output: not {kinds}")
     return known
 
 
@@ -363,6 +366,12 @@ class _Unclosed:
 def _compressed(raw: BinaryIO, codec: str | None) -> Iterator[Any]:
     if codec == "gzip":
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
+            yield stream
+    elif codec == "bzip2":
+        with bz2.BZ2File(raw, "wb") as stream:
+            yield stream
+    elif codec == "xz":
+        with lzma.LZMAFile(raw, "wb") as stream:
             yield stream
     elif codec == "zstd":
         with optional("pyarrow").CompressedOutputStream(_Unclosed(raw), "zstd") as stream:

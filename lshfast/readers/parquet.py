@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 
-from lshfast.readers.files import Block, File, Layout, Rows, column_index, not_utf8, optional, steady
+from lshfast.readers.encodings import undecodable
+from lshfast.readers.files import Block, DataError, File, Rows, optional, reason_of, steady
+from lshfast.readers.sources import LocalFile
 
 
-def blocks(file: File, layout: Layout) -> Iterator[Block]:
+def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
-    pa, column = optional("pyarrow"), layout.column
-    names = [name for name in (column, layout.id_column, layout.order_column) if name is not None]
+    layout = file.layout
+    names = [name for name in (layout.column, layout.id_column, layout.order_column) if name is not None]
     schema = schema_of(file)
-    for name in names:
-        column_index(file, schema.names, name)
-    kind = schema.field(column).type
-    if pa.types.is_dictionary(kind) or pa.types.is_null(kind):
-        kind = pa.string()
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise file.fault(None, f"column {column!r} is {kind}, not strings")
-    for first, batch, position in _record_batches(file, list(dict.fromkeys(names)), layout.batch_bytes):
-        texts = batch.column(column).cast(kind)
+    kinds = {name: _type_of(file, schema, name) for name in names}
+    if not _holds_text(kinds[layout.column]):
+        others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
+        hint = f"columns of strings are: {', '.join(others)}" if others else "there is no column of strings"
+        raise file.fault(None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}")
+    for first, batch, position in _record_batches(file, list(dict.fromkeys(names))):
+        texts = _as_strings(_column(batch, layout.column))
         block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
         if texts.null_count:
-            nulls = np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False))
-            block.bad.update((int(i), f"column {column!r} is null") for i in nulls)
-        try:
-            texts.validate(full=True)
-        except pa.ArrowInvalid:
-            block.bad.update(_undecodable(texts.cast(pa.large_binary()).to_pylist()))
+            block.texts = texts = texts.fill_null("")
+        block.bad.update(_undecodable(texts, "the text"))
         if layout.keyed:
-            block.ids = _plain_values(batch, layout.id_column)
-            block.orders = _plain_values(batch, layout.order_column)
+            block.ids = _key_values(block, batch, layout.id_column)
+            block.orders = _key_values(block, batch, layout.order_column)
         yield block
 
 
-def again(file: File, wanted: Rows, size: int) -> Iterator[tuple[Any, int]]:
+def again(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
     """Read the rows on these lines once more, and how far the file is read: pass two."""
-    for first, batch, position in _record_batches(file, None, size, wanted):
+    for first, batch, position in _record_batches(file, None, wanted):
         low, high = np.searchsorted(wanted, (first, first + len(batch)))
         if high - low == len(batch):
             yield batch, position
@@ -55,7 +52,31 @@ def columns(file: File) -> list[str]:
 
 def schema_of(file: File) -> Any:
     """Read the schema of a Parquet file, as Arrow's."""
-    return _opened(file).schema_arrow
+    with _opened(file) as source:
+        schema = source.schema_arrow
+        if len(schema.names) != len(schema.types):
+            raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
+        return schema
+
+
+def plain_values(column: Any) -> Any:
+    """Turn a column into one whose Python values any output can hold: times as ISO 8601 strings, bytes as strings.
+
+    Times with a zone are in UTC. Bytes that are not UTF-8 are an Arrow error.
+    """
+    types = optional("pyarrow").types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_binary(column.type):
+        column = _as_strings(column)
+        column.validate(full=True)
+    return iso_times(column)
+
+
+def undecodable_values(column: Any) -> Iterator[tuple[int, str]]:
+    """Find the strings or bytes of a column that are not UTF-8, and say so."""
+    if _holds_text(column.type):
+        yield from _undecodable(_as_strings(column), "the value")
 
 
 def iso_times(column: Any) -> Any:
@@ -68,61 +89,134 @@ def iso_times(column: Any) -> Any:
     return column
 
 
-def _opened(file: File) -> Any:
+@contextmanager
+def _opened(file: File) -> Iterator[Any]:
+    """Open a file; whatever its bytes lead to in pyarrow is an error that names it."""
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     try:
-        return pq.ParquetFile(file.path, buffer_size=1 << 20)
-    except MemoryError:
+        with steady(file), ExitStack() as stack:
+            local = isinstance(file.source, LocalFile)
+            source = file.path if local else stack.enter_context(file.source.open())
+            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20))
+    except (DataError, MemoryError):
         raise
-    except (pa.ArrowException, OSError) as error:
-        raise file.fault(None, f"cannot be read as Parquet: {error}") from error
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise file.fault(None, f"cannot be read as Parquet: {reason or type(error).__name__}") from error
 
 
-def _record_batches(
-    file: File, names: list[str] | None, size: int, wanted: Rows | None = None
-) -> Iterator[tuple[int, Any, int]]:
-    """Read record batches of about `size` bytes: number of the first row, from 1, batch, position.
+def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
+    """Read record batches of about `batch_bytes`: number of the first row, from 1, batch, position.
 
-    With `wanted`, row groups that hold none of those rows are passed over.
+    With `wanted`, row groups that hold none of those rows are passed over. How much of a row group the columns take is
+    learnt from the groups before: to ask for the size of a column ends the process where a file is damaged.
     """
+    with _opened(file) as source:
+        row, share = 1, 1.0
+        rows = max(1, source.metadata.num_rows)
+        for group in range(source.metadata.num_row_groups):
+            about = source.metadata.row_group(group)
+            if wanted is not None and not np.any((wanted >= row) & (wanted < row + about.num_rows)):
+                row += about.num_rows
+                continue
+            width = max(1, about.total_byte_size)
+            many = int(file.layout.batch_bytes * about.num_rows / max(1.0, share * width))
+            size = 0
+            for batch in source.iter_batches(min(max(1, many), 1 << 16), row_groups=[group], columns=names):
+                size += batch.nbytes
+                row += len(batch)
+                yield row - len(batch), batch, file.size * (row - 1) // rows
+            share = size / width
+
+
+def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Give the columns and their types, those inside structs by names joined with dots."""
+    types = optional("pyarrow").types
+    left = [(field.name, field.type) for field in reversed(schema)]
+    while left:
+        name, kind = left.pop()
+        if types.is_struct(kind) and kind.num_fields:
+            inner = (kind.field(i) for i in reversed(range(kind.num_fields)))
+            left += [(f"{name}.{field.name}", field.type) for field in inner]
+        else:
+            yield name, kind
+
+
+def _type_of(file: File, schema: Any, name: str) -> Any:
+    """Find the type of the one column of that name."""
+    found = [field.type for field in schema if field.name == name]
+    leaves = list(_leaves(schema))
+    if not found:
+        found = [kind for leaf, kind in leaves if leaf == name]
+    if len(found) != 1:
+        fault = "more than one column" if found else "no column"
+        raise file.fault(None, f"{fault} {name!r}; columns are: {', '.join(leaf for leaf, _ in leaves)}")
+    return found[0]
+
+
+def _column(batch: Any, name: str) -> Any:
+    """Take a column of a batch that was read for it; null inside a null struct."""
+    if name in batch.schema.names:
+        return batch.column(name)
+    outer, *inner = name.split(".")
+    return optional("pyarrow.compute").struct_field(batch.column(outer), inner)
+
+
+def _holds_text(kind: Any) -> bool:
+    types = optional("pyarrow").types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return types.is_null(kind) or _is_string(kind) or _is_binary(kind)
+
+
+def _is_string(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _is_binary(kind: Any) -> bool:
+    return "binary" in str(kind) and not optional("pyarrow").types.is_nested(kind)
+
+
+def _as_strings(column: Any) -> Any:
+    """Turn a column of text into strings or large strings; that bytes are UTF-8 is not checked."""
     pa = optional("pyarrow")
-    with steady(file):
-        source = _opened(file)
-        row = 1
-        try:
-            for group in range(source.metadata.num_row_groups):
-                about = source.metadata.row_group(group)
-                if wanted is not None and not np.any((wanted >= row) & (wanted < row + about.num_rows)):
-                    row += about.num_rows
-                    continue
-                parts = (about.column(i) for i in range(about.num_columns))
-                parts = (part for part in parts if not names or part.path_in_schema in names)
-                width = sum(part.total_uncompressed_size for part in parts)
-                many = max(1, min(1 << 16, size * about.num_rows // max(1, width)))
-                for batch in source.iter_batches(batch_size=many, row_groups=[group], columns=names):
-                    row += len(batch)
-                    yield row - len(batch), batch, file.size * (row - 1) // source.metadata.num_rows
-        except MemoryError:
-            raise
-        except (pa.ArrowException, OSError) as error:
-            raise file.fault(None, f"cannot be read as Parquet: {error}") from error
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if _is_binary(column.type):
+        if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+            column = column.cast(pa.binary())
+        return column.view(pa.large_string() if pa.types.is_large_binary(column.type) else pa.string())
+    return column if pa.types.is_large_string(column.type) else column.cast(pa.string())
 
 
-def _undecodable(values: list[bytes | None]) -> Iterator[tuple[int, str]]:
-    for i, value in enumerate(values):
-        try:
-            (value or b"").decode()
-        except UnicodeDecodeError as error:
-            yield i, not_utf8(error, "the text")
+def _undecodable(strings: Any, what: str) -> Iterator[tuple[int, str]]:
+    """Find the values that are not UTF-8."""
+    pa = optional("pyarrow")
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        for i, value in enumerate(strings.cast(pa.large_binary()).to_pylist()):
+            try:
+                (value or b"").decode()
+            except UnicodeDecodeError as error:
+                yield i, undecodable(error, what)
 
 
-def _plain_values(batch: Any, name: str | None) -> list[Any]:
-    """Give a key column as Python values."""
+def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
+    """Give a key column as Python values; those that are not UTF-8 make their rows bad."""
     if name is None:
         return [None] * len(batch)
-    pa, column = optional("pyarrow"), batch.column(name)
+    pa, column = optional("pyarrow"), _column(batch, name)
     if pa.types.is_timestamp(column.type):  # without a zone's mark, so that 20 sorts before 20.5 (seconds)
         column = column.cast(pa.timestamp(column.type.unit))
     elif pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
+    elif _holds_text(column.type):
+        column = _as_strings(column)
+        bad = dict(_undecodable(column, f"column {name!r}"))
+        if bad:
+            block.bad = bad | block.bad
+            good = np.ones(len(column), bool)
+            good[list(bad)] = False
+            column = optional("pyarrow.compute").if_else(pa.array(good), column, pa.scalar(None, column.type))
     return list(iso_times(column).to_pylist())

@@ -25,7 +25,7 @@ class _Format(Protocol):
     def write(self, selection: Selection, stream: Any) -> None: ...
 
 
-_FORMATS: dict[str, _Format] = {"jsonl": to_jsonl, "csv": to_csv, "parquet": to_parquet}
+_FORMATS: dict[str, _Format] = {"jsonl": to_jsonl, "csv": to_csv, "tsv": to_csv, "parquet": to_parquet}
 
 
 def check_rows(corpus: Corpus, out: str | os.PathLike[str], annotations: Iterable[str] = ()) -> None:
@@ -64,10 +64,14 @@ def write_rows(
 ) -> None:
     """Read a corpus again and write the rows to keep, in input order, with all their columns.
 
-    JSONL to JSONL copies lines byte for byte, except a byte order mark and line ends, which become LF.
-    Parquet to Parquet keeps schema and metadata. CSV to CSV keeps all fields. A file of a folder is the row
-    ``{"id": path, "text": text}``. Where Parquet becomes JSONL or CSV, dates and times become ISO 8601
-    strings; where it becomes JSONL, which has no NaN and no infinity, those become null.
+    JSONL to JSONL copies lines byte for byte, except a byte order mark and line ends, which become LF. Parquet to
+    Parquet keeps schema and metadata. CSV to CSV keeps all fields. Outputs are UTF-8, whatever the inputs are in. A
+    file of one text is a row of its ``path`` and of its text in the text column; columns that an input lacks are null.
+    Where the format changes:
+
+    - Parquet to JSONL or CSV: dates and times become ISO 8601 strings, bytes become strings (UTF-8).
+    - Parquet to JSONL: decimals become numbers; NaN and infinities become null.
+    - JSONL to CSV or Parquet: a lone surrogate becomes U+FFFD; NaN and infinities stay. A null is an empty cell of CSV.
 
     Parameters
     ----------

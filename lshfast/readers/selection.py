@@ -14,11 +14,17 @@ from lshfast.readers import csv_files, folder, parquet
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import DataError, File, Rows, optional, printable
 from lshfast.readers.jsonl import exact_object
+from lshfast.readers.output import output_format
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Misfit: TypeAlias = Callable[[int, str], DataError]  # makes the error for a value of the i-th row at hand
 
-_COLUMNS = {"csv": csv_files.columns, "parquet": parquet.columns, "text": folder.columns}
+_COLUMNS = {
+    "csv": csv_files.columns,
+    "tsv": csv_files.columns,
+    "parquet": parquet.columns,
+    "text": folder.columns,
+}
 
 
 class Selection:
@@ -35,6 +41,7 @@ class Selection:
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds = kinds or {}
+        self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
@@ -105,10 +112,10 @@ class Selection:
         if file.format == "jsonl":
             return list(each(exact_object, chunk, self.misfit(rows)))
         names = self.names(file)
-        if file.format == "csv":
+        if file.delimited:
             return [dict(zip(names, fields, strict=True)) for fields in chunk]
         if file.format == "text":
-            return [{"id": file.name, "text": text} for text in chunk]
+            return [folder.record(file, text) for text in chunk]
         values = []
         for name, column in zip(names, chunk.columns, strict=True):
             try:
@@ -116,6 +123,8 @@ class Selection:
             except MemoryError:
                 raise
             except (optional("pyarrow").ArrowException, ValueError) as error:
+                for i, reason in parquet.undecodable_values(column):
+                    raise self.misfit(rows)(i, f"column {name!r} is {column.type}: {reason}") from None
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 

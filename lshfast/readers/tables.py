@@ -16,7 +16,7 @@ from lshfast.readers.to_parquet import parquet_writer, typed_array
 def write_table(
     path: str | os.PathLike[str], columns: Columns, overwrite: bool = False, kinds: Mapping[str, str] | None = None
 ) -> None:
-    """Write a small table as .csv, .jsonl (each also .gz, .zst) or .parquet.
+    """Write a small table as .csv, .tsv, .jsonl (each also .gz, .zst, .bz2, .xz) or .parquet.
 
     Parameters
     ----------
@@ -56,9 +56,10 @@ def write_table(
         starts = range(0, max(lengths, default=0), 4096)
         parts = ([plain(values[at : at + 4096]) for values in columns.values()] for at in starts)
         rows = (dict(zip(columns, row, strict=True)) for part in parts for row in zip(*part, strict=True))
-        if kind == "csv":
-            stream.write(csv_line(columns))
-            write_lines(stream, each(csv_row, rows, misfit))
+        if kind in ("csv", "tsv"):
+            delimiter = "\t" if kind == "tsv" else ","
+            stream.write(csv_line(columns, delimiter))
+            write_lines(stream, each(lambda row: csv_row(row, delimiter), rows, misfit))
         else:
             write_lines(stream, each(lambda row: json_line(row) + b"\n", rows, misfit))
 

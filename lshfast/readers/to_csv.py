@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from lshfast.readers.files import is_int64, kind_of, optional
-from lshfast.readers.parquet import iso_times, schema_of
+from lshfast.readers.parquet import plain_values, schema_of
 from lshfast.readers.selection import Selection, each, write_lines
 
 
 def check(selection: Selection) -> list[str]:
     """Find the columns of the inputs, or raise `DataError` if they do not fit together or into CSV."""
-    only_csv = all(file.format == "csv" for file in selection.corpus.files)
+    only_csv = all(file.delimited for file in selection.corpus.files)
     columns: list[str] = []
     for file, rows, chunk in selection.ahead():
         if chunk is not None:
@@ -23,7 +23,7 @@ def check(selection: Selection) -> list[str]:
             if only_csv and columns and names and names != columns:
                 raise file.fault(1, f"the header is not that of the inputs before: {', '.join(columns)}")
             for field in schema_of(file) if file.format == "parquet" else ():
-                if not _fits(field.type):
+                if not _fits(field.type, field.name == file.layout.column):
                     raise file.fault(None, f"column {field.name!r} is {field.type}: CSV output cannot hold it")
         columns = list(dict.fromkeys([*columns, *names]))
     return columns
@@ -33,21 +33,22 @@ def write(selection: Selection, stream: Any) -> None:
     """Write the header and all rows."""
     columns = [*check(selection), *selection.annotations]
     if columns:
-        stream.write(csv_line(columns))
+        stream.write(csv_line(columns, selection.delimiter))
     for file, rows, chunk in selection.chunks():
         pairs = zip(selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True)
         whole = ({name: {**record, **more}.get(name) for name in columns} for record, more in pairs)
-        write_lines(stream, each(csv_row, whole, selection.misfit(rows)))
+        write_lines(stream, each(lambda row: csv_row(row, selection.delimiter), whole, selection.misfit(rows)))
 
 
-def csv_row(record: dict[str, Any]) -> bytes:
+def csv_row(record: dict[str, Any], delimiter: str) -> bytes:
     """Make a line of a row of values."""
-    return csv_line(_cell(name, value) for name, value in record.items())
+    return csv_line((_cell(name, value) for name, value in record.items()), delimiter)
 
 
-def csv_line(cells: Iterable[str]) -> bytes:
+def csv_line(cells: Iterable[str], delimiter: str) -> bytes:
     """Quote what needs it: the csv module of Python 3.10 fails on NUL, and before 3.13 leaves CR bare."""
-    line = ",".join('"' + c.replace('"', '""') + '"' if re.search('[",\r\n]', c) else c for c in cells)
+    special = re.compile(f'["{delimiter}\r\n]')
+    line = delimiter.join('"' + c.replace('"', '""') + '"' if special.search(c) else c for c in cells)
     return ((line or '""') + "\n").encode()
 
 
@@ -62,14 +63,12 @@ def _cell(name: str, value: Any) -> str:
     raise ValueError(f"column {name!r} holds {what}, which CSV output cannot")
 
 
-def _fits(kind: Any) -> bool:
+def _fits(kind: Any, is_text: bool) -> bool:
     types = optional("pyarrow").types
     if types.is_dictionary(kind):
         kind = kind.value_type
-    return not types.is_nested(kind) and "binary" not in str(kind)
+    return not types.is_nested(kind) and (is_text or "binary" not in str(kind))
 
 
 def _as_cells(column: Any) -> Any:
-    if optional("pyarrow").types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return iso_times(column).cast("string")
+    return plain_values(column).cast("string")

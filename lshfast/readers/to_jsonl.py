@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
-from lshfast.readers.files import optional
+from lshfast.readers.files import kind_of, optional
 from lshfast.readers.jsonl import json_object
-from lshfast.readers.parquet import iso_times
+from lshfast.readers.parquet import plain_values
 from lshfast.readers.selection import Selection, each, taken
 
 
@@ -25,7 +26,7 @@ def write(selection: Selection, stream: Any) -> None:
     for file, rows, chunk in selection.chunks():
         lines = chunk
         if file.format != "jsonl":
-            pairs = zip(selection.records(file, rows, chunk, iso_times), selection.added(rows), strict=True)
+            pairs = zip(selection.records(file, rows, chunk, plain_values), selection.added(rows), strict=True)
             lines = each(json_line, ({**record, **more} for record, more in pairs), selection.misfit(rows))
         elif selection.annotations:
             pairs = zip(chunk, selection.added(rows), strict=True)
@@ -64,5 +65,24 @@ def _check_free(line: bytes, more: dict[str, Any]) -> None:
 
 
 def json_line(record: dict[str, Any]) -> bytes:
-    """Make a JSON object of a row, without a line end."""
-    return bytes(optional("orjson").dumps(record))
+    """Make a JSON object of a row, without a line end; raise ValueError with the column that JSON cannot hold."""
+    dumps = optional("orjson").dumps
+    try:
+        return bytes(dumps(record, default=_plain))
+    except TypeError:
+        for name, value in record.items():
+            try:
+                dumps(value, default=_plain)
+            except TypeError as error:
+                reason = error.__cause__ or error
+                raise ValueError(f"column {name!r} holds {kind_of(value)}, which JSONL cannot: {reason}") from error
+        raise
+
+
+def _plain(value: Any) -> Any:
+    """Give what orjson takes for a value that it does not know: a decimal is a number with all its digits."""
+    if isinstance(value, Decimal):
+        return optional("orjson").Fragment(str(value))
+    if isinstance(value, bytes):
+        return value.decode()
+    raise TypeError(f"{type(value).__name__} is no JSON")

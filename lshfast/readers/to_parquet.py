@@ -15,6 +15,7 @@ from lshfast.readers.parquet import iso_times, schema_of
 from lshfast.readers.selection import Misfit, Selection, plain
 
 _GROUP_BYTES = 64 << 20  # of a row group, before compression
+_MOST_LEVELS = 96  # of nested types, of which a list takes two
 
 
 def check(selection: Selection) -> Any:
@@ -104,20 +105,36 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
     def fault(many: int) -> str:
         try:
-            pa.array(values[:many], kind)
+            check_depth(pa.array(values[:many], kind))
         except OverflowError:
             return "an integer is beyond 64 bits"
-        except (pa.ArrowException, TypeError, ValueError) as error:
+        except (pa.ArrowException, TypeError, ValueError, RecursionError) as error:
             return str(error)
         return ""
 
+    def check_depth(array: Any) -> Any:
+        if _levels(array.type) > _MOST_LEVELS:
+            raise ValueError(f"nested deeper than the {_MOST_LEVELS} levels that Parquet's readers take")
+        return array
+
     try:
-        return pa.array(values, kind)
+        return check_depth(pa.array(values, kind))
     except MemoryError:
         raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, RecursionError) as error:
         many = bisect_left(range(len(values)), True, key=lambda n: bool(fault(n)))
         raise misfit(many - 1, f"column {name!r}: {fault(many)}") from error
+
+
+def _levels(kind: Any) -> int:
+    """Count the levels of Parquet's schema that a type takes."""
+    types, levels, left = optional("pyarrow").types, 0, [(kind, 1)]
+    while left:
+        kind, level = left.pop()
+        levels = max(levels, level)
+        down = level + (1 if types.is_struct(kind) else 2)
+        left += [(kind.field(i).type, down) for i in range(kind.num_fields)]
+    return levels
 
 
 def _clash(schema: Any, part: Any) -> tuple[str, str]:

@@ -1,0 +1,201 @@
+"""Which files the inputs are: paths, folders, patterns, URLs and standard input."""
+
+from __future__ import annotations
+
+import glob
+import os
+import posixpath
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lshfast.readers.files import DataError, File, Layout, codec_of, file_format, optional, printable, reason_of
+from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, remote_errors
+
+_SHARDS = re.compile(r"\.parquet$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
+_KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz) or .parquet"
+
+
+class _Found(NamedTuple):
+    """A file to read: its name for the user, where its bytes are, and what tells whether two are the same."""
+
+    path: str
+    name: str
+    source: Source
+    identity: str
+    matched: bool = False  # by `Layout.glob`
+
+
+def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list[File]:
+    """List the files of some inputs; raise as `open_corpus` says."""
+    files: list[File] = []
+    seen: dict[str, str] = {}
+    for given in inputs:
+        for found in _listed(os.fspath(given), layout):
+            file = _file(found, layout)
+            if found.identity in seen:
+                first = seen[found.identity]
+                raise file.fault(None, "input named twice" + ("" if first == file.name else f" (first as {first})"))
+            seen[found.identity] = file.name
+            files.append(file)
+    if not files:
+        raise ValueError("no inputs")
+    return files
+
+
+def _file(found: _Found, layout: Layout) -> File:
+    """Tell what a file is, and look at its state."""
+    known = file_format(found.path)
+    if layout.format is not None:
+        known = layout.format, None if layout.format == "parquet" else codec_of(found.path)
+    elif known is None and found.matched:
+        known = "text", None
+    if known is None:
+        raise DataError(found.name, None, f"unknown kind of file: not {_KINDS}; format (--format) says what it is")
+    if known[0] == "text" and layout.order_column is not None:
+        raise DataError(found.name, None, f"a file of one text has no order column {layout.order_column!r}")
+    try:
+        size, version = found.source.state()
+    except OSError as error:
+        raise DataError(found.name, None, f"cannot be read: {reason_of(error)}") from error
+    return File(found.path, found.name, *known, found.source, size, version, layout)
+
+
+def _listed(given: str, layout: Layout) -> Iterator[_Found]:
+    if given == "-":
+        return iter([_standard_input(layout)])
+    return _remote(given, layout) if _URL.match(given) else _local(given, layout)
+
+
+def _standard_input(layout: Layout) -> _Found:
+    name = "<stdin>"
+    if layout.format is None:
+        raise ValueError("standard input (-) needs format (--format): jsonl, csv, tsv, parquet or text")
+    if sys.stdin is None:
+        raise DataError(name, None, "there is no standard input")
+    try:
+        return _Found("-", name, Spool(sys.stdin.buffer), "-")
+    except OSError as error:
+        raise DataError(name, None, f"cannot be copied to a temporary file: {reason_of(error)}") from error
+
+
+def _local(path: str, layout: Layout) -> Iterator[_Found]:
+    name = printable(path)
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and glob.has_magic(path):
+            matches = [match for match in sorted(glob.glob(path, recursive=True)) if os.path.isfile(match)]
+            if not matches:
+                raise DataError(name, None, "no file matches this pattern") from None
+            yield from map(_local_file, matches)
+            return
+        raise DataError(name, None, f"cannot be read: {reason_of(error)}") from error
+    if stat.S_ISREG(mode):
+        yield _local_file(path)
+    elif stat.S_ISDIR(mode):
+        yield from _in_folder(path, layout)
+    else:
+        raise DataError(name, None, "is neither a file nor a folder; - reads standard input")
+
+
+def _local_file(path: str) -> _Found:
+    return _Found(path, printable(path), LocalFile(path), os.path.realpath(path))
+
+
+def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
+    """List the files to read of a folder, sorted."""
+    inside: list[str] = []
+    for folder, folders, names in os.walk(path, onerror=_unreadable):
+        if layout.glob is None:
+            folders[:] = [name for name in folders if not name.startswith(".")]
+        relative = "" if folder == path else os.path.relpath(folder, path)
+        inside += [os.path.join(relative, name) for name in names]
+    if layout.glob is None:
+        chosen = [str(Path(path, name)) for name in _chosen(inside, printable(path), layout)]
+    else:
+        try:
+            chosen = [str(found) for found in Path(path).glob(layout.glob)]
+        except (ValueError, NotImplementedError) as error:
+            raise ValueError(f"glob {layout.glob!r}: {error}") from error
+    files = sorted(filter(os.path.isfile, chosen), key=lambda found: found.replace(os.sep, "/"))
+    if not files:
+        raise _nothing(printable(path), layout)
+    real = os.path.realpath(path)
+    for found in files:
+        identity = os.path.join(real, os.path.relpath(found, path))
+        yield _Found(found, printable(found), LocalFile(found), identity, layout.glob is not None)
+
+
+def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
+    """Choose among the files of a folder, by their relative paths: shards, or if there are none texts."""
+    seen = [path for path in inside if not _HIDDEN.search(path)]
+    for suffixes in (_SHARDS, _TEXTS):
+        chosen = [path for path in seen if suffixes.search(path)]
+        if layout.format is not None:
+            chosen = [path for path in chosen if (file_format(path) or ("",))[0] == layout.format]
+        if chosen:
+            return chosen
+    raise _nothing(name, layout)
+
+
+def _nothing(name: str, layout: Layout) -> DataError:
+    if layout.glob is not None:
+        return DataError(name, None, f"no file in this folder matches {layout.glob!r}")
+    what = layout.format or ".parquet, .jsonl, .csv, .tsv or .txt"
+    return DataError(name, None, f"no {what} file in this folder; glob (--glob) names others")
+
+
+def _unreadable(error: OSError) -> None:
+    """Stop at a folder that cannot be listed: what lies in it would be missed without a word."""
+    raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
+
+
+def _remote(url: str, layout: Layout) -> Iterator[_Found]:
+    core = optional("fsspec.core", "remote")
+    try:
+        system, path = core.url_to_fs(url)
+    except ValueError as error:
+        raise ValueError(f"{printable(url)}: {error}") from error
+    protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol
+    if "file" in protocols:
+        yield from _local(path, layout)
+        return
+    try:
+        with remote_errors():
+            paths = _remote_paths(system, path, printable(url), layout)
+    except OSError as error:
+        raise DataError(printable(url), None, f"cannot be read: {reason_of(error)}") from error
+    for found in paths:
+        whole = system.unstrip_protocol(found)
+        name = printable(url if paths == [path] else whole)
+        yield _Found(found, name, RemoteFile(system, found), whole, found != path and layout.glob is not None)
+
+
+def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> list[str]:
+    """List the files to read at a path: itself, those of the folder, or those that match the pattern."""
+    try:
+        kind = system.info(path)["type"]
+    except FileNotFoundError:
+        if not glob.has_magic(path):
+            raise
+        matches = sorted(match for match in system.glob(path) if system.isfile(match))
+        if not matches:
+            raise DataError(name, None, "no file matches this pattern") from None
+        return matches
+    if kind != "directory":
+        return [path]
+    if layout.glob is not None:
+        found = sorted(match for match in system.glob(f"{path.rstrip('/')}/{layout.glob}") if system.isfile(match))
+    else:
+        inside = {posixpath.relpath(member, path): member for member in system.find(path)}
+        found = sorted(inside[member] for member in _chosen(list(inside), name, layout))
+    if not found:
+        raise _nothing(name, layout)
+    return found

@@ -1,0 +1,151 @@
+"""Where the bytes of an input come from: a local file, a remote file system, standard input."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Source(Protocol):
+    """Bytes that can be read several times. All methods raise OSError."""
+
+    def state(self) -> tuple[int, object]:
+        """Return the size in bytes, and a value that changes with the content."""
+        ...
+
+    def open(self) -> Any:
+        """Return a binary stream from the first byte on, which can be sought and closed."""
+        ...
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file of this machine."""
+
+    path: str
+
+    def state(self) -> tuple[int, object]:
+        now = os.stat(self.path)
+        return now.st_size, now.st_mtime_ns
+
+    def open(self) -> Any:
+        return io.FileIO(self.path)
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of an fsspec file system."""
+
+    system: Any
+    path: str
+
+    def state(self) -> tuple[int, object]:
+        with remote_errors():
+            size = self.system.info(self.path)["size"]
+            if size is None:
+                raise OSError("the server does not tell its size")
+            return int(size), self.system.ukey(self.path)
+
+    def open(self) -> Any:
+        with remote_errors():
+            return _RemoteStream(self.system.open(self.path, "rb"))
+
+
+class _RemoteStream(io.RawIOBase):
+    """A stream of fsspec whose errors are all OSError."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any, /) -> int:
+        with remote_errors():
+            return int(self._stream.readinto(target))
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        with remote_errors():
+            return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+@contextmanager
+def remote_errors() -> Iterator[None]:
+    """Turn whatever a remote file system raises into OSError; a missing package stays an ImportError."""
+    try:
+        yield
+    except (OSError, ImportError):
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+class Spool:
+    """A copy of a stream that can be read once, in a temporary file without a name.
+
+    The file ends with this object or with the process, however that ends.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        shutil.copyfileobj(stream, self._file, 1 << 20)
+        self._file.flush()
+        self._size = self._file.tell()
+        self._lock = threading.Lock()
+
+    def state(self) -> tuple[int, object]:
+        return self._size, None
+
+    def open(self) -> Any:
+        return _SpoolStream(self)
+
+    def read_at(self, offset: int, target: Any) -> int:
+        """Read into a buffer from this offset on; return how many bytes there were."""
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.readinto(target)
+
+
+class _SpoolStream(io.RawIOBase):
+    """A reader of a spool with a position of its own."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool, self._at = spool, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any, /) -> int:
+        size = self._spool.read_at(self._at, target)
+        self._at += size
+        return size
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self._at = max(0, offset + (0, self._at, self._spool.state()[0])[whence])
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
