@@ -17,6 +17,7 @@ SOURCES = {
     "cardinality": ["cardinality.c", "cardinality_avx512.c", "cardinality_estimates.c", "cpu.c"],
     "checksum": ["checksum.c"],
     "gate": [],
+    "guards": [],
     "weighted": ["weighted.c", "weighted_avx2.c", "weighted_avx512.c", "cpu.c"],
     "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],
     "affine": [
