@@ -136,7 +136,7 @@ def equal_marks(const uint64_t[::1] a not None, const uint64_t[::1] b not None, 
 
 cdef _check_slots(size_t k):
     if not 1 <= k <= MAX_SLOTS:
-        raise ValueError(f"signatures must have 1..{MAX_SLOTS} slots, not {k}")
+        raise ValueError(f"signatures must have at least one slot and at most {MAX_SLOTS}, not {k}")
 
 
 cdef tree_shape _shape(size_t k, size_t trees) except *:
