@@ -38,7 +38,7 @@ FIRST_PIECE = 1 << 12
 LONGEST_PIECE = 1 << 22
 
 cdef enum:
-    FEW = 1 << 16  # numbers that are left to numpy to sort
+    FEW = 1 << 22  # numbers that are left to numpy to sort
 
 cdef band_key_kernel* kernel = band_key_kernel_of(cpu_detect())
 
