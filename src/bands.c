@@ -165,10 +165,11 @@ size_t bucket_pairs(const uint64_t *records, size_t n, const int64_t *members, c
             work -= some;
         }
         walk->done = walk->last == n;
-        if (walk->done || --work == 0) return made;
+        if (walk->done) return made;
         walk->i = walk->last;
         walk->j = walk->i + 1;
         do walk->last++;
         while (walk->last < n && records[walk->last] >> 32 == records[walk->i] >> 32);
+        if (--work == 0) return made;
     }
 }

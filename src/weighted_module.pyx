@@ -1,6 +1,6 @@
 """Weighted sets to signatures: the kernels of lshfast.sketch.weighted and of datasketch's weighted samples."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint64_t
 
 import numpy as np
 
@@ -53,7 +53,6 @@ cdef const weighted_kernels* kernels = weighted_kernels_of(cpu_detect())
 LANES = SAMPLE_LANES
 
 cdef enum:
-    MOST_TOKENS = 1 << 60  # of one array
     LONG = WORK  # tokens of a row that is sketched in pieces
 
 
@@ -167,7 +166,7 @@ def multisets(const uint64_t[::1] tokens not None, const int64_t[::1] counts not
     """Return the pairs (token, 1) ... (token, count) of each token as tokens, one after the other."""
     tokens, counts = aligned(tokens), aligned(counts)
     cdef Py_ssize_t i, m = len(tokens)
-    cdef size_t total = 0, done = 0
+    cdef size_t total = 0, done = 0, most = PTRDIFF_MAX // sizeof(uint64_t)
     cdef uint64_t last_pause = 0
     if len(counts) != m:
         raise ValueError(f"as many counts as tokens are needed, not {len(counts)} and {m}")
@@ -175,8 +174,8 @@ def multisets(const uint64_t[::1] tokens not None, const int64_t[::1] counts not
         if not 0 <= counts[i] < 2 ** 48:
             raise ValueError(f"counts must be in 0..2**48 - 1, not {counts[i]}")
         total += <size_t>counts[i]
-        if total > MOST_TOKENS:
-            raise ValueError(f"counts must add up to at most {MOST_TOKENS}, unlike the first {i + 1}")
+        if total > most:
+            raise ValueError(f"counts must add up to at most {most}, unlike the first {i + 1}")
     out_array = np.empty(total, np.uint64)
     cdef uint64_t[::1] out = out_array
     if total == 0:
