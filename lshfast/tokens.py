@@ -272,7 +272,8 @@ def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], na
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
         raise ValueError(f"{name} must not be negative, as {array.min()} is")
-    return np.require(array, dtype, "CA")
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.aligned else array.copy()
 
 
 def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
