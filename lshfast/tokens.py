@@ -71,8 +71,8 @@ class TokenSets:
     """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
     A row stands for the set of its tokens; it may repeat them and may be empty. Immutable, and safe to share between
-    threads: both arrays are read-only views. Aligned arrays of the right type are not copied, so what their owner writes
-    into them afterwards shows here: give copies where they are still to be written.
+    threads: both arrays are read-only views. Aligned arrays of the right type are not copied, so what their owner
+    writes into them afterwards shows here: give copies where they are still to be written.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
 
 
 def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE tokens of different rows and pairs."""
+    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE pairs and tokens of their rows."""
     start, filled = 0, 0
     held: set[int] = set()
     for at, pair in enumerate(chosen.tolist()):
