@@ -18,6 +18,7 @@ SOURCES = {
     "checksum": ["checksum.c"],
     "grouping": ["grouping.c", "sets.c"],
     "gate": [],
+    "guards": [],
     "weighted": ["weighted.c", "weighted_avx2.c", "weighted_avx512.c", "cpu.c"],
     "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],
     "affine": [

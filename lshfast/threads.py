@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TypeVar
 
+from lshfast.kernels import guards
+
 # Enough that the workers have something to do while the calling thread reads its next batch of several items.
 AHEAD = 12
 
@@ -34,7 +36,8 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threa
     """Yield function(item) for each item, in order, with at most AHEAD items a thread under way.
 
     Items are drawn in the calling thread, so that reading the next overlaps with work on the last ones. A single one is
-    worked on there, too: threads take longer to start than most such work does.
+    worked on there, too: threads take longer to start than most such work does. When the iteration ends early, by an
+    error or an interrupt, items under way are abandoned: their kernels stop within about 50 ms.
     """
     items = iter(items)
     first = list(islice(items, 2 if threads > 1 else 0))
@@ -43,7 +46,8 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threa
         yield from map(function, items)
         return
     pending: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+    over = threading.Event()
+    with ThreadPoolExecutor(threads, initializer=guards.watch, initargs=(over,)) as pool:
         try:
             for item in items:
                 pending.append(pool.submit(function, item))
@@ -52,6 +56,7 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threa
             while pending:
                 yield pending.popleft().result()
         finally:
+            over.set()
             for future in pending:
                 future.cancel()
 

@@ -94,8 +94,8 @@ class TokenSets:
     """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
     A row stands for the set of its tokens; it may repeat them and may be empty. Immutable, and safe to share between
-    threads: both arrays are read-only views. Arrays of the right type are not copied, so what their owner writes into
-    them afterwards shows here: give copies where they are still to be written.
+    threads: both arrays are read-only views. Aligned arrays of the right type are not copied, so what their owner
+    writes into them afterwards shows here: give copies where they are still to be written.
 
     Parameters
     ----------
@@ -300,7 +300,8 @@ def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], na
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
         raise ValueError(f"{name} must not be negative, as {array.min()} is")
-    return np.ascontiguousarray(array, dtype)
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.aligned else array.copy()
 
 
 def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

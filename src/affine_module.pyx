@@ -11,6 +11,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from lshfast.kernels.guards cimport WORK, aligned, check_out, pause, product_of, sum_of
+
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object)
     bint is_bytes "PyBytes_CheckExact"(PyObject*)
@@ -90,6 +92,7 @@ cdef const text_kernels* texts
 
 cdef enum:
     STRETCH = 256  # tokens whose places are noted before they are hashed
+    PIECE = 1 << 14  # tokens hashed between two calls of pause()
     LONG = 1024  # hashes at a time that are worth giving the interpreter lock away
 
 
@@ -155,6 +158,7 @@ cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
     cdef size_t[STRETCH] lengths
     cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
     cdef size_t i, count, first = 0, n = len(tokens)
+    cdef uint64_t last_pause = 0
     cdef bint others
     while first < n:
         count = min(n - first, <size_t>STRETCH)
@@ -171,6 +175,8 @@ cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
                 out[i] = _head(<object>items[i])
             out[i] &= mask
         first += count
+        if first < n:
+            pause(&last_pause)
     return 0
 
 
@@ -230,16 +236,18 @@ cdef class Tokens:
     cdef int _add(self, tuple row) except -1:
         cdef PyObject** items = PySequence_Fast_ITEMS(row)
         cdef size_t i, n = len(row)
+        cdef size_t wanted = sum_of(self.count, n)
         cdef void* larger
-        if self.count + n > self.room:
-            larger = realloc(self.starts, (self.count + n) * 2 * sizeof(uint8_t*))
+        if wanted > self.room:
+            wanted = product_of(wanted, 2)
+            larger = realloc(self.starts, product_of(wanted, sizeof(uint8_t*)))
             if larger == NULL:
                 raise MemoryError
             self.starts = <const uint8_t**>larger
-            larger = realloc(self.lengths, (self.count + n) * 2 * sizeof(size_t))
+            larger = realloc(self.lengths, product_of(wanted, sizeof(size_t)))
             if larger == NULL:
                 raise MemoryError
-            self.lengths, self.room = <size_t*>larger, (self.count + n) * 2
+            self.lengths, self.room = <size_t*>larger, wanted
         for i in range(n):
             self.starts[self.count + i] = <const uint8_t*>start_of(items[i])
             self.lengths[self.count + i] = length_of(items[i])
@@ -259,10 +267,14 @@ cdef class Tokens:
         cdef uint64_t mask = _mask(bits)
         out_array = np.empty(self.count, np.uint64)
         cdef uint64_t[::1] out = out_array
-        cdef size_t i
+        cdef size_t i, at = 0, some
+        cdef uint64_t last_pause = 0
         with nogil:
-            if self.count:
-                sha1_heads(&hashing, self.starts, self.lengths, self.count, &out[0])
+            while at < self.count:
+                some = min(self.count - at, <size_t>PIECE)
+                sha1_heads(&hashing, self.starts + at, self.lengths + at, some, &out[at])
+                at += some
+                pause(&last_pause)
             for i in range(self.count):
                 out[i] &= mask
         return out_array
@@ -337,12 +349,14 @@ cdef class NativeRows:
 
     cdef int _make_room(self, size_t n) except -1:
         cdef uint64_t[::1] larger
-        if self.count + n > self.room:
-            array = np.empty((self.count + n) * 2, np.uint64)
+        cdef size_t wanted = sum_of(self.count, n)
+        if wanted > self.room:
+            wanted = product_of(wanted, 2)
+            array = np.empty(wanted, np.uint64)
             larger = array
             if self.count:
                 memcpy(&larger[0], self.hashes, self.count * sizeof(uint64_t))
-            self.array, self.hashes, self.room = array, &larger[0], (self.count + n) * 2
+            self.array, self.hashes, self.room = array, &larger[0], wanted
         return 0
 
     def fill(self, rows not None, size_t size):
@@ -370,6 +384,7 @@ cdef class NativeRows:
 
     def add_hashes(self, const uint64_t[::1] row not None):
         """Add a row of hashes that others made."""
+        row = aligned(row)
         self._make_room(len(row))
         if len(row):
             memcpy(self.hashes + self.count, &row[0], len(row) * sizeof(uint64_t))
@@ -457,9 +472,11 @@ cdef class Functions:
         self.width = 4 if scheme == "affine32" else 8
         if scheme == "affine32":
             a32, b32 = first, second
+            a32, b32 = aligned(a32), aligned(b32)
             count, other = len(a32), len(b32)
         else:
             a64, b64 = first, second
+            a64, b64 = aligned(a64), aligned(b64)
             count, other = len(a64), len(b64)
         if scheme in ("classic", "fast") and k > MAX_SLOTS:
             raise ValueError(f"k must be in 1..{MAX_SLOTS}, not {k}")
@@ -485,12 +502,36 @@ cdef class Functions:
     cdef int _lower(self, const uint64_t* hashes, size_t n, object values) except -1:
         cdef Py_buffer view
         self._open(values, &view)
-        if n >= LONG:
-            with nogil:
+        try:
+            if n > WORK // self.held.k + LONG:
+                self._lower_many(hashes, n, view.buf)
+            elif n >= LONG:
+                with nogil:
+                    lower(&kernels, &self.held, hashes, n, view.buf)
+            else:
                 lower(&kernels, &self.held, hashes, n, view.buf)
-        else:
-            lower(&kernels, &self.held, hashes, n, view.buf)
-        PyBuffer_Release(&view)
+        finally:
+            PyBuffer_Release(&view)
+        return 0
+
+    cdef int _lower_many(self, const uint64_t* hashes, size_t n, void* values) except -1:
+        """Lower values by all of the hashes or, where a signal handler raises, by none."""
+        cdef size_t nbytes = self.held.k * self.width, at = 0, some, step = WORK // self.held.k + LONG
+        cdef uint64_t last_pause = 0
+        cdef void* lowered = malloc(nbytes)
+        if lowered == NULL:
+            raise MemoryError
+        try:
+            memcpy(lowered, values, nbytes)
+            with nogil:
+                while at < n:
+                    some = min(n - at, step)
+                    lower(&kernels, &self.held, hashes + at, some, lowered)
+                    at += some
+                    pause(&last_pause)
+            memcpy(values, lowered, nbytes)
+        finally:
+            free(lowered)
         return 0
 
     def lower(self, hashes not None, values not None):
@@ -502,6 +543,7 @@ cdef class Functions:
             self._lower(&one, 1, values)
         else:
             many = hashes
+            many = aligned(many)
             self._lower(&many[0] if len(many) else NULL, len(many), values)
 
     def lower_sha1(self, tokens not None, int bits, values not None):
@@ -532,9 +574,12 @@ cdef class Functions:
 
     def lower_rows(self, const int64_t[::1] offsets not None, const uint64_t[::1] hashes not None, values not None):
         """Lower each row of values, (n, k), in place by the same row of (offsets, hashes)."""
+        offsets, hashes = aligned(offsets), aligned(hashes)
         cdef uint32_t[:, ::1] values32
         cdef uint64_t[:, ::1] values64
         cdef Py_ssize_t i, n, k
+        cdef size_t at, some, step = WORK // self.held.k + LONG, done = 0
+        cdef uint64_t last_pause = 0
         cdef char* to = NULL
         if self.width == 4:
             values32 = values
@@ -550,15 +595,23 @@ cdef class Functions:
             raise ValueError(f"values must be {(len(offsets) - 1, self.held.k)} numbers, not {(n, k)}")
         if n == 0 or len(hashes) == 0:
             return
+        check_out(to, self.width)
         with nogil:
             for i in range(n):
-                lower(&kernels, &self.held, &hashes[0] + offsets[i], offsets[i + 1] - offsets[i],
-                      to + <size_t>i * self.held.k * self.width)
+                at = offsets[i]
+                while at < <size_t>offsets[i + 1]:
+                    some = min(<size_t>offsets[i + 1] - at, step)
+                    lower(&kernels, &self.held, &hashes[0] + at, some, to + <size_t>i * self.held.k * self.width)
+                    at += some
+                    done += some
+                    if done >= step:
+                        done = 0
+                        pause(&last_pause)
 
 
 cdef void* _room(size_t n) except NULL:
     """Return room for so many hashes."""
-    cdef void* room = malloc(n * sizeof(uint64_t) or 1)
+    cdef void* room = malloc(product_of(n, sizeof(uint64_t)) or 1)
     if room == NULL:
         raise MemoryError
     return room

@@ -110,6 +110,7 @@ static enum answer answer_one(const struct band_tables *index, const uint64_t *q
         return NO_ROOM;
     }
     sort_records(answers->records, count, answers->records + answers->room);
+    answers->met += count;
     answers->used += settle(index, query, answers->records, count, answers, answers->rows + answers->used,
                             answers->count ? answers->agreements + answers->used : NULL);
     answers->offsets[q + 1] = (int64_t)answers->used;
@@ -122,6 +123,7 @@ _Static_assert(UNDER_WAY > 3 * APART, "a query would be overwritten before its l
 enum answer answer_queries(const struct band_tables *index, const uint64_t *signatures, size_t n, size_t *next,
                            struct answers *answers) {
     size_t k = index->k, bands = index->bands, first = *next;
+    answers->met = 0;
     for (size_t tagged = first, looked = first, found = first; *next < n; ++*next) {
         for (; tagged < n && tagged <= *next + 3 * APART; tagged++) {
             uint32_t *tags = answers->tags + tagged % UNDER_WAY * bands;
@@ -143,6 +145,11 @@ enum answer answer_queries(const struct band_tables *index, const uint64_t *sign
         enum answer answer =
             answer_one(index, signatures + *next * k, answers->entries + *next % UNDER_WAY * bands, *next, answers);
         if (answer != ANSWERED) return answer;
+        answers->met += bands;
+        if (answers->met >= answers->work && *next + 1 < n) {
+            ++*next;
+            return UNFINISHED;
+        }
     }
     return ANSWERED;
 }

@@ -43,7 +43,7 @@ void band_tags(const struct band_tables *index, const uint64_t *signature, uint6
 
 #define UNDER_WAY 8 /* queries at once */
 
-enum answer { ANSWERED, NO_ROOM, UNSOUND };
+enum answer { ANSWERED, NO_ROOM, UNSOUND, UNFINISHED };
 
 /* What a call of answer_queries works with and gives; all memory is the caller's. */
 struct answers {
@@ -53,6 +53,8 @@ struct answers {
     uint64_t *records;   /* two times room: the meetings of one query */
     size_t room;         /* of records, each half, and of what is free in rows for one query */
     size_t needed;       /* after NO_ROOM: the room that the next query needs */
+    size_t work;         /* bands and candidates that one call looks at, about; at least one query is answered */
+    size_t met;          /* how many that were so far */
     size_t least;        /* candidates with fewer equal slots are left out */
     int count;           /* 1: count equal slots */
     const int64_t *names; /* of rows, asked for early because they will be looked up; or NULL */
@@ -63,7 +65,8 @@ struct answers {
 };
 
 /* Answer queries [*next, n): each one's rows that agree in all slots of some band, ascending. NO_ROOM: *next is the
- * first without an answer; give more room, or more capacity, and call again. UNSOUND: an entry leads nowhere. */
+ * first without an answer; give more room, or more capacity, and call again. UNFINISHED: call again. UNSOUND: an entry
+ * leads nowhere. */
 enum answer answer_queries(const struct band_tables *index, const uint64_t *signatures, size_t n, size_t *next,
                            struct answers *answers);
 

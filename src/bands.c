@@ -72,9 +72,7 @@ size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64
 
 /* ---- sorting ---- */
 
-#define DIGIT 11
 #define PASSES 3 /* 33 bits, of which 32 count */
-#define BUCKETS (1 << DIGIT)
 #define FEW 64
 
 static void sort_few(uint64_t *records, size_t n) {
@@ -86,10 +84,10 @@ static void sort_few(uint64_t *records, size_t n) {
     }
 }
 
-static inline size_t digit(uint64_t record, unsigned pass) { return record >> 32 >> DIGIT * pass & (BUCKETS - 1); }
+static inline size_t digit(uint64_t record, unsigned pass) { return record >> 32 >> DIGIT_BITS * pass & (DIGIT_VALUES - 1); }
 
 void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
-    size_t starts[BUCKETS]; /* of one pass: threads may have small stacks */
+    size_t starts[DIGIT_VALUES]; /* of one pass: threads may have small stacks */
     if (n <= FEW) {
         sort_few(records, n);
         return;
@@ -100,7 +98,7 @@ void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
         memset(starts, 0, sizeof starts);
         for (size_t i = 0; i < n; i++) starts[digit(from[i], pass)]++;
         if (starts[digit(from[0], pass)] == n) continue; /* one digit: nothing to do */
-        for (size_t d = 0; d < BUCKETS; d++) {
+        for (size_t d = 0; d < DIGIT_VALUES; d++) {
             size_t count = starts[d];
             starts[d] = sum;
             sum += count;
@@ -111,6 +109,32 @@ void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
         to = swap;
     }
     if (from != records) memcpy(records, from, n * sizeof *records);
+}
+
+void count_digits(const uint64_t *keys, size_t n, unsigned shift, size_t *counts) {
+    for (size_t i = 0; i < n; i++) counts[keys[i] >> shift & (DIGIT_VALUES - 1)]++;
+}
+
+void starts_of_digits(size_t *counts) {
+    size_t sum = 0;
+    for (size_t d = 0; d < DIGIT_VALUES; d++) {
+        size_t count = counts[d];
+        counts[d] = sum;
+        sum += count;
+    }
+}
+
+void move_by_digit(const uint64_t *keys, const int64_t *places, size_t n, unsigned shift, size_t *starts, uint64_t *to,
+                   int64_t *places_to) {
+    if (!places) {
+        for (size_t i = 0; i < n; i++) to[starts[keys[i] >> shift & (DIGIT_VALUES - 1)]++] = keys[i];
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t at = starts[keys[i] >> shift & (DIGIT_VALUES - 1)]++;
+        to[at] = keys[i];
+        places_to[at] = places[i];
+    }
 }
 
 /* ---- buckets ---- */
@@ -183,23 +207,28 @@ static inline int meet_first(const uint64_t *a, const uint64_t *b, size_t band) 
 }
 
 size_t bucket_pairs(const uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
-                    size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity) {
+                    size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity, size_t work) {
     size_t made = 0;
     for (;;) {
         for (; walk->i < walk->last; walk->i++, walk->j = walk->i + 1) {
             int64_t row = members[(uint32_t)records[walk->i]];
-            for (; walk->j < walk->last; walk->j++) {
+            size_t some = walk->last - walk->j < work ? walk->last - walk->j : work, stop = walk->j + some;
+            for (; walk->j < stop; walk->j++) {
                 if (made == capacity) return made;
                 int64_t other = members[(uint32_t)records[walk->j]];
                 left[made] = row;
                 right[made] = other;
                 made += (size_t)meet_first(keys + (size_t)row * bands, keys + (size_t)other * bands, band);
             }
+            if (some == work) return made;
+            work -= some;
         }
-        if (walk->last == n) return made;
+        walk->done = walk->last == n;
+        if (walk->done) return made;
         walk->i = walk->last;
         walk->j = walk->i + 1;
         do walk->last++;
         while (walk->last < n && records[walk->last] >> 32 == records[walk->i] >> 32);
+        if (--work == 0) return made;
     }
 }

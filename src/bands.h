@@ -33,6 +33,16 @@ size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64
 /* Sort ascending records whose lower halves rise already. scratch holds n records too. */
 void sort_records(uint64_t *records, size_t n, uint64_t *scratch);
 
+/* A stable radix sort by digits of DIGIT_BITS, the lowest first, in steps of any size: add up how often each digit of
+ * the keys occurs in DIGIT_VALUES counts; turn them into where each digit's keys begin; move the keys there, with their
+ * places unless that is NULL. */
+#define DIGIT_BITS 11
+#define DIGIT_VALUES (1 << DIGIT_BITS)
+void count_digits(const uint64_t *keys, size_t n, unsigned shift, size_t *counts);
+void starts_of_digits(size_t *counts);
+void move_by_digit(const uint64_t *keys, const int64_t *places, size_t n, unsigned shift, size_t *starts, uint64_t *to,
+                   int64_t *places_to);
+
 /* Number the buckets of one band from 0, those of two members or more, from its sorted records: numbers[m * bands + band]
  * becomes the number of member m's bucket, and stays what it is for members that are alone in theirs. Rows whose keys
  * share a half only are told apart. Returns how many buckets there are. The records are left in another order. */
@@ -43,11 +53,12 @@ size_t number_buckets(uint64_t *records, size_t n, const int64_t *members, const
 struct bucket_walk {
     size_t last; /* the bucket ends before records[last] */
     size_t i, j; /* the next pair to look at */
+    int done;
 };
 
 /* Write up to `capacity` pairs of rows that share this band's key and none of an earlier band, and return their
- * number; fewer than capacity means that the band is done. */
+ * number. Looks at about `work` pairs at most (at least 1 of each); call it again until walk->done. */
 size_t bucket_pairs(const uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
-                    size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity);
+                    size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity, size_t work);
 
 #endif

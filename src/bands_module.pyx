@@ -1,8 +1,11 @@
 """Band keys, and candidate pairs by sorting them: the kernels of the third stage."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
 
 import numpy as np
+
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
 
 cdef extern from "rows.h":
     bint rise_below(const int64_t*, size_t, size_t) nogil
@@ -17,19 +20,28 @@ cdef extern from "bands.h":
     const uint64_t MOST_MEMBERS
     ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
     band_key_kernel* band_key_kernel_of(cpu_level level) nogil
+    enum: DIGIT_BITS
+    enum: DIGIT_VALUES
+    void count_digits(const uint64_t*, size_t, unsigned, size_t*) nogil
+    void starts_of_digits(size_t*) nogil
+    void move_by_digit(const uint64_t*, const int64_t*, size_t, unsigned, size_t*, uint64_t*, int64_t*) nogil
     struct bucket_walk:
         size_t last, i, j
+        bint done
     void c_band_keys "band_keys"(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
     size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
     void sort_records(uint64_t*, size_t, uint64_t*) nogil
     size_t c_number_buckets "number_buckets"(uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t,
                                              int32_t*) nogil
     size_t bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
-                        int64_t*, int64_t*, size_t) nogil
+                        int64_t*, int64_t*, size_t, size_t) nogil
 
 # Pairs are written in pieces of this size first, each further piece twice as long.
 FIRST_PIECE = 1 << 12
 LONGEST_PIECE = 1 << 22
+
+cdef enum:
+    FEW = 1 << 22  # numbers that are left to numpy to sort
 
 cdef band_key_kernel* kernel = band_key_kernel_of(cpu_detect())
 
@@ -42,14 +54,22 @@ def use_level(int level):
 
 def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t rows, uint64_t[:, ::1] out not None):
     """Write the keys of `bands` bands of `rows` slots of the signatures, (n, k), to out, (n, bands)."""
-    cdef size_t n = signatures.shape[0], k = signatures.shape[1]
+    signatures = aligned_rows(signatures)
+    cdef size_t n = signatures.shape[0], k = signatures.shape[1], at = 0, some
+    cdef uint64_t last_pause = 0
     if bands < 1 or rows < 1 or bands > k // rows:
         raise ValueError(f"bands x rows must be in 1..{k}, the length of the signatures, not {bands} x {rows}")
     if <size_t>out.shape[0] != n or <size_t>out.shape[1] != bands:
         raise ValueError(f"out must be ({n}, {bands}), not ({out.shape[0]}, {out.shape[1]})")
     if n:
-        with nogil:
-            c_band_keys(kernel, &signatures[0, 0], n, k, bands, rows, &out[0, 0])
+        check_out(&out[0, 0], sizeof(uint64_t))
+    with nogil:
+        while at < n:
+            some = min(n - at, WORK // k + 1)
+            c_band_keys(kernel, &signatures[at, 0], some, k, bands, rows, &out[at, 0])
+            at += some
+            if at < n:
+                pause(&last_pause)
 
 
 def number_buckets(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None,
@@ -59,6 +79,7 @@ def number_buckets(const uint64_t[:, ::1] keys not None, size_t band, const int6
     out, (members, bands), takes the number of each member's bucket in this band's column; it stays as it is where a
     member is alone, and is to be filled with -1 before. Members are rows in any order, each once.
     """
+    keys, members = aligned_rows(keys), aligned(members)
     cdef size_t n = len(members), bands = keys.shape[1], count = 0, made = 0
     if band >= bands:
         raise ValueError(f"band must be below {bands}, the number of bands, not {band}")
@@ -66,6 +87,7 @@ def number_buckets(const uint64_t[:, ::1] keys not None, size_t band, const int6
         raise ValueError(f"out must be ({n}, {bands}), not ({out.shape[0]}, {out.shape[1]})")
     if n == 0:
         return 0
+    check_out(&out[0, 0], sizeof(int32_t))
     if not are_below(&members[0], n, keys.shape[0]):
         raise ValueError(f"members must be within 0..{keys.shape[0] - 1}")
     if n >= 1 << 31:
@@ -84,11 +106,15 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
 
     Raises OverflowError as soon as there are more than `limit` pairs.
     """
+    keys, members = aligned_rows(keys), aligned(members)
     cdef size_t n = len(members), bands = keys.shape[1], count = 0, made = 0, capacity = FIRST_PIECE
-    cdef bucket_walk walk = [0, 0, 0]
+    cdef size_t work
+    cdef uint64_t last_pause = 0
+    cdef bucket_walk walk = [0, 0, 0, False]
     cdef int64_t[::1] left, right
     if band >= bands:
         raise ValueError(f"band must be below {bands}, the number of bands, not {band}")
+    work = WORK // (band + 1) + 1
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     found = 0
     if n == 0:
@@ -102,19 +128,84 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
     with nogil:
         count = band_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
         sort_records(&records[0], count, &scratch[0])
-    while True:
+    while not walk.done:
         parts.append((np.empty(capacity, np.int64), np.empty(capacity, np.int64)))
         left, right = parts[-1]
+        made = 0
         with nogil:
-            made = bucket_pairs(&records[0], count, &members[0], &keys[0, 0], bands, band, &walk, &left[0], &right[0],
-                                capacity)
+            while not walk.done and made < capacity:
+                made += bucket_pairs(&records[0], count, &members[0], &keys[0, 0], bands, band, &walk, &left[made],
+                                     &right[made], capacity - made, work)
+                pause(&last_pause)
         parts[-1] = parts[-1][0][:made], parts[-1][1][:made]
         found += made
         if found > limit:
             raise OverflowError(f"band {band} alone holds more than {limit} candidate pairs")
-        if made < capacity:
-            return np.concatenate([i for i, _ in parts]), np.concatenate([j for _, j in parts])
         capacity = min(2 * capacity, LONGEST_PIECE)
+    return np.concatenate([i for i, _ in parts]), np.concatenate([j for _, j in parts])
+
+
+def sorted_numbers(uint64_t[::1] numbers not None):
+    """Return numbers in ascending order, uint64 (n,); their memory is used. Unlike numpy's, this can be interrupted."""
+    if len(numbers):
+        check_out(&numbers[0], sizeof(uint64_t))
+    array = np.asarray(numbers)
+    return _sorted_below(array, int(array.max()).bit_length() if len(array) else 0)
+
+
+cdef _sorted_below(numbers, int bits):
+    """Return numbers that are equal above their lowest bits in ascending order, by their highest digit and by numpy."""
+    cdef size_t[DIGIT_VALUES] ends
+    cdef size_t first = 0, digit
+    cdef unsigned shift = max(bits - DIGIT_BITS, 0)
+    if len(numbers) <= FEW:
+        numbers.sort()
+        return numbers
+    digits = np.empty_like(numbers)
+    _move_by_digit(numbers, None, shift, digits, None, ends)
+    for digit in range(DIGIT_VALUES):
+        part = digits[first:ends[digit]]
+        if len(part) > 1 and shift:
+            part[:] = _sorted_below(part, shift)
+        first = ends[digit]
+    return digits
+
+
+def order(const uint64_t[::1] numbers not None):
+    """Return the stable order that sorts numbers, int64 (n,); this can be interrupted."""
+    cdef size_t[DIGIT_VALUES] ends
+    cdef unsigned shift = 0
+    keys, places = np.array(numbers), np.arange(len(numbers), dtype=np.int64)
+    cdef uint64_t highest = keys.max() if len(keys) else 0
+    spare, spare_places = np.empty_like(keys), np.empty_like(places)
+    while shift < 64 and highest >> shift:
+        _move_by_digit(keys, places, shift, spare, spare_places, ends)
+        keys, spare = spare, keys
+        places, spare_places = spare_places, places
+        shift += DIGIT_BITS
+    return places
+
+
+cdef _move_by_digit(const uint64_t[::1] numbers, const int64_t[::1] places, unsigned shift, uint64_t[::1] to,
+                    int64_t[::1] places_to, size_t* ends):
+    """Bring numbers, and their places unless that is None, into the stable order of a digit; tell where each ends."""
+    cdef size_t n = len(numbers), at = 0, some
+    cdef uint64_t last_pause = 0
+    cdef int64_t* placed = NULL if places is None else &places_to[0]
+    memset(ends, 0, DIGIT_VALUES * sizeof(size_t))
+    with nogil:
+        while at < n:
+            some = min(n - at, <size_t>WORK)
+            count_digits(&numbers[at], some, shift, ends)
+            at += some
+            pause(&last_pause)
+        starts_of_digits(ends)
+        at = 0
+        while at < n:
+            some = min(n - at, <size_t>WORK)
+            move_by_digit(&numbers[at], &places[at] if placed else NULL, some, shift, ends, &to[0], placed)
+            at += some
+            pause(&last_pause)
 
 
 cdef void keys_of_bands(const uint64_t* signatures, size_t n, size_t k, size_t bands, size_t rows,

@@ -2,6 +2,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+import numpy as np
+
+from lshfast.kernels.guards import lower_in_pieces
+
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
+
 cdef extern from "cpu.h":
     cdef enum cpu_level:
         pass
@@ -9,6 +15,7 @@ cdef extern from "cpu.h":
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+    size_t longest_row(const int64_t*, size_t) nogil
 
 cdef extern from "field.h":
     cdef enum domain:
@@ -32,6 +39,9 @@ cdef extern from "bits.h":
 
 cdef const sketch_kernels* sketching = sketch_kernels_of(cpu_detect())
 cdef const bits_kernels* kernels = bits_kernels_of(cpu_detect())
+
+cdef enum:
+    LONG = 4 * WORK  # tokens of a row that is sketched in pieces
 
 
 def use_level(int level):
@@ -60,8 +70,10 @@ def group_constant(uint64_t seed):
 def groups(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, uint64_t constant,
            uint64_t[:, ::1] out not None):
     """Write the least values of k groups of each row of (offsets, tokens) to out, (n, k), with group_constant(seed)."""
+    offsets, tokens = aligned(offsets), aligned(tokens)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1]
+    cdef size_t k = out.shape[1], count, done = 0
+    cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef const sketch_kernels* level = sketching
     if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
@@ -69,9 +81,20 @@ def groups(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
     if n != len(offsets) - 1:
         raise ValueError(f"out must have {len(offsets) - 1} rows, not {n}")
     _check_slots(k)
+    if n:
+        check_out(&out[0, 0], sizeof(uint64_t))
     with nogil:
         for i in range(n):
-            group_sketch(level, first + offsets[i], offsets[i + 1] - offsets[i], constant, k, &out[i, 0])
+            count = offsets[i + 1] - offsets[i]
+            if count > LONG:
+                continue
+            group_sketch(level, first + offsets[i], count, constant, k, &out[i, 0])
+            done += count + k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    if longest_row(&offsets[0], n) > LONG:
+        lower_in_pieces(groups, np.asarray(offsets), (tokens, constant), np.asarray(out), LONG)
 
 
 cdef size_t _step(const uint64_t[:, ::1] a, const uint64_t[:, ::1] b, size_t width) except? 1:
@@ -86,6 +109,8 @@ cdef size_t _step(const uint64_t[:, ::1] a, const uint64_t[:, ::1] b, size_t wid
 cdef _check_counts(const int32_t[::1] counts, Py_ssize_t n, str name):
     if len(counts) != n:
         raise ValueError(f"{name} must have {n} elements, one for each row of b, not {len(counts)}")
+    if n:
+        check_out(&counts[0], sizeof(int32_t))
 
 
 def compare(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None, int32_t[::1] equal not None,
@@ -94,14 +119,20 @@ def compare(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None
 
     a is (n, k), or (1, k) for one signature against all.
     """
-    cdef size_t n = b.shape[0], k = b.shape[1], step = _step(a, b, k)
+    a, b = aligned_rows(a), aligned_rows(b)
+    cdef size_t n = b.shape[0], k = b.shape[1], step = _step(a, b, k), at = 0, some
     cdef const bits_kernels* level = kernels
+    cdef uint64_t last_pause = 0
     _check_slots(k)
     _check_counts(equal, n, "equal")
     _check_counts(skipped, n, "skipped")
-    if n:
-        with nogil:
-            level.compare(&a[0, 0], step, &b[0, 0], n, k, &equal[0], &skipped[0])
+    with nogil:
+        while at < n:
+            some = min(n - at, WORK // k)
+            level.compare(&a[0, 0] + at * step, step, &b[at, 0], some, k, &equal[at], &skipped[at])
+            at += some
+            if at < n:
+                pause(&last_pause)
 
 
 def words_of(size_t k, int bits):
@@ -112,15 +143,23 @@ def words_of(size_t k, int bits):
 
 def pack(const uint64_t[:, ::1] signatures not None, int bits, uint64_t[:, ::1] out not None):
     """Write the packed signatures, (n, words_of(k, bits)), of signatures, (n, k)."""
-    cdef size_t n = signatures.shape[0], k = signatures.shape[1]
+    signatures = aligned_rows(signatures)
+    cdef size_t n = signatures.shape[0], k = signatures.shape[1], at = 0, some
     cdef unsigned width = _width(bits)
     cdef const bits_kernels* level = kernels
+    cdef uint64_t last_pause = 0
     _check_slots(k)
     if <size_t>out.shape[0] != n or <size_t>out.shape[1] != packed_words(k, width):
         raise ValueError(f"out must be ({n}, {packed_words(k, width)}), not ({out.shape[0]}, {out.shape[1]})")
     if n:
-        with nogil:
-            pack_signatures(level, &signatures[0, 0], n, k, width, &out[0, 0])
+        check_out(&out[0, 0], sizeof(uint64_t))
+    with nogil:
+        while at < n:
+            some = min(n - at, WORK // k)
+            pack_signatures(level, &signatures[at, 0], some, k, width, &out[at, 0])
+            at += some
+            if at < n:
+                pause(&last_pause)
 
 
 def compare_packed(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None, size_t k, int bits,
@@ -129,15 +168,21 @@ def compare_packed(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b n
 
     a is (n, words_of(k, bits)), or of one row for one signature against all.
     """
+    a, b = aligned_rows(a), aligned_rows(b)
     cdef unsigned width = _width(bits)
-    cdef size_t n = b.shape[0], step
+    cdef size_t n = b.shape[0], step, at = 0, some
     cdef const bits_kernels* level = kernels
+    cdef uint64_t last_pause = 0
     _check_slots(k)
     step = _step(a, b, packed_words(k, width))
     _check_counts(equal, n, "equal")
-    if n:
-        with nogil:
-            c_compare_packed(level, &a[0, 0], step, &b[0, 0], n, k, width, &equal[0])
+    with nogil:
+        while at < n:
+            some = min(n - at, WORK // k)
+            c_compare_packed(level, &a[0, 0] + at * step, step, &b[at, 0], some, k, width, &equal[at])
+            at += some
+            if at < n:
+                pause(&last_pause)
 
 
 cdef uint64_t constant_of_groups(uint64_t seed) noexcept nogil:

@@ -1,6 +1,9 @@
 """Counting distinct tokens: registers of HyperLogLog, and the estimates of these and of MinHash signatures."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
 
 cdef extern from "cpu.h":
     cdef enum cpu_level:
@@ -62,17 +65,37 @@ def constant(uint64_t seed):
 
 def update(const uint64_t[::1] tokens not None, uint64_t constant, uint8_t[::1] registers not None):
     """Raise 2**p registers by tokens, with constant(seed)."""
+    tokens = aligned(tokens)
     cdef unsigned p = _precision(len(registers))
+    cdef size_t at = 0, some, n = len(tokens)
+    cdef uint64_t last_pause = 0
     cdef register_kernel* level = kernel
-    if len(tokens):
+    cdef bytearray raised  # of many tokens: registers are raised by all of them or, after an interrupt, by none
+    cdef uint8_t* to
+    if n == 0:
+        return
+    if n <= WORK:
         with nogil:
-            level(&tokens[0], len(tokens), constant, p, &registers[0])
+            level(&tokens[0], n, constant, p, &registers[0])
+        return
+    raised = bytearray(registers)
+    to = raised
+    with nogil:
+        while at < n:
+            some = min(n - at, <size_t>WORK)
+            level(&tokens[at], some, constant, p, to)
+            at += some
+            pause(&last_pause)
+    memcpy(&registers[0], to, len(raised))
 
 
 def update_rows(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, uint64_t constant,
                 uint8_t[:, ::1] registers not None):
     """Raise the registers of each row, (n, 2**p), by the row's tokens of (offsets, tokens)."""
+    offsets, tokens = aligned(offsets), aligned(tokens)
     cdef Py_ssize_t i, n = registers.shape[0]
+    cdef size_t at, some, done = 0
+    cdef uint64_t last_pause = 0
     cdef unsigned p = _precision(registers.shape[1])
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef register_kernel* level = kernel
@@ -82,12 +105,20 @@ def update_rows(const int64_t[::1] offsets not None, const uint64_t[::1] tokens 
         raise ValueError(f"registers must have {len(offsets) - 1} rows, not {n}")
     with nogil:
         for i in range(n):
-            if offsets[i] < offsets[i + 1]:
-                level(first + offsets[i], offsets[i + 1] - offsets[i], constant, p, &registers[i, 0])
+            at = offsets[i]
+            while at < <size_t>offsets[i + 1]:
+                some = min(offsets[i + 1] - at, <size_t>WORK)
+                level(first + at, some, constant, p, &registers[i, 0])
+                at += some
+                done += some
+                if done >= WORK:
+                    done = 0
+                    pause(&last_pause)
 
 
 def update_hashes(const uint64_t[::1] hashes not None, int width, uint8_t[::1] registers not None):
     """Raise 2**p registers by hashes of so many bits, as datasketch reads them; all of them or, on an error, none."""
+    hashes = aligned(hashes)
     cdef unsigned p = _precision(len(registers))
     cdef Py_ssize_t i, n = len(hashes)
     _check_width(width, p)
@@ -106,11 +137,14 @@ def register_estimates(const uint8_t[:, ::1] registers not None, int width, doub
     cdef unsigned p = _precision(registers.shape[1])
     cdef uint32_t[MAX_REGISTER + 1] counts
     cdef uint8_t highest
+    cdef size_t done = 0
+    cdef uint64_t last_pause = 0
     _check_width(width, p)
     if len(out) != n:
         raise ValueError(f"out must have {n} entries, not {len(out)}")
     if n == 0:
         return
+    check_out(&out[0], sizeof(double))
     with nogil:
         highest = highest_register(&registers[0, 0], n << p)
     if highest > width - p + 1:
@@ -119,6 +153,10 @@ def register_estimates(const uint8_t[:, ::1] registers not None, int width, doub
         for i in range(n):
             count_registers(&registers[i, 0], p, counts)
             out[i] = estimate_of_registers(counts, width, p)
+            done += <size_t>1 << p
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
 
 
 # ---- signatures ----
@@ -128,26 +166,40 @@ cdef _check_signatures(const uint64_t[:, ::1] signatures, const double[::1] out)
         raise ValueError(f"num_perm must be in {MIN_SLOTS}..{MAX_SLOTS} to count, not {signatures.shape[1]}")
     if len(out) != signatures.shape[0]:
         raise ValueError(f"out must have {signatures.shape[0]} entries, not {len(out)}")
+    if len(out):
+        check_out(&out[0], sizeof(double))
 
 
 def classic_estimates(const uint64_t[:, ::1] signatures not None, double[::1] out not None):
     """Write the estimate of each classic signature, (n, k), to out, (n,)."""
+    signatures = aligned_rows(signatures)
     cdef Py_ssize_t i
-    cdef size_t k = signatures.shape[1]
+    cdef size_t k = signatures.shape[1], done = 0
+    cdef uint64_t last_pause = 0
     _check_signatures(signatures, out)
     with nogil:
         for i in range(signatures.shape[0]):
             out[i] = estimate_of_classic(&signatures[i, 0], k)
+            done += k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
 
 
 def fast_estimates(const uint64_t[:, ::1] signatures not None, double[::1] out not None):
     """Write the estimate of each fast signature, (n, k), to out, (n,)."""
+    signatures = aligned_rows(signatures)
     cdef Py_ssize_t i
-    cdef size_t k = signatures.shape[1]
+    cdef size_t k = signatures.shape[1], done = 0
+    cdef uint64_t last_pause = 0
     _check_signatures(signatures, out)
     with nogil:
         for i in range(signatures.shape[0]):
             out[i] = estimate_of_fast(&signatures[i, 0], k)
+            done += k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
 
 
 def fast_variance(double n, size_t k):

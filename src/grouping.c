@@ -231,7 +231,8 @@ static enum answer compare(struct step *step, int32_t other, double *similarity)
         step->set = token_set_of(grouping->tokens[step->row], grouping->counts[step->row], step->scratch->table);
         step->hashed = 1;
     }
-    *similarity = jaccard_with_row(&step->set, grouping->tokens[other], grouping->counts[other], grouping->threshold);
+    *similarity = jaccard_with_row(&step->set, grouping->counts[step->row], grouping->tokens[other],
+                                   grouping->counts[other], grouping->threshold);
     return *similarity >= 0 ? SIMILAR : DIFFERENT;
 }
 
@@ -330,7 +331,7 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
                                  const struct grouping_scratch *scratch, size_t work) {
     int by_prefix = grouping->prefixes.counts != NULL;
     for (; place->row < end; place->row++, place->from = 0) {
-        struct step step = {grouping, scratch, place->row, 0, {0}};
+        struct step step = {.grouping = grouping, .scratch = scratch, .row = place->row};
         if (grouping->exact && !grouping->tokens[place->row]) {
             place->needed = (int32_t)place->row;
             return GROUPING_MISSING;

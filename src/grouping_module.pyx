@@ -1,10 +1,13 @@
 """Groups of similar rows without a list of all pairs: the kernels of the last stage."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+import secrets
+
 import numpy as np
+
+from lshfast.kernels.guards cimport aligned, aligned_rows, pause
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -13,6 +16,7 @@ cdef extern from "rows.h":
 
 cdef extern from "sets.h":
     size_t table_size(size_t) nogil
+    void set_key(uint64_t) nogil
 
 cdef extern from "grouping.h":
     const int C_COUNT_BITS "COUNT_BITS"
@@ -71,8 +75,10 @@ COUNT_BITS = C_COUNT_BITS
 DONE, PAUSED, MISSING, CROWDED, FULL = (
     GROUPING_DONE, GROUPING_PAUSED, GROUPING_MISSING, GROUPING_CROWDED, GROUPING_FULL)
 
-# Comparisons between two looks at signals: about 50 ms.
-cdef size_t work_of_a_piece = 1 << 17
+set_key(secrets.randbits(64))
+
+# Comparisons between two looks at signals: some 10 ms.
+cdef size_t work_of_a_piece = 1 << 14
 
 
 def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None):
@@ -80,6 +86,7 @@ def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] coun
 
     buckets, (n, bands), holds numbers below counts[band], or -1 for none.
     """
+    buckets = aligned_rows(buckets)
     cdef size_t n = buckets.shape[0], bands = buckets.shape[1], most = max(counts, default=0)
     labels_array, last_array = np.empty(n, np.int64), np.empty(most + 1, np.int32)
     cdef int64_t[::1] labels = labels_array
@@ -129,6 +136,7 @@ cdef class Grouping:
                   double threshold, bint exact, bint chains):
         cdef size_t n = buckets.shape[0], bands = buckets.shape[1]
         _check_buckets(buckets, counts)
+        buckets, signatures, of = aligned_rows(buckets), aligned_rows(signatures), aligned(of)
         if <size_t>len(of) != n or n and not are_below(&of[0], n, signatures.shape[0]):
             raise ValueError(f"of must be {n} rows below {signatures.shape[0]}, the number of signatures")
         if n >= 1 << 31 or not bands or not signatures.shape[1]:
@@ -169,6 +177,7 @@ cdef class Grouping:
              const uint64_t[::1] tokens not None):
         """Have the different tokens of these rows at hand until `release` is called with the number that this returns."""
         cdef size_t i, count = len(rows)
+        offsets, tokens = aligned(offsets), aligned(tokens)
         if <size_t>len(offsets) != count + 1 or not rows_are_valid(&offsets[0], count, len(tokens)):
             raise ValueError(f"offsets must be {count + 1} numbers that rise to at most {len(tokens)}")
         for i in range(count):
@@ -290,10 +299,11 @@ cdef class Grouping:
         cdef grouping_stop stop = GROUPING_PAUSED
         if not place.row <= end <= self.n:
             raise ValueError(f"end must be in {place.row}..{self.n}, not {end}")
-        while stop == GROUPING_PAUSED:  # signals are seen after each piece of work
-            with nogil:
+        cdef uint64_t last_pause = 0
+        with nogil:
+            while stop == GROUPING_PAUSED:
                 stop = grouping_walk(&self.state, place, end, &scratch.scratch, work_of_a_piece)
-            PyErr_CheckSignals()
+                pause(&last_pause)
         return stop
 
 

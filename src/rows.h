@@ -24,6 +24,13 @@ static inline size_t longest_row(const int64_t *offsets, size_t n) {
     return most;
 }
 
+/* How many of the first n > 0 rows hold at most `most` tokens together; at least 1. */
+static inline size_t rows_within(const int64_t *offsets, size_t n, size_t most) {
+    size_t rows = 1;
+    while (rows < n && rows < most && (uint64_t)(offsets[rows + 1] - offsets[0]) <= most) rows++;
+    return rows;
+}
+
 /* 1 if all of numbers[0..count) are in [0, n). */
 static inline int are_below(const int64_t *numbers, size_t count, size_t n) {
     for (size_t i = 0; i < count; i++) {

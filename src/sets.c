@@ -4,18 +4,27 @@
 
 #include <string.h>
 
-static struct token_set set_in(uint64_t *table, size_t n) {
+/* Secret, so that nobody can choose tokens by their places. Multiply-shift is universal (Dietzfelbinger et al. 1997): tokens
+ * chosen without the multiplier share a home as rarely as random ones, to a factor of 2, and at half load runs stay short. */
+static uint64_t multiplier = UINT64_C(0x9E3779B97F4A7C15);
+
+void set_key(uint64_t key) {
+    static int drawn;
+    if (!drawn) multiplier = key | 1;
+    drawn = 1;
+}
+
+struct token_set set_in(uint64_t *table, size_t n) {
     size_t size = table_size(n);
-    struct token_set set = {table, 64, size - 1, 0, 0};
+    struct token_set set = {table, 64, size - 1, 0, multiplier};
     while (size >>= 1) set.shift--;
     memset(table, 0, (set.mask + 1) * sizeof *table);
     return set;
 }
 
-/* The slot that holds the token, or the free one where it would go. The multiplier spreads tokens that are not
- * hashes: raw integers may come here too. */
+/* The slot that holds the token, or the free one where it would go. */
 static inline size_t set_find(const struct token_set *set, uint64_t token) {
-    size_t at = (size_t)(token * UINT64_C(0x9E3779B97F4A7C15) >> set->shift);
+    size_t at = (size_t)(token * set->multiplier >> set->shift);
     while (set->slots[at] && set->slots[at] != token) at = (at + 1) & set->mask;
     return at;
 }
@@ -37,15 +46,21 @@ static inline int set_has(const struct token_set *set, uint64_t token) {
     return token ? set->slots[set_find(set, token)] != 0 : set->has_zero;
 }
 
-size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
-    struct token_set set = set_in(table, n);
+size_t set_add_all(struct token_set *into, const uint64_t *tokens, size_t n, uint64_t *out) {
+    struct token_set set = *into;
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t token = tokens[i];
         out[count] = token;
         count += (size_t)set_add(&set, token);
     }
+    into->has_zero = set.has_zero;
     return count;
+}
+
+size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
+    struct token_set set = set_in(table, n);
+    return set_add_all(&set, tokens, n, out);
 }
 
 /* A number x + y·i of the field of p^2 elements, i^2 = -1, both parts below 2^61 + 8. */
@@ -97,39 +112,89 @@ double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m,
     return overlap ? (double)overlap / ((double)n + (double)m - (double)overlap) : 0;
 }
 
+/* Where a step of `work` at most ends that begins at `from` and may go to `to`. */
+static inline size_t step_end(size_t from, size_t to, size_t work) { return to - from < work ? to : from + work; }
+
+/* Put tokens of the left row of a pair into the set. Returns how many, at most `work`. */
+static size_t fill_left(struct pair_walk *walk, const int64_t *offsets, const uint64_t *tokens, int64_t left,
+                        uint64_t *table, size_t work) {
+    if (!walk->begun || left != walk->held) {
+        walk->begun = 1;
+        walk->held = left;
+        walk->count = (size_t)(offsets[left + 1] - offsets[left]);
+        walk->filled = 0;
+        walk->set = set_in(table, walk->count);
+    }
+    struct token_set set = walk->set;
+    size_t first = walk->filled, end = step_end(first, walk->count, work);
+    for (size_t i = first; i < end; i++) set_add(&set, tokens[offsets[left] + (int64_t)i]);
+    walk->set = set;
+    walk->filled = end;
+    return end - first;
+}
+
+/* Look for tokens of the right row in the set, at most `work` of them. Returns 1 where the pair's similarity is known. */
+static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count, double threshold, size_t work,
+                       double *out) {
+    struct token_set set = walk->set;
+    size_t set_count = walk->count, needed = overlap_needed(set_count, count, threshold);
+    size_t most = set_count < count ? set_count : count, overlap = walk->overlap, i = walk->probed;
+    *out = -1;
+    if (needed > most) return 1;
+    size_t end = step_end(i, count, work), misses_allowed = count - needed;
+    /* After every eight tokens, see whether those left can still make up the overlap. */
+    while (i < end) {
+        size_t stop = end - i < 8 ? end : i + 8;
+        for (; i < stop; i++) overlap += (size_t)set_has(&set, row[i]);
+        if (i - overlap > misses_allowed) {
+            walk->probed = i;
+            return 1;
+        }
+    }
+    walk->overlap = overlap;
+    walk->probed = i;
+    if (i < count) return 0;
+    if (overlap >= needed) *out = (double)overlap / (double)(set_count + count - overlap);
+    return 1;
+}
+
 struct token_set token_set_of(const uint64_t *tokens, size_t n, uint64_t *table) {
     struct token_set set = set_in(table, n);
     for (size_t i = 0; i < n; i++) set_add(&set, tokens[i]);
-    set.count = n;
     return set;
 }
 
-double jaccard_with_row(const struct token_set *set, const uint64_t *row, size_t m, double threshold) {
-    if (m + set->count == 0) return threshold > 0 ? -1 : 0;
-    size_t needed = overlap_needed(set->count, m, threshold);
-    size_t most = set->count < m ? set->count : m, overlap = 0, i = 0;
-    if (needed > most) return -1;
-    /* After every eight tokens, see whether those left can still make up the overlap. */
-    for (size_t misses_allowed = m - needed; i < m;) {
-        size_t stop = m - i < 8 ? m : i + 8;
-        for (; i < stop; i++) overlap += (size_t)set_has(set, row[i]);
-        if (i - overlap > misses_allowed) return -1;
-    }
-    return overlap >= needed ? (double)overlap / (double)(set->count + m - overlap) : -1;
+double jaccard_with_row(const struct token_set *set, size_t n, const uint64_t *row, size_t m, double threshold) {
+    struct pair_walk walk = {.count = n, .set = *set};
+    double similarity;
+    if (n + m == 0) return threshold > 0 ? -1 : 0;
+    probe_right(&walk, row, m, threshold, m, &similarity);
+    return similarity;
 }
 
-void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
-                   size_t pairs, double threshold, uint64_t *table, double *out) {
-    struct token_set set = {0};
-    int64_t held = -1;
-    for (size_t p = 0; p < pairs; p++) {
-        if (left[p] != held) {
-            held = left[p];
-            set = token_set_of(tokens + offsets[held], (size_t)(offsets[held + 1] - offsets[held]), table);
+int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                  size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work, double *out) {
+    while (walk->pair < pairs) {
+        size_t p = walk->pair;
+        if (!walk->begun || left[p] != walk->held || walk->filled < walk->count) {
+            size_t done = fill_left(walk, offsets, tokens, left[p], table, work);
+            work -= done;
+            if (work == 0) return 0;
         }
-        int64_t start = offsets[right[p]];
-        out[p] = jaccard_with_row(&set, tokens + start, (size_t)(offsets[right[p] + 1] - start), threshold);
+        const uint64_t *row = tokens + offsets[right[p]];
+        size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]), before = walk->probed;
+        if (count + walk->count == 0) {
+            out[p] = threshold > 0 ? -1 : 0;
+        } else if (!probe_right(walk, row, count, threshold, work, out + p)) {
+            return 0;
+        }
+        size_t done = walk->probed - before + 1;
+        walk->pair++;
+        walk->probed = walk->overlap = 0;
+        if (done >= work) return walk->pair == pairs;
+        work -= done;
     }
+    return 1;
 }
 
 size_t agreement(const uint64_t *a, const uint64_t *b, size_t k) {
@@ -148,19 +213,20 @@ static int64_t root_of(int64_t *parent, int64_t i) {
 }
 
 /* The smaller root wins, so that a root is its component's smallest row; halving the paths keeps them short. */
-void components(const int64_t *left, const int64_t *right, size_t pairs, size_t n, int64_t *labels) {
-    for (size_t i = 0; i < n; i++) labels[i] = (int64_t)i;
+void join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels) {
     for (size_t p = 0; p < pairs; p++) {
         int64_t a = root_of(labels, left[p]), b = root_of(labels, right[p]);
         if (a < b) labels[b] = a;
         else labels[a] = b;
     }
+}
+
+void label_components(size_t n, int64_t *labels) {
     for (size_t i = 0; i < n; i++) labels[i] = labels[labels[i]]; /* parents come first and are roots by then */
 }
 
 void stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
            int64_t *by) {
-    for (size_t i = 0; i < n; i++) keeper[i] = by[i] = -1;
     for (size_t o = 0; o < n; o++) {
         int64_t row = order[o];
         if (keeper[row] >= 0) continue;

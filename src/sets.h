@@ -7,12 +7,31 @@
 
 #include "field.h"
 
-/* Slots for a set of n tokens: a power of two, at most half full. */
+/* Slots for a set of n tokens, at most 2^60: a power of two, at most half full. */
 static inline size_t table_size(size_t n) {
     size_t size = 16;
-    while (size < 2 * n) size *= 2;
+    while (size / 2 < n && size <= SIZE_MAX / 2) size *= 2;
     return size;
 }
+
+/* Draw places of tokens by this key, a random number of the process; results do not depend on it. Only the first call
+ * counts, which comes before any table is in use: threads and forked processes read what never changes. */
+void set_key(uint64_t key);
+
+/* A set of tokens in a table. */
+struct token_set {
+    uint64_t *slots;
+    unsigned shift;
+    size_t mask;
+    int has_zero;
+    uint64_t multiplier;
+};
+
+/* An empty set for n tokens in a table. */
+struct token_set set_in(uint64_t *table, size_t n);
+
+/* Add n tokens: write each that was not there, in order, and return their number. out may be tokens. */
+size_t set_add_all(struct token_set *set, const uint64_t *tokens, size_t n, uint64_t *out);
 
 /* Write each different token once, in order of first occurrence, and return their number. out may be tokens. */
 size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
@@ -28,25 +47,28 @@ void fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64
 /* The least overlap o of sets of a and b tokens with o / (a + b - o) >= threshold, as doubles divide. */
 size_t overlap_needed(size_t a, size_t b, double threshold);
 
+/* Where a walk over pairs stands; all zero at the start. */
+struct pair_walk {
+    size_t pair;            /* the next one */
+    int begun;
+    int64_t held;           /* the row whose tokens are in the set */
+    size_t count, filled;   /* its tokens, and how many of them are in already */
+    size_t probed, overlap; /* of the pair's right row */
+    struct token_set set;
+};
+
 /* Jaccard similarity of the pairs (left[i], right[i]) of rows of (offsets, tokens), each row a set; -1 where it is
  * below the threshold, which is found out early. Two empty rows have similarity 0. The table serves the longest
- * left row; it is filled once for each run of equal lefts, so sort the pairs by them. */
-void jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
-                   size_t pairs, double threshold, uint64_t *table, double *out);
-
-/* A set whose tokens lie in a table, to be compared with rows. */
-struct token_set {
-    uint64_t *slots;
-    unsigned shift;
-    size_t mask, count;
-    int has_zero;
-};
+ * left row; it is filled once for each run of equal lefts, so sort the pairs by them. Looks at about `work` (at least 1)
+ * tokens and pairs and returns 1 if all is done, 0 if it has to be called again. */
+int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                  size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work, double *out);
 
 /* Put n different tokens into a table. */
 struct token_set token_set_of(const uint64_t *tokens, size_t n, uint64_t *table);
 
-/* The Jaccard similarity of a set and a row of m different tokens; -1 where it is below the threshold. */
-double jaccard_with_row(const struct token_set *set, const uint64_t *row, size_t m, double threshold);
+/* The Jaccard similarity of a set of n tokens and a row of m different ones; -1 where it is below the threshold. */
+double jaccard_with_row(const struct token_set *set, size_t n, const uint64_t *row, size_t m, double threshold);
 
 /* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
 double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
@@ -54,12 +76,15 @@ double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m,
 /* The number of equal slots of two signatures, 0 if either is empty. */
 size_t agreement(const uint64_t *a, const uint64_t *b, size_t k);
 
-/* Join the two ends of each pair: labels[i] becomes the smallest row of i's component. labels holds n rows. */
-void components(const int64_t *left, const int64_t *right, size_t pairs, size_t n, int64_t *labels);
+/* Components of a graph over n rows: labels begin as 0, 1, 2, ...; join the two ends of each pair, in one or more calls;
+ * then labels[i] becomes the smallest row of i's component. */
+void join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels);
+void label_components(size_t n, int64_t *labels);
 
-/* Go through the rows in the given order: a row that nobody keeps yet is kept, and keeps all its neighbours that
+/* Go through the next n rows in the given order: a row that nobody keeps yet is kept, and keeps all its neighbours that
  * nobody keeps yet. Row i's neighbours are neighbours[offsets[i]..offsets[i + 1]). keeper[i] becomes the row kept in
- * i's place (i itself where it is kept) and by[i] the place in neighbours that says so (-1 where it is kept). */
+ * i's place (i itself where it is kept) and by[i] the place in neighbours that says so. Both begin as -1 everywhere, and
+ * by stays so where a row is kept. */
 void stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
            int64_t *by);
 

@@ -5,6 +5,10 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
+from lshfast.kernels.guards import lower_in_pieces
+
+from lshfast.kernels.guards cimport WORK, aligned, check_out, pause
+
 cdef extern from "cpu.h":
     cdef enum cpu_level:
         pass
@@ -12,6 +16,7 @@ cdef extern from "cpu.h":
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+    size_t longest_row(const int64_t*, size_t) nogil
 
 cdef extern from "sketch.h":
     const size_t CLASSIC_LANES
@@ -28,6 +33,9 @@ cdef extern from "sketch.h":
 cdef const sketch_kernels* kernels = sketch_kernels_of(cpu_detect())
 
 MAX_NUM_PERM = MAX_SLOTS
+
+cdef enum:
+    LONG = 64 * WORK  # steps, tokens times slots, of a row that is sketched in pieces
 
 
 def use_level(int level):
@@ -81,13 +89,17 @@ cdef _check_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens, uint64_
     if out.shape[0] != len(offsets) - 1:
         raise ValueError(f"out must have {len(offsets) - 1} rows, not {out.shape[0]}")
     _check_slots(out.shape[1])
+    if out.shape[0]:
+        check_out(&out[0, 0], sizeof(uint64_t))
 
 
 def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, const uint64_t[::1] a not None,
             const uint64_t[::1] b not None, uint64_t[:, ::1] out not None):
     """Write the classic signatures of the rows of (offsets, tokens) to out, (n, k), with classic_constants(seed, k)."""
+    offsets, tokens, a, b = aligned(offsets), aligned(tokens), aligned(a), aligned(b)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1]
+    cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
+    cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef const sketch_kernels* level = kernels
     _check_rows(offsets, tokens, out)
@@ -95,14 +107,25 @@ def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
         raise ValueError(f"a and b must be those of classic_constants(seed, {k})")
     with nogil:
         for i in range(n):
-            level.classic(first + offsets[i], offsets[i + 1] - offsets[i], &a[0], &b[0], k, &out[i, 0])
+            count = offsets[i + 1] - offsets[i]
+            if count > step:
+                continue
+            level.classic(first + offsets[i], count, &a[0], &b[0], k, &out[i, 0])
+            done += (count + 1) * k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    if longest_row(&offsets[0], n) > step:
+        lower_in_pieces(classic, np.asarray(offsets), (tokens, a, b), np.asarray(out), step)
 
 
 def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
          const uint64_t[::1] rounds not None, const uint64_t[::1] slots not None, uint64_t[:, ::1] out not None):
     """Write the fast signatures of the rows of (offsets, tokens) to out, (n, k), with fast_constants(seed, k)."""
+    offsets, tokens, rounds, slots = aligned(offsets), aligned(tokens), aligned(rounds), aligned(slots)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1]
+    cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
+    cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef const sketch_kernels* level = kernels
     _check_rows(offsets, tokens, out)
@@ -110,7 +133,16 @@ def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not Non
         raise ValueError(f"rounds and slots must be those of fast_constants(seed, {k})")
     with nogil:
         for i in range(n):
-            fast_sketch(level, first + offsets[i], offsets[i + 1] - offsets[i], &rounds[0], &slots[0], k, &out[i, 0])
+            count = offsets[i + 1] - offsets[i]
+            if count > step:
+                continue
+            fast_sketch(level, first + offsets[i], count, &rounds[0], &slots[0], k, &out[i, 0])
+            done += (count + 1) * k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    if longest_row(&offsets[0], n) > step:
+        lower_in_pieces(fast, np.asarray(offsets), (tokens, rounds, slots), np.asarray(out), step)
 
 
 cdef size_t classic_padding(size_t k) noexcept nogil:

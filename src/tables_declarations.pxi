@@ -64,13 +64,13 @@ cdef extern from "band_tables.h":
         c_pool* pool
         const uint8_t* gone
     enum answer:
-        ANSWERED, NO_ROOM, UNSOUND
+        ANSWERED, NO_ROOM, UNSOUND, UNFINISHED
     struct c_answers "answers":
         uint64_t* keys
         uint32_t* tags
         uint64_t* entries
         uint64_t* records
-        size_t room, needed, least
+        size_t room, needed, work, least
         int count
         const int64_t* names
         uint32_t* rows
@@ -104,6 +104,7 @@ cdef enum:
     GROUP = 16
     BATCH = 1 << 17
     NAMES = 4096  # are admitted in one go
+    SOME_NAMES = 1 << 16  # are looked up between two calls of pause()
     WASTE = 1 << 20  # bytes of removed names that may always lie about
     LONGEST_NAME = 1 << 30
     MOST_SLOTS = 1 << 16

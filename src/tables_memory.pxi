@@ -462,11 +462,13 @@ cdef class _Memory:
         """Return the number of the first table that is not what `write` and `admit` make, None if there is none."""
         cdef size_t i, tables = self.c.bands + (self.kind != NAMELESS)
         cdef bint sound
+        cdef uint64_t last_pause = 0
         for i in range(tables):
             with nogil:
                 sound = table_is_sound(&self.c.tables[i], &self.pool, self.c.limit)
             if not sound:
                 return i
+            pause(&last_pause)
         return None
 
 

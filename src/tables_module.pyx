@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from lshfast.kernels.gate cimport has_writer
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause, product_of, sum_of
 
 include "tables_declarations.pxi"
 
@@ -67,10 +68,11 @@ cdef class _Answers:
     def __cinit__(self, size_t bands, size_t queries, least):
         cdef size_t slots = UNDER_WAY * bands
         self.begin(least)
-        self.c.room, self.c.capacity = 4 * bands + 64, 2 * queries + 64
+        self.c.work = WORK
+        self.c.room, self.c.capacity = 4 * bands + 64, sum_of(product_of(2, queries), 64)
         self.c.keys = <uint64_t*>malloc((bands + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
         self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
-        self.c.rows = <uint32_t*>malloc(2 * self.c.capacity * sizeof(uint32_t))
+        self.c.rows = <uint32_t*>malloc(product_of(self.c.capacity, 2 * sizeof(uint32_t)))
         if not self.c.keys or not self.c.records or not self.c.rows:
             raise MemoryError
         self.c.entries = self.c.keys + bands
@@ -87,17 +89,17 @@ cdef class _Answers:
 
     cdef make_room(self):
         """Make room for the next query's answer, which `needed` says."""
-        cdef size_t capacity = self.c.used + self.c.needed + self.c.capacity // 2
+        cdef size_t capacity = sum_of(sum_of(self.c.used, self.c.needed), self.c.capacity // 2)
         cdef uint32_t* rows
         if self.c.needed > self.c.room:
             free(self.c.records)
             self.c.room = 0  # where memory runs out: the next query may ask here, too
-            self.c.records = <uint64_t*>malloc(2 * (self.c.needed + self.c.needed // 2) * sizeof(uint64_t))
+            self.c.records = <uint64_t*>malloc(product_of(self.c.needed + self.c.needed // 2, 2 * sizeof(uint64_t)))
             if not self.c.records:
                 raise MemoryError
             self.c.room = self.c.needed + self.c.needed // 2
         if self.c.needed > self.c.capacity - self.c.used:
-            rows = <uint32_t*>malloc(2 * capacity * sizeof(uint32_t))
+            rows = <uint32_t*>malloc(product_of(capacity, 2 * sizeof(uint32_t)))
             if not rows:
                 raise MemoryError
             memcpy(rows, self.c.rows, self.c.used * sizeof(uint32_t))
@@ -141,6 +143,9 @@ cdef class BandTables(_Names):
             False: the array never changes, and may be kept.
         """
         cdef const uint64_t[:, ::1] given = signatures
+        if given.shape[0] and given.shape[1] and <size_t>&given[0, 0] % sizeof(uint64_t):
+            signatures = given = np.array(signatures)
+        rows = aligned(rows)
         self._check_writable()
         self._check_in_use(rows)
         self._check_signatures(given, len(rows))
@@ -283,6 +288,7 @@ cdef class BandTables(_Names):
 
         Nothing is allocated, so it cannot fail half-way. No row may come twice.
         """
+        old, new = aligned(old), aligned(new)
         cdef size_t i, n = len(old)
         self._check_writable()
         self._check_in_use(new)
@@ -305,6 +311,7 @@ cdef class BandTables(_Names):
 
     def erase(self, const int64_t[::1] rows not None):
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
+        rows = aligned(rows)
         self._check_writable()
         self._check_in_use(rows)
         if len(rows):
@@ -313,6 +320,7 @@ cdef class BandTables(_Names):
 
     def discard(self, const int64_t[::1] rows not None):
         """Take rows out of the tables and free them and their names; a row may come twice."""
+        rows = aligned(rows)
         self._check_writable()
         self._check_in_use(rows)
         if len(rows) == 0:
@@ -369,16 +377,24 @@ cdef class BandTables(_Names):
 
     def signatures_of(self, const int64_t[::1] rows not None, out=None):
         """Return the signatures of rows, uint64 (n, num_perm), in `out` if that is given."""
+        rows = aligned(rows)
         self._check_rows(rows)
-        cdef size_t i, n = len(rows)
+        cdef size_t i, n = len(rows), done = 0
+        cdef uint64_t last_pause = 0
         out_array = np.empty((n, self.c.k), np.uint64) if out is None else out
         cdef uint64_t[:, ::1] to = out_array
         self._check_signatures(to, n)
+        if n:
+            check_out(&to[0, 0], sizeof(uint64_t))
         if n and not self.fixed:
             self._check_written(&rows[0], n)
         with nogil:
             for i in range(n):
                 memcpy(&to[i, 0], signature_of(&self.c, rows[i]), self.c.k * sizeof(uint64_t))
+                done += self.c.k
+                if done >= WORK:
+                    done = 0
+                    pause(&last_pause)
         return out_array
 
     def query(self, const uint64_t[:, ::1] signatures not None, least=None):
@@ -401,9 +417,10 @@ cdef class BandTables(_Names):
         ValueError
             If an entry of tables in foreign memory leads nowhere.
         """
+        signatures = aligned_rows(signatures)
         cdef size_t m = signatures.shape[0]
-        cdef _Answers a = _Answers(self.c.bands, m, least)
         self._check_signatures(signatures, m)
+        cdef _Answers a = _Answers(self.c.bands, m, least)
         offsets_array = np.zeros(m + 1, np.int64)
         cdef int64_t[::1] offsets = offsets_array
         if m:
@@ -447,6 +464,7 @@ cdef class BandTables(_Names):
 
     cdef _answer(self, const uint64_t* signatures, size_t m, int64_t* offsets, _Answers a):
         cdef size_t next = 0
+        cdef uint64_t last_pause = 0
         cdef answer outcome = NO_ROOM
         offsets[0] = 0
         a.c.offsets = offsets
@@ -456,15 +474,20 @@ cdef class BandTables(_Names):
             else:
                 with nogil:
                     outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
+                    while outcome == UNFINISHED:
+                        pause(&last_pause)
+                        outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
             if outcome == ANSWERED:
                 return
             if outcome == UNSOUND:
                 raise ValueError("an entry of the tables leads out of them")
             a.make_room()
+            if m > 1:
+                pause(&last_pause)
 
     @staticmethod
     def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None):
-        """Make fixed tables over the arrays of `sections`, each in one piece, which stay where they are.
+        """Make fixed tables over the arrays of `sections`, each in one piece, which stay where they are if aligned.
 
         They may be a file's: shapes are checked here, and what leads from one to the other whenever it is followed.
 
@@ -478,7 +501,7 @@ cdef class BandTables(_Names):
             1 where a row does not count; may change later.
         """
         cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind)
-        made._lie_over(sections, gone)
+        made._lie_over({name: np.require(array, requirements="A") for name, array in sections.items()}, gone)
         return made
 
     # ---- figures ----
@@ -550,6 +573,9 @@ cdef _int64_of(const uint32_t* numbers, size_t n):
 cdef int get_slots(signature, size_t k, Py_buffer* slots) except -1:
     """Get the memory of a signature of k slots, to be released; it takes a third of the time of a memoryview."""
     PyObject_GetBuffer(signature, slots, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    if slots.format[0] == b"=" and slots.format[1] == b"Q" and slots.format[2] == 0:  # in memory that is not aligned
+        PyBuffer_Release(slots)
+        return get_slots(np.array(signature), k, slots)
     cdef bint is_uint64 = (
         slots.ndim == 1 and slots.itemsize == sizeof(uint64_t)
         and (slots.format[0] == b"L" or slots.format[0] == b"Q") and slots.format[1] == 0

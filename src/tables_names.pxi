@@ -68,6 +68,7 @@ cdef class _Names(_Memory):
         return rows_array, fresh_array
 
     cdef _admit_integers(self, const int64_t[::1] names, int64_t* rows, uint8_t* fresh):
+        names = aligned(names)
         cdef size_t i = 0, n = len(names), asked = 0
         cdef table* table = &self.c.tables[self.c.bands]
         cdef uint32_t[NAMES] tags
@@ -156,6 +157,7 @@ cdef class _Names(_Memory):
 
     def release(self, const int64_t[::1] rows not None):
         """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
+        rows = aligned(rows)
         self._check_writable()
         self._claim(rows)
         if len(rows):
@@ -212,6 +214,7 @@ cdef class _Names(_Memory):
         cdef table* table = &self.c.tables[bands]
         cdef uint32_t[GROUP] tags
         cdef uint32_t row
+        cdef uint64_t last_pause = 0
         cdef const int64_t[::1] integers
         cdef Py_ssize_t length
         cdef const uint8_t* text
@@ -220,6 +223,7 @@ cdef class _Names(_Memory):
         cdef int64_t[::1] rows = rows_array
         if self.kind == INTEGERS:
             integers = names
+            integers = aligned(integers)
             with nogil:
                 for i in range(n):
                     while asked < n and asked < i + GROUP:
@@ -228,12 +232,16 @@ cdef class _Names(_Memory):
                         asked += 1
                     row = row_of_integer(table, &self.pool, &self.names, tags[i % GROUP], integers[i])
                     rows[i] = -1 if row == NO_ROW else <int64_t>row
+                    if i % SOME_NAMES == SOME_NAMES - 1:
+                        pause(&last_pause)
         elif self.kind == STRINGS:
             strings = names
             for i in range(n):
                 text = utf8_of(strings[i], &length)
                 row = row_of_bytes(table, &self.pool, &self.names, tag_of_bytes(text, length), text, length)
                 rows[i] = -1 if row == NO_ROW else <int64_t>row
+                if i % SOME_NAMES == SOME_NAMES - 1:
+                    pause(&last_pause)
         else:
             raise ValueError("rows of this index have no names")
         return rows_array
@@ -249,6 +257,7 @@ cdef class _Names(_Memory):
 
     def names_of(self, const int64_t[::1] rows not None):
         """Return the names of rows: int64 (n,), or a list of str."""
+        rows = aligned(rows)
         self._check_rows(rows)
         cdef size_t i
         if self.kind == NAMELESS:

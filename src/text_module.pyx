@@ -8,11 +8,13 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from collections.abc import Mapping, Set
 
 import numpy as np
+
+from lshfast.kernels.guards cimport WORK, aligned, pause, sum_of
 
 cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
@@ -360,6 +362,25 @@ cdef tuple _layout(const ArrowSchema* schema, str source):
     return LAYOUTS[format], None
 
 
+cdef inline int64_t _int16_at(const void* memory, int64_t i) noexcept nogil:
+    """Read a number of an Arrow buffer, which may begin anywhere."""
+    cdef int16_t value
+    memcpy(&value, <const char*>memory + 2 * i, 2)
+    return value
+
+
+cdef inline int64_t _int32_at(const void* memory, int64_t i) noexcept nogil:
+    cdef int32_t value
+    memcpy(&value, <const char*>memory + 4 * i, 4)
+    return value
+
+
+cdef inline int64_t _int64_at(const void* memory, int64_t i) noexcept nogil:
+    cdef int64_t value
+    memcpy(&value, <const char*>memory + 8 * i, 8)
+    return value
+
+
 cdef _read_column(ArrowArray* array, tuple layout, first_row):
     """Return the addresses and lengths of an Arrow array's texts; nulls have neither."""
     kind, indices = layout
@@ -389,14 +410,14 @@ cdef inline int64_t _integer(const void* values, char format, int64_t at) noexce
     if format == c"C":
         return (<const uint8_t*>values)[at]
     if format == c"s":
-        return (<const int16_t*>values)[at]
+        return _int16_at(values, at)
     if format == c"S":
-        return (<const uint16_t*>values)[at]
+        return <uint16_t>_int16_at(values, at)
     if format == c"i":
-        return (<const int32_t*>values)[at]
+        return _int32_at(values, at)
     if format == c"I":
-        return (<const uint32_t*>values)[at]
-    return max((<const int64_t*>values)[at], <int64_t>-1)
+        return <uint32_t>_int32_at(values, at)
+    return max(_int64_at(values, at), <int64_t>-1)
 
 
 cdef _read_indices(const ArrowArray* array, char format, own_addresses, own_lengths, first_row):
@@ -424,40 +445,39 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
     address_array, length_array = np.full(n, NO_BYTES), np.zeros(n, np.int64)
     cdef uint64_t[::1] addresses = address_array
     cdef int64_t[::1] lengths = length_array
-    cdef const int32_t* narrow
-    cdef const int64_t* wide
+    cdef const void* offsets
+    cdef bint narrow
     cdef const uint8_t* data
     cdef const uint8_t* view
-    cdef const int64_t* sizes
+    cdef const void* sizes
     if n == 0 or kind == "nulls":
         return address_array, length_array
     if kind == "views":
-        sizes = <const int64_t*>array.buffers[array.n_buffers - 1]
+        sizes = array.buffers[array.n_buffers - 1]
         for i in range(n):
             if not _is_valid(valid, array.offset + i):
                 continue
             view = <const uint8_t*>array.buffers[1] + 16 * (array.offset + i)
-            total = (<const int32_t*>view)[0]
+            total = _int32_at(view, 0)
             lengths[i] = total
             if total < 0:
                 raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
             if total <= 12:
                 addresses[i] = <uint64_t>(view + 4)
                 continue
-            at, start = (<const int32_t*>view)[2], (<const int32_t*>view)[3]
-            if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > sizes[at]:
+            at, start = _int32_at(view, 2), _int32_at(view, 3)
+            if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > _int64_at(sizes, at):
                 raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
             addresses[i] = <uint64_t>(<const uint8_t*>array.buffers[2 + at] + start)
         return address_array, length_array
-    narrow = <const int32_t*>array.buffers[1] if kind == "offsets32" else NULL
-    wide = <const int64_t*>array.buffers[1] if kind == "offsets64" else NULL
+    offsets, narrow = array.buffers[1], kind == "offsets32"
     data = <const uint8_t*>array.buffers[2]
     for i in range(n):
         at = array.offset + i
         if not _is_valid(valid, at):
             continue
-        start = narrow[at] if narrow != NULL else wide[at]
-        stop = narrow[at + 1] if narrow != NULL else wide[at + 1]
+        start = _int32_at(offsets, at) if narrow else _int64_at(offsets, at)
+        stop = _int32_at(offsets, at + 1) if narrow else _int64_at(offsets, at + 1)
         if start < 0 or stop < start:
             raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
         addresses[i] = <uint64_t>(data + start)
@@ -474,14 +494,15 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef Py_ssize_t i = 0, n = len(texts)
-    cdef size_t capacity = 0, made = 0, got = 0, bad = 0
+    cdef size_t capacity = 0, made = 0, got = 0, bad = 0, done = 0
     cdef hash_key key = _key_of(seed)
+    cdef uint64_t last_pause = 0
     cdef shingler how
     cdef const text_kernels* level = kernels
     if not 1 <= size <= MAX_SHINGLE:
         raise ValueError(f"size must be in 1..{MAX_SHINGLE}, not {size}")
     for i in range(n):
-        capacity += most_words(lengths[i]) if unit == WORDS else <size_t>lengths[i]
+        capacity = sum_of(capacity, most_words(lengths[i]) if unit == WORDS else <size_t>lengths[i])
     offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
     cdef int64_t[::1] offsets = offsets_array
     cdef uint64_t[::1] tokens = tokens_array
@@ -499,6 +520,10 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
                 break
             made += got
             offsets[i + 1] = <int64_t>made
+            done += lengths[i] + 1
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
         else:
             bad = SIZE_MAX
     if bad != SIZE_MAX:
@@ -525,6 +550,7 @@ def tokens_of_texts(Texts texts not None, seed):
     cdef const uint8_t* starts[BATCH]
     cdef size_t[BATCH] sizes
     cdef Py_ssize_t i, count, first = 0, n = len(texts)
+    cdef uint64_t last_pause = 0
     out_array = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = out_array
     cdef hash_key key = _key_of(seed)
@@ -536,11 +562,13 @@ def tokens_of_texts(Texts texts not None, seed):
                 starts[i], sizes[i] = <const uint8_t*>addresses[first + i], lengths[first + i]
             kernels.tokens(&hasher, starts, sizes, count, &out[first])
             first += count
+            pause(&last_pause)
     return out_array
 
 
 def tokens_of_integers(const uint64_t[::1] values not None, seed):
     """Return the token of each integer, uint64 (n,); negative ones as two's complement. seed is an int or a HashKey."""
+    values = aligned(values)
     out_array = np.empty(len(values), np.uint64)
     cdef uint64_t[::1] out = out_array
     cdef Py_ssize_t n = len(values)

@@ -4,14 +4,20 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+import math
 import mmap
 from contextlib import suppress
 
 import numpy as np
 
+from lshfast.kernels.guards cimport aligned, aligned_rows, check_out, pause, product_of, sum_of
+
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
     bint are_below(const int64_t*, size_t, size_t) nogil
+
+cdef extern from "sketch.h":
+    const size_t MAX_SLOTS
 
 cdef extern from "trees.h":
     const size_t C_MOST_LEVELS "MOST_LEVELS", C_MOST_ROWS "MOST_TREE_ROWS"
@@ -66,6 +72,9 @@ MOST_ROWS = C_MOST_ROWS
 # Matches of `Snapshot.within` that there is room for at first.
 FIRST_PIECE = 1 << 8
 
+cdef enum:
+    SOME = 64  # queries between two calls of pause()
+
 # Trees of a run in which its crowds are counted.
 SAMPLE = 4
 
@@ -81,10 +90,10 @@ def large_empty(shape, dtype):
     A search reads a few hundred cache lines all over the arrays; with pages of 4 KB looking up where they are costs it
     a fifth of its time or more.
     """
-    cdef size_t nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    cdef size_t nbytes = math.prod(shape) * np.dtype(dtype).itemsize
     if nbytes < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.empty(shape, dtype)
-    pages = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages = mmap.mmap(-1, sum_of(nbytes, HUGE_PAGE), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(OSError):  # a kernel without them
         pages.madvise(mmap.MADV_HUGEPAGE)
     memory = np.frombuffer(pages, np.uint8)
@@ -103,9 +112,9 @@ def code_bits(size_t levels, size_t depth):
 
 def slot_marks(const uint64_t[:, ::1] signatures not None):
     """Return the marks of signatures, (n, k): uint64 (n, 2 ceil(k / 16))."""
+    signatures = aligned_rows(signatures)
     cdef size_t i, n = signatures.shape[0], k = signatures.shape[1]
-    if k < 1:
-        raise ValueError("signatures must have at least one slot")
+    _check_slots(k)
     out_array = np.empty((n, mark_words(k)), np.uint64)
     cdef uint64_t[:, ::1] out = out_array
     if n:
@@ -117,15 +126,21 @@ def slot_marks(const uint64_t[:, ::1] signatures not None):
 
 def equal_marks(const uint64_t[::1] a not None, const uint64_t[::1] b not None, size_t k):
     """Return how many lower halves, and how many marks, are equal of two rows of marks of k slots."""
+    _check_slots(k)
+    a, b = aligned(a), aligned(b)
     cdef size_t words = mark_words(k)
-    if k < 1 or <size_t>len(a) != words or <size_t>len(b) != words:
-        raise ValueError(f"marks of {k} slots are {words} words, and k at least 1; not {len(a)} and {len(b)} words")
+    if <size_t>len(a) != words or <size_t>len(b) != words:
+        raise ValueError(f"marks of {k} slots are {words} words, not {len(a)} and {len(b)}")
     return equal_low_marks(&a[0], &b[0], k), c_equal_marks(&a[0], &b[0], k)
 
 
+cdef _check_slots(size_t k):
+    if not 1 <= k <= MAX_SLOTS:
+        raise ValueError(f"signatures must have at least one slot and at most {MAX_SLOTS}, not {k}")
+
+
 cdef tree_shape _shape(size_t k, size_t trees) except *:
-    if k < 1:
-        raise ValueError("signatures must have at least one slot")
+    _check_slots(k)
     if not 1 <= trees <= k:
         raise ValueError(f"trees must be in 1..{k}, the length of the signatures, not {trees}")
     return tree_shape(k, trees, levels_of(k, trees))
@@ -184,6 +199,7 @@ cdef class Run:
     @staticmethod
     def build(const uint64_t[:, ::1] signatures not None, const int64_t[::1] rows not None, size_t trees):
         """Return the run of these rows of the signatures, (n, k): none of them empty, each once."""
+        signatures, rows = aligned_rows(signatures), aligned(rows)
         cdef size_t i, t, n = len(rows), count = signatures.shape[0], k = signatures.shape[1]
         cdef tree_shape shape = _shape(k, trees)
         if n and not are_below(&rows[0], n, count):
@@ -310,6 +326,9 @@ cdef class Snapshot:
                  const uint32_t[:, ::1] steps not None, list spare not None):
         if self.owners is not None:
             raise TypeError("Snapshot is immutable")
+        signatures, marks, steps = aligned_rows(signatures), aligned_rows(marks), aligned_rows(steps)
+        if sizes is not None:
+            sizes = aligned(sizes)
         cdef size_t n = signatures.shape[0], k = signatures.shape[1], number = 0, group
         cdef tree_shape shape = _shape(k, trees)
         cdef const int64_t[::1] wide = np.array(loose, np.int64)
@@ -380,8 +399,10 @@ cdef class Snapshot:
 
         Rows come by (agreement descending, row ascending).
         """
+        queries = aligned_rows(queries)
         cdef const uint64_t* query = self._queries(queries)
-        cdef size_t m = queries.shape[0], i, total = 0, most = 1
+        cdef size_t m = queries.shape[0], i, total = 0, most = 1, words
+        cdef uint64_t last_pause = 0
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         if self.forest.row_count:
@@ -389,7 +410,8 @@ cdef class Snapshot:
         offsets_array, seen_array = np.zeros(m + 1, np.int64), self._borrow()
         cdef int64_t[::1] offsets = offsets_array, rows, agreements
         cdef uint64_t[::1] seen = seen_array
-        cdef uint64_t* room = <uint64_t*>PyMem_Malloc((room_words(&self.forest) + m * most) * sizeof(uint64_t))
+        words = sum_of(room_words(&self.forest), product_of(m, most))
+        cdef uint64_t* room = <uint64_t*>PyMem_Malloc(product_of(words, sizeof(uint64_t)))
         if room == NULL:
             raise MemoryError
         cdef uint64_t* best = room + room_words(&self.forest)
@@ -399,6 +421,8 @@ cdef class Snapshot:
                     total += forest_top(&self.forest, query + i * self.forest.shape.k, self.steps, self.step_count, most,
                                         best + total, room, &seen[0])
                     offsets[i + 1] = <int64_t>total
+                    if i % SOME == SOME - 1:
+                        pause(&last_pause)
             self.spare.append(seen_array)
             rows_array, agreements_array = np.empty(total, np.int64), np.empty(total, np.int64)
             rows, agreements = rows_array, agreements_array
@@ -415,8 +439,10 @@ cdef class Snapshot:
         Query i, of query_sizes[i] elements, takes the first counts[i, g] steps in each run of group g; the rows whose
         containment reaches the threshold are given, in no order.
         """
+        queries, query_sizes, counts = aligned_rows(queries), aligned(query_sizes), aligned_rows(counts)
         cdef const uint64_t* query = self._queries(queries)
         cdef size_t m = queries.shape[0], i, g, total = 0, found = 0, capacity = FIRST_PIECE
+        cdef uint64_t last_pause = 0
         if <size_t>len(query_sizes) != m:
             raise ValueError(f"as many sizes as queries are needed, not {len(query_sizes)} and {m}")
         if <size_t>counts.shape[0] != m or <size_t>counts.shape[1] != self.groups:
@@ -449,18 +475,23 @@ cdef class Snapshot:
                 rows, containments = rows_array, containments_array
             total += found
             offsets[i + 1] = <int64_t>total
+            if i % SOME == SOME - 1:
+                pause(&last_pause)
         self.spare.append(seen_array)
         return offsets_array, rows_array[:total].astype(np.int64), containments_array[:total].copy()
 
 
 def order_matches(const int64_t[::1] offsets not None, int64_t[::1] keys not None, int64_t[::1] scores not None):
     """Sort each query's matches, keys[offsets[i]:offsets[i + 1]] and their scores, in place: best score, then key."""
+    offsets = aligned(offsets)
     cdef size_t n = len(keys)
     if <size_t>len(scores) != n:
         raise ValueError(f"as many scores as keys are needed, not {len(scores)} and {n}")
     if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, n):
         raise ValueError(f"offsets must rise from 0 to at most {n}, the number of keys")
     if n:
+        check_out(&keys[0], sizeof(int64_t))
+        check_out(&scores[0], sizeof(int64_t))
         with nogil:
             c_order_matches(&offsets[0], len(offsets) - 1, &keys[0], &scores[0])
 

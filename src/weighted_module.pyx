@@ -1,8 +1,12 @@
 """Weighted sets to signatures: the kernels of lshfast.sketch.weighted and of datasketch's weighted samples."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint64_t
 
 import numpy as np
+
+from lshfast.kernels.guards import lower_in_pieces
+
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
 
 cdef extern from "cpu.h":
     cdef enum cpu_level:
@@ -16,6 +20,8 @@ cdef extern from "field.h":
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+    size_t longest_row(const int64_t*, size_t) nogil
+    size_t rows_within(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "sketch.h":
     const size_t MAX_SLOTS
@@ -45,6 +51,9 @@ cdef extern from "weighted.h":
 cdef const weighted_kernels* kernels = weighted_kernels_of(cpu_detect())
 
 LANES = SAMPLE_LANES
+
+cdef enum:
+    LONG = WORK  # tokens of a row that is sketched in pieces
 
 
 def use_level(int level):
@@ -100,13 +109,17 @@ cdef _check_weighted(const int64_t[::1] offsets, const uint64_t[::1] tokens, con
     cdef size_t first = offsets[0], last = offsets[len(offsets) - 1]
     if first < last and not weights_are_valid(&weights[first], last - first, &at):
         raise ValueError(f"weights must be finite and above 0, not {weights[first + at]} at place {first + at}")
+    if out.shape[0]:
+        check_out(&out[0, 0], sizeof(uint64_t))
 
 
 def shells(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
            const double[::1] weights not None, uint64_t constant, double points, uint64_t[:, ::1] out not None):
     """Write the signatures of weighted rows of different tokens to out, (n, k); points: those looked at at first."""
+    offsets, tokens, weights = aligned(offsets), aligned(tokens), aligned(weights)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1]
+    cdef size_t k = out.shape[1], count, done = 0
+    cdef uint64_t last_pause = 0
     _check_weighted(offsets, tokens, weights, out)
     if not 1 <= points <= 1e9:
         raise ValueError(f"points must be in 1..1e9, not {points}")
@@ -114,16 +127,26 @@ def shells(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
     cdef const double* weight = &weights[0] if len(weights) else NULL
     with nogil:
         for i in range(n):
-            shells_sketch(token + offsets[i], weight + offsets[i], offsets[i + 1] - offsets[i], constant, points, k,
-                          &out[i, 0])
+            count = offsets[i + 1] - offsets[i]
+            if count > LONG:
+                continue
+            shells_sketch(token + offsets[i], weight + offsets[i], count, constant, points, k, &out[i, 0])
+            done += 16 * (count + k)
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    if longest_row(&offsets[0], n) > LONG:
+        lower_in_pieces(shells, np.asarray(offsets), (tokens, weights, constant, points), np.asarray(out), LONG)
 
 
 def icws(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
          const double[::1] weights not None, uint64_t constant, const uint64_t[::1] slots not None,
          uint64_t[:, ::1] out not None):
     """Write the signatures of weighted rows of different tokens to out, (n, k), with constants(seed, k)."""
+    offsets, tokens, weights, slots = aligned(offsets), aligned(tokens), aligned(weights), aligned(slots)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1]
+    cdef size_t k = out.shape[1], count, at, some
+    cdef uint64_t last_pause = 0
     _check_weighted(offsets, tokens, weights, out)
     if <size_t>len(slots) != k:
         raise ValueError(f"slots must be those of constants(seed, {k})")
@@ -131,20 +154,28 @@ def icws(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not Non
     cdef const double* weight = &weights[0] if len(weights) else NULL
     with nogil:
         for i in range(n):
-            icws_sketch(token + offsets[i], weight + offsets[i], offsets[i + 1] - offsets[i], constant, &slots[0], k,
-                        &out[i, 0])
+            count, at = offsets[i + 1] - offsets[i], 0
+            while at < k:  # slots are independent of each other
+                some = min(k - at, WORK // 16 // (count + 1) + 1)
+                icws_sketch(token + offsets[i], weight + offsets[i], count, constant, &slots[at], some, &out[i, at])
+                at += some
+                pause(&last_pause)
 
 
 def multisets(const uint64_t[::1] tokens not None, const int64_t[::1] counts not None):
     """Return the pairs (token, 1) ... (token, count) of each token as tokens, one after the other."""
+    tokens, counts = aligned(tokens), aligned(counts)
     cdef Py_ssize_t i, m = len(tokens)
-    cdef size_t total = 0
+    cdef size_t total = 0, done = 0, most = PTRDIFF_MAX // sizeof(uint64_t)
+    cdef uint64_t last_pause = 0
     if len(counts) != m:
         raise ValueError(f"as many counts as tokens are needed, not {len(counts)} and {m}")
     for i in range(m):
         if not 0 <= counts[i] < 2 ** 48:
             raise ValueError(f"counts must be in 0..2**48 - 1, not {counts[i]}")
         total += <size_t>counts[i]
+        if total > most:
+            raise ValueError(f"counts must add up to at most {most}, unlike the first {i + 1}")
     out_array = np.empty(total, np.uint64)
     cdef uint64_t[::1] out = out_array
     if total == 0:
@@ -154,6 +185,10 @@ def multisets(const uint64_t[::1] tokens not None, const int64_t[::1] counts not
         for i in range(m):
             multiset_tokens(tokens[i], counts[i], to)
             to += counts[i]
+            done += counts[i] + 1
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
     return out_array
 
 
@@ -164,7 +199,9 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
 
     tables: r, ln c, beta and ln c - r, each (blocks, dim, LANES), float32.
     """
-    cdef size_t b, n = out.shape[0], k = out.shape[1], dim = tables.shape[2], e
+    offsets, columns, logs = aligned(offsets), aligned(columns), aligned(logs)
+    cdef size_t b, n = out.shape[0], k = out.shape[1], dim = tables.shape[2], e, at, some
+    cdef uint64_t last_pause = 0
     cdef samples block
     cdef const weighted_kernels* level = kernels
     _check_rows(offsets, len(columns))
@@ -180,17 +217,26 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
     if n == 0 or offsets[0] == offsets[n]:
         out[:] = 0
         return
+    check_out(&out[0, 0, 0], sizeof(int64_t))
+    if <size_t>&tables[0, 0, 0, 0] % sizeof(float):
+        tables = tables.copy()
     block.margin, block.shifted = margin, shifted
     with nogil:
         for b in range((k + SAMPLE_LANES - 1) // SAMPLE_LANES):
             block.r, block.ln_c = &tables[0, b, 0, 0], &tables[1, b, 0, 0]
             block.beta, block.least = &tables[2, b, 0, 0], &tables[3, b, 0, 0]
-            level.sample(&block, &offsets[0], &columns[0], &logs[0], n, min(SAMPLE_LANES, k - b * SAMPLE_LANES), k,
-                         &out[0, b * SAMPLE_LANES, 0])
+            at = 0
+            while at < n:
+                some = rows_within(&offsets[at], n - at, WORK)
+                level.sample(&block, &offsets[at], &columns[0], &logs[0], some, min(SAMPLE_LANES, k - b * SAMPLE_LANES),
+                             k, &out[at, b * SAMPLE_LANES, 0])
+                at += some
+                pause(&last_pause)
 
 
 def agreement(const int64_t[:, ::1] a not None, const int64_t[:, ::1] b not None):
     """Return the number of equal samples of two (k, 2)."""
+    a, b = aligned_rows(a), aligned_rows(b)
     if a.shape[0] != b.shape[0] or a.shape[1] != 2 or b.shape[1] != 2:
         raise ValueError("samples must be of one shape (k, 2)")
     return equal_samples(&a[0, 0], &b[0, 0], a.shape[0]) if a.shape[0] else 0
@@ -203,11 +249,21 @@ def agreements(const int64_t[:, :, ::1] a not None, const int64_t[:, :, ::1] b n
         raise ValueError("samples must be of shapes (n, k, 2) and (m, k, 2)")
     out_array = np.zeros((n, m), np.int64)
     cdef int64_t[:, ::1] out = out_array
-    if k:
+    cdef size_t done = 0
+    cdef uint64_t last_pause = 0
+    if n and m and k:
+        if <size_t>&a[0, 0, 0] % sizeof(int64_t):
+            a = a.copy()
+        if <size_t>&b[0, 0, 0] % sizeof(int64_t):
+            b = b.copy()
         with nogil:
             for i in range(n):
                 for j in range(m):
                     out[i, j] = <int64_t>equal_samples(&a[i, 0, 0], &b[j, 0, 0], k)
+                    done += k
+                    if done >= WORK:
+                        done = 0
+                        pause(&last_pause)
     return out_array
 
 

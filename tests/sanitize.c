@@ -542,6 +542,7 @@ static void check_pairs(void) {
             CHECK(i == 0 || sorted[i - 1] < sorted[i]);
         }
         size_t expected = 0, found = 0, capacity = 1 + below(round % 2 ? 7 : 3000), made;
+        size_t work = 1 + (round % 3 ? round % 50 : 1000000);
         for (size_t x = 0; x < members; x++) {
             for (size_t y = x + 1; y < members; y++) {
                 const uint64_t *a = keys + (size_t)exact[x] * bands, *b = keys + (size_t)exact[y] * bands;
@@ -550,10 +551,10 @@ static void check_pairs(void) {
         }
         uint8_t *seen = buffer(n * n);
         if (n) memset(seen, 0, n * n);
-        struct bucket_walk walk = {0, 0, 0};
+        struct bucket_walk walk = {0, 0, 0, 0};
         do {
             int64_t *left = buffer(capacity * sizeof *left), *right = buffer(capacity * sizeof *right);
-            made = bucket_pairs(sorted, count, exact, keys, bands, band, &walk, left, right, capacity);
+            made = bucket_pairs(sorted, count, exact, keys, bands, band, &walk, left, right, capacity, work);
             CHECK(made <= capacity);
             for (size_t p = 0; p < made; p++) {
                 const uint64_t *a = keys + (size_t)left[p] * bands, *b = keys + (size_t)right[p] * bands;
@@ -563,7 +564,7 @@ static void check_pairs(void) {
             found += made;
             free(left);
             free(right);
-        } while (made == capacity);
+        } while (!walk.done);
         CHECK(found == expected);
         note_one(found);
         free(keys);
@@ -588,6 +589,41 @@ static void check_sorting(void) {
     }
 }
 
+/* By all digits, in two steps each. */
+static void check_digits(void) {
+    for (size_t round = 0; round < 40; round++) {
+        size_t n = round < 4 ? round : below(3000), *starts = buffer(DIGIT_VALUES * sizeof *starts);
+        uint64_t *keys = numbers(n), *sorted = numbers(n);
+        int64_t *places = buffer(n * sizeof *places), *moved = buffer(n * sizeof *moved);
+        for (size_t i = 0; i < n; i++) {
+            keys[i] = round % 2 ? few_keys(round) : anything();
+            places[i] = (int64_t)i;
+        }
+        uint64_t *given = copy_of(keys, n * sizeof *keys);
+        for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+            memset(starts, 0, DIGIT_VALUES * sizeof *starts);
+            count_digits(keys, n / 3, shift, starts);
+            count_digits(keys + n / 3, n - n / 3, shift, starts);
+            starts_of_digits(starts);
+            move_by_digit(keys, places, n / 3, shift, starts, sorted, moved);
+            move_by_digit(keys + n / 3, places + n / 3, n - n / 3, shift, starts, sorted, moved);
+            CHECK(starts[DIGIT_VALUES - 1] == n);
+            memcpy(keys, sorted, n * sizeof *keys);
+            memcpy(places, moved, n * sizeof *places);
+        }
+        for (size_t i = 0; i < n; i++) {
+            CHECK(keys[i] == given[places[i]]);
+            CHECK(i == 0 || keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && places[i - 1] < places[i]));
+        }
+        free(starts);
+        free(keys);
+        free(sorted);
+        free(places);
+        free(moved);
+        free(given);
+    }
+}
+
 /* ---- sets.h and rows.h ---- */
 
 static size_t find(const uint64_t *tokens, size_t n, uint64_t token) {
@@ -608,6 +644,7 @@ static uint64_t structured(size_t round, uint64_t i) {
 static void check_distinct(void) {
     CHECK(UINT64_C(0xF1DE83E19937733D) * UINT64_C(0x9E3779B97F4A7C15) == 1);
     for (size_t round = 0; round < 800; round++) {
+        if (round >= 500) set_key(round % 2 ? 1 : anything()); /* the first key counts, and nothing depends on it */
         size_t n = round < 200 ? round / 4 : below(300), wanted = 0;
         uint64_t *tokens = numbers(n), *expected = numbers(n), *out = numbers(n), prints[3], x = 1, y = 0;
         uint64_t key[2] = {KEY_LEAST + below(P61 - KEY_LEAST), round % 2 ? KEY_LEAST : P61 - 1};
@@ -624,6 +661,10 @@ static void check_distinct(void) {
         CHECK(prints[0] == n && prints[1] == x && prints[2] == y);
         CHECK(distinct_tokens(n ? tokens : NULL, n, table, out) == wanted);
         CHECK(wanted == 0 || memcmp(out, expected, wanted * sizeof *out) == 0);
+        struct token_set set = set_in(table, n);
+        size_t made = set_add_all(&set, tokens, n / 2, out);
+        made += set_add_all(&set, tokens + n / 2, n - n / 2, out + made);
+        CHECK(made == wanted && (wanted == 0 || memcmp(out, expected, wanted * sizeof *out) == 0));
         CHECK(distinct_tokens(tokens, n, table, tokens) == wanted); /* in place */
         CHECK(wanted == 0 || memcmp(tokens, expected, wanted * sizeof *out) == 0);
         note(out, wanted);
@@ -676,7 +717,10 @@ static void check_jaccard(void) {
         }
         uint64_t *table = numbers(table_size(longest_left));
         double *out = buffer(pairs * sizeof *out), threshold = THRESHOLDS[below(COUNT(THRESHOLDS))];
-        jaccard_pairs(offsets, tokens, left, right, pairs, threshold, table, out);
+        struct pair_walk walk = {0};
+        size_t work = 1 + (round % 3 ? round % 40 : 1000000), calls = 0;
+        while (!jaccard_pairs(offsets, tokens, left, right, pairs, threshold, table, &walk, work, out)) calls++;
+        CHECK(calls <= 2 * (m + 40 * pairs) + 1);
         for (size_t p = 0; p < pairs; p++) {
             const uint64_t *a = tokens + offsets[left[p]], *b = tokens + offsets[right[p]];
             size_t size_a = (size_t)(offsets[left[p] + 1] - offsets[left[p]]), overlap = 0;
@@ -724,7 +768,10 @@ static void check_groups(void) {
             right[p] = (int64_t)below(n);
         }
         CHECK(are_below(left, pairs, n) && are_below(right, pairs, n));
-        components(left, right, pairs, n, labels);
+        for (size_t i = 0; i < n; i++) labels[i] = (int64_t)i;
+        join_components(left, right, pairs / 3, labels);
+        join_components(left + pairs / 3, right + pairs / 3, pairs - pairs / 3, labels);
+        label_components(n, labels);
         for (size_t p = 0; p < pairs; p++) CHECK(labels[left[p]] == labels[right[p]]);
         for (size_t i = 0; i < n; i++) CHECK(labels[i] <= (int64_t)i && labels[labels[i]] == labels[i]);
         for (size_t i = 0; i < n; i++) note_one((uint64_t)labels[i]);
@@ -745,7 +792,9 @@ static void check_groups(void) {
             order[i - 1] = order[other];
             order[other] = swap;
         }
-        stars(order, n, offsets, neighbours, keeper, by);
+        for (size_t i = 0; i < n; i++) keeper[i] = by[i] = -1;
+        stars(order, n / 2, offsets, neighbours, keeper, by);
+        stars(order + n / 2, n - n / 2, offsets, neighbours, keeper, by);
         for (size_t i = 0; i < n; i++) {
             int64_t kept = keeper[i];
             CHECK(kept >= 0 && (size_t)kept < n && keeper[kept] == kept && (by[i] == -1) == (kept == (int64_t)i));
@@ -794,8 +843,8 @@ static void check_rows(void) {
 int main(void) {
     static void (*const checks[])(void) = {
         check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_windows, check_shingles, check_sketches,
-        check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_distinct, check_overlap,
-        check_jaccard, check_agreement, check_groups, check_rows,
+        check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_digits, check_distinct,
+        check_overlap, check_jaccard, check_agreement, check_groups, check_rows,
     };
     top = cpu_detect();
     for (size_t c = 0; c < COUNT(checks); c++) checks[c]();

@@ -601,7 +601,8 @@ def test_the_page_answers_as_the_python_api(project):
 
 
 def test_the_page_names_every_function():
-    offered = [path for path in KERNELS.glob("*.pxd") if path.stem != "gate"]  # which is for this package's own modules
+    own = {"gate", "guards"}  # for this package's own modules
+    offered = [path for path in KERNELS.glob("*.pxd") if path.stem not in own]
     declared = "\n".join(path.read_text(encoding="utf-8") for path in offered)
     functions = set(re.findall(r"^cdef \w+ (\w+)\(", declared, re.MULTILINE))
     assert functions - set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8"))) == set()

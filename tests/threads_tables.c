@@ -37,7 +37,8 @@ static void *read_on(void *unused) {
     check(records && rows && agreements, "no memory");
     while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
         struct answers answers = {
-            .keys = keys, .tags = query_tags, .entries = found, .records = records, .room = ROOM,
+            .keys = keys, .tags = query_tags, .entries = found, .records = records,
+            .room = ROOM, .work = SIZE_MAX,
             .least = 1, .count = 1, .rows = rows, .agreements = agreements, .capacity = ASKED * ROWS, .offsets = offsets,
         };
         size_t next = 0;

@@ -156,9 +156,25 @@ def check_copies(n: int, copies: Int64Array) -> Int64Array:
 
 def sorted_pairs(i: Int64Array, j: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return pairs sorted by (i, j)."""
-    if len(i) and max(i.max(), j.max()) < 2**31:
-        both = i << 32 | j  # one number a pair sorts several times faster than two keys
-        both.sort()
-        return both >> 32, both & (2**32 - 1)
+    width = _width(i, j)
+    if width <= 32:
+        both = kernels.sorted_numbers(_as_numbers(i, j, width))
+        return (both >> np.uint64(width)).view(np.int64), (both & np.uint64(2**width - 1)).view(np.int64)
     order = np.lexsort((j, i))
     return i[order], j[order]
+
+
+def order_of_pairs(i: Int64Array, j: Int64Array) -> Int64Array:
+    """Return the stable order that sorts pairs of numbers from 0 up by (i, j)."""
+    width = _width(i, j)
+    return kernels.order(_as_numbers(i, j, width)) if width <= 32 else np.lexsort((j, i))
+
+
+def _width(i: Int64Array, j: Int64Array) -> int:
+    """Return how many bits the numbers of pairs take."""
+    return int(max(i.max(), j.max())).bit_length() if len(i) else 0
+
+
+def _as_numbers(i: Int64Array, j: Int64Array, width: int) -> UInt64Array:
+    """Return pairs as one number each, which sorts several times faster than two keys."""
+    return i.view(np.uint64) << np.uint64(width) | j.view(np.uint64)

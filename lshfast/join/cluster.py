@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.join.candidates import check_copies
+from lshfast.join.candidates import check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import Float64Array, Int64Array
 
@@ -123,7 +123,7 @@ def component_groups(
     keeper = best[labels]
     # Similarities of the pairs there are, looked up by (kind, kind of the keeper).
     keys = i * n + j
-    order = np.argsort(keys, kind="stable")
+    order = order_of_pairs(i, j)
     wanted = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
     similarity = np.where(first == first[keeper], 1.0, np.nan)
     if len(keys):
@@ -165,7 +165,7 @@ def _adjacency(
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Return (offsets, neighbours, similarities) of the graph of pairs, neighbours ascending."""
     ends, others = np.concatenate([i, j]), np.concatenate([j, i])
-    order = np.lexsort((others, ends))
+    order = order_of_pairs(ends, others)
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
     return offsets, others[order], np.tile(similarity, 2)[order]

@@ -9,13 +9,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.join.candidates import order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, check_number
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
-# Tokens that a piece of work holds, unless the rows of one pair alone have more.
+# Tokens and pairs that a piece of work holds, unless the rows of one pair alone have more.
 PIECE = 1 << 21
 
 # The chance that `screen` may drop a pair at the threshold.
@@ -104,7 +105,7 @@ def verify(
 
 
 def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs (their numbers) in pieces that need about PIECE tokens each.
+    """Yield the pairs (their numbers) in pieces of about PIECE tokens and pairs each.
 
     Rows joined by pairs stay together, so that each row is fetched once; a component that is too large is cut.
     """
@@ -112,13 +113,15 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
         return
     components = kernels.components(i, j, len(sizes))
     label = components[i]
-    order = np.lexsort((j, i, label))
+    order = order_of_pairs(label, i)
     label = label[order]
-    rows = np.unique(np.concatenate([i, j]))
+    in_pairs = np.zeros(len(sizes), bool)
+    in_pairs[i] = in_pairs[j] = True
+    rows = np.flatnonzero(in_pairs)
     weight = np.bincount(np.searchsorted(rows, components[rows]), sizes[rows])
     starts = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
-    component_weight = weight[np.searchsorted(rows, label[starts])]
     stops = np.append(starts[1:], len(order))
+    component_weight = weight[np.searchsorted(rows, label[starts])] + (stops - starts)
     held: list[Int64Array] = []
     filled = 0.0
     for start, stop, more in zip(starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True):
@@ -135,17 +138,17 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
 
 
 def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE tokens of different rows."""
+    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE pairs and tokens of their rows."""
     start, filled = 0, 0
     held: set[int] = set()
     for at, pair in enumerate(chosen.tolist()):
         new = {int(i[pair]), int(j[pair])} - held
-        more = sum(int(sizes[row]) for row in new)
+        more = 1 + sum(int(sizes[row]) for row in new)
         if at > start and filled + more > PIECE:
             yield chosen[start:at]
             start, filled, held = at, 0, set()
             new = {int(i[pair]), int(j[pair])}
-            more = sum(int(sizes[row]) for row in new)
+            more = 1 + sum(int(sizes[row]) for row in new)
         held |= new
         filled += more
     yield chosen[start:]

@@ -1,0 +1,50 @@
+# For the other modules of this package: what kernels check before they compute, and how long ones can be interrupted.
+from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint32_t, uint64_t
+
+cdef enum:
+    WORK = 1 << 20  # simple steps between two calls of pause(): 1 to 100 ms
+
+# Every 50 ms, raise what a signal handler raises, or Stopped in a worker thread whose run is over; at other times, return
+# soon. *last is the caller's, 0 at first.
+cdef int pause(uint64_t* last) except -1 nogil
+
+# A sum or product of sizes; MemoryError where it is more than memory can hold.
+cdef inline size_t sum_of(size_t a, size_t b) except? 0:
+    if a > <size_t>PTRDIFF_MAX or b > <size_t>PTRDIFF_MAX - a:
+        raise MemoryError(f"{a} + {b} items do not fit into memory")
+    return a + b
+
+
+cdef inline size_t product_of(size_t a, size_t b) except? 0:
+    if b and a > <size_t>PTRDIFF_MAX // b:
+        raise MemoryError(f"{a} x {b} items do not fit into memory")
+    return a * b
+
+
+# Numbers in memory that does not begin at a multiple of their size cannot be read by C. The rule of all kernels: inputs
+# that lie so are copied, outputs that lie so are refused.
+ctypedef fused number:
+    int32_t
+    int64_t
+    uint32_t
+    uint64_t
+    float
+    double
+
+
+cdef inline const number[::1] aligned(const number[::1] array):
+    if array.shape[0] and <size_t>&array[0] % sizeof(number):
+        return array.copy()
+    return array
+
+
+cdef inline const number[:, ::1] aligned_rows(const number[:, ::1] array):
+    if array.shape[0] and array.shape[1] and <size_t>&array[0, 0] % sizeof(number):
+        return array.copy()
+    return array
+
+
+cdef inline int check_out(const void* out, size_t width) except -1:
+    if <size_t>out % width:
+        raise ValueError(f"out must be aligned: begin at a multiple of {width} bytes")
+    return 0
