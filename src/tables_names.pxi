@@ -324,18 +324,35 @@ cdef class _Names(_Memory):
             found.append(self._name_of(rows[i]))
         return found
 
+    def tags_of(self, const int64_t[::1] rows not None):
+        """Return the tags of the names of rows: uint32 (n,)."""
+        self._check_rows(rows)
+        cdef size_t i, n = len(rows)
+        tags_array = np.empty(n, np.uint32)
+        cdef uint32_t[::1] tags = tags_array
+        if self.kind == NAMELESS:
+            raise ValueError("rows of this index have no names")
+        for i in range(n):
+            if self.kind == INTEGERS:
+                tags[i] = tag_of_integer(self.names.integers[rows[i]])
+            else:
+                tags[i] = tag_of_bytes(self._text_of(rows[i]), self.names.lengths[rows[i]])
+        return tags_array
+
+    cdef const uint8_t* _text_of(self, size_t row) except? NULL:
+        """Return where the name of a row begins, a string that lies among the bytes of all names."""
+        cdef int64_t start = self.names.starts[row]
+        if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < self.names.lengths[row]:
+            raise ValueError(f"the name of row {row} lies outside of all names")
+        return self.names.bytes + start
+
     cdef _name_of(self, size_t row):
         """Return the name of a row; its number if it has none."""
-        cdef int64_t start
-        cdef size_t length
         if self.kind == INTEGERS:
             return self.names.integers[row]
         if self.kind == NAMELESS:
             return row
-        start, length = self.names.starts[row], self.names.lengths[row]
-        if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < length:
-            raise ValueError(f"the name of row {row} lies outside of all names")
-        return (<const char*>self.names.bytes + start)[:length].decode()
+        return (<const char*>self._text_of(row))[:self.names.lengths[row]].decode()
 
     def rows_in_use(self):
         """Return the rows in use, ascending: int64 (n,)."""

@@ -204,8 +204,9 @@ class LSHIndex:
             with "r+" once at a time; readers go on seeing what they opened.
         on_duplicate : {"error", "replace", "skip"}
         verify : bool, optional
-            Check the checksums of all of the file first. By default that is done for files of up to 64 MB; of larger
-            ones the directory is checked, and each reference whenever it is followed. See also `verify`.
+            True: check all that `verify` checks first, but let one of the two headers be damaged, as a power failure may
+            leave it. False: check the directory only, and each reference whenever it is followed. By default the
+            checksums of all sections are checked, too, in files of up to 64 MB.
 
         Raises
         ------

@@ -28,7 +28,7 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 from lshfast.readers.files import optional
 from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Progress, Store
-from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part
+from lshfast.store.directory import Directory, PartRecord, Section, check_parts, open_part, write_part
 from lshfast.store.file import check_kind
 from lshfast.store.memory import MemoryStore
 from lshfast.store.parts import Part, built, find_in, fold, query_parts
@@ -136,9 +136,13 @@ class LmdbStore(Store):
         if data is None:
             raise FormatError(f"{self.path}: there is no directory")
         try:
-            return Directory.unpack(bytes(data))
+            directory = Directory.unpack(bytes(data))
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
+        numbers = [section.where for record in directory.parts for section in record.sections if section.nbytes]
+        if len(set(numbers)) < len(numbers):
+            raise FormatError(f"{self.path}: directory: a section is listed twice")
+        return directory
 
     def _part(self, txn: Any, record: PartRecord, verify: bool) -> Part:
         """Return a part over the map.
@@ -214,12 +218,14 @@ class LmdbStore(Store):
     def verify(self) -> None:
         with self._gate.reading(), self._errors(), self._begin() as txn:
             directory = self._unpacked(txn)
-            for record in directory.parts:
-                part = self._part(txn, record, True)
-                try:
-                    check_part(part, directory.parameters)
-                except FormatError as error:
-                    raise FormatError(f"{self.path}: {error}") from None
+            parts = [self._part(txn, record, True) for record in directory.parts]
+            try:
+                check_parts(parts, directory.parameters)
+            except FormatError as error:
+                raise FormatError(f"{self.path}: {error}") from None
+            last = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
+            if any(section.where > last for record in directory.parts for section in record.sections):
+                raise FormatError(f"{self.path}: next: a section has a number above {last}")
 
     # ---- writing ----
 
