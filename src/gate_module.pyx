@@ -5,10 +5,19 @@ from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident,
     PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
+from cpython.ref cimport PyObject
 from libc.stdlib cimport free, realloc
 
 import os
-import weakref
+
+
+cdef struct link:
+    link* before
+    link* after
+    PyObject* gate
+
+
+cdef link* last_made = NULL  # all gates there are, for those that have to be renewed in a child process
 
 
 @cython.auto_pickle(False)
@@ -59,14 +68,15 @@ cdef class Gate:
     cdef bint written  # a writer holds it
     cdef bint torn  # the process was forked while another thread wrote
     cdef _Side _reading, _writing
-    cdef object __weakref__
+    cdef link others
 
     def __cinit__(self):
         self._make_locks()
         self._reading, self._writing = _Side(self, False), _Side(self, True)
-        _gates.add(self)
+        self._join()
 
     def __dealloc__(self):
+        self._part()
         if self.entrance:
             PyThread_free_lock(self.entrance)
         if self.room:
@@ -74,6 +84,23 @@ cdef class Gate:
         if self.counter:
             PyThread_free_lock(self.counter)
         free(self.inside)
+
+    cdef void _join(self) noexcept:
+        """Join the list of all gates."""
+        global last_made
+        self.others.gate, self.others.before = <PyObject*>self, last_made
+        if last_made:
+            last_made.after = &self.others
+        last_made = &self.others
+
+    cdef void _part(self) noexcept:
+        global last_made
+        if self.others.after:
+            self.others.after.before = self.others.before
+        elif last_made == &self.others:
+            last_made = self.others.before
+        if self.others.before:
+            self.others.before.after = self.others.after
 
     cdef _make_locks(self):
         self.entrance, self.room, self.counter = \
@@ -177,12 +204,12 @@ cdef class Gate:
             acquire(self.room)
 
 
-_gates = weakref.WeakSet()
-
-
 def _renew_gates():
-    for gate in list(_gates):
-        (<Gate>gate)._after_fork()
+    cdef link* each = last_made
+    while each:
+        if each.gate.ob_refcnt:  # else it was about to be freed
+            (<Gate>each.gate)._after_fork()
+        each = each.before
 
 
 if hasattr(os, "register_at_fork"):

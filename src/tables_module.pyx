@@ -3,6 +3,7 @@
 cimport cython
 from cython cimport view
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -162,6 +163,8 @@ cdef class BandTables(_Names):
             while done < n:
                 batch.n = min(n - done, batch.most)
                 band = next = 0
+                if done:  # an interrupt is undone like any error
+                    PyErr_CheckSignals()
                 if n == 1:  # shorter than to let others run and to wait for them
                     self._lay_down(rows, signatures, batch, tagged)
                     outcome = self._put(rows, batch, &band, &next)

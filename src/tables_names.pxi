@@ -75,6 +75,7 @@ cdef class _Names(_Memory):
                 count = min(to.n - done, <size_t>NAMES)
                 self._reserve(count)
                 if done:  # what the names so far have needed tells what the rest will need
+                    PyErr_CheckSignals()
                     more = <size_t>((to.n - done) * ((table.count - before) / <double>done))
                     if is_crowded(table, more):
                         self._grow_table(self.c.bands, more, 1)

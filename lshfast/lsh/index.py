@@ -253,10 +253,14 @@ class LSHIndex:
         column = as_column(keys)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
-        count = self.store.insert(column, array, self.on_duplicate, copy=copy)
-        if not copy and isinstance(signatures, np.ndarray):
-            signatures.flags.writeable = False
-        return count
+        if copy or not isinstance(signatures, np.ndarray) or not signatures.flags.writeable:
+            return self.store.insert(column, array, self.on_duplicate, copy=copy)
+        signatures.flags.writeable = False
+        try:
+            return self.store.insert(column, array, self.on_duplicate, copy=False)
+        except Exception:  # not KeyboardInterrupt, which may come when the array is in the index already
+            signatures.flags.writeable = True
+            raise
 
     def remove(self, keys: Any) -> None:
         """Remove one entry or a batch.

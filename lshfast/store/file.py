@@ -235,7 +235,9 @@ class FileStore(MemoryStore):
     def _is_current(self) -> bool:
         """Tell whether a file is open, and no other has taken its place."""
         try:
-            return self._file is not None and os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+            if self._file is None or self._file.closed:
+                return False
+            return os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
         except OSError:  # nobody can tell
             return True
 
@@ -295,11 +297,10 @@ class FileStore(MemoryStore):
     def _let_go(self) -> None:
         """Let go of the file and its map, with all that lies in it."""
         self.fixed, self._map = [], np.empty(0, np.uint8)
-        if self._file is not None:
-            if self.mode == "r+":
+        if self._file is not None and not self._file.closed:
+            if self.mode == "r+" and self._is_owner():
                 with suppress(OSError):  # Windows: it is not ours
-                    if self._is_owner():
-                        _unlock(self._file)  # the maps of it would keep the lock
+                    _unlock(self._file)  # the maps of it would keep the lock
             self._file.close()
         self._file = None
 

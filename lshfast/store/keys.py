@@ -97,10 +97,12 @@ def equal_int(key: Any) -> int | None:
         return None
     real: Any = getattr(key, "real", key)
     try:
+        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:  # first: int(Decimal("1E+1000000")) takes 40 s
+            return None
         whole = int(real)
-    except (ValueError, OverflowError):  # a NaN or an infinity
+    except (TypeError, ValueError, ArithmeticError):  # no order, or a NaN
         return None
-    return whole if whole == key and INT64_RANGE[0] <= whole <= INT64_RANGE[1] else None
+    return whole if whole == key else None
 
 
 def duplicate(column: Column, place: int) -> ValueError:
