@@ -77,9 +77,41 @@ cdef class KeyTable:
             raise
         self.count += n
 
-    def drop(self, const int64_t[::1] rows not None):
-        """Take these rows, no row twice, from their keys. If a key raises an error, that is done nevertheless."""
+    def put(self, keys, const int64_t[::1] rows not None, const int64_t[::1] known not None, uint8_t[::1] live not None):
+        """Give different keys new rows, which must be free: all of them or none.
+
+        `known` are the rows that they have, -1 for none; `live` becomes 0 at these and 1 at the new ones.
+        """
+        cdef list new = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+        cdef size_t i, n = len(rows)
+        cdef list absent = []
+        cdef list places = []
+        if <size_t>len(new) != n or <size_t>len(known) != n:
+            raise ValueError(f"there must be a row for each key, not {n} for {len(new)}")
+        for i in range(n):
+            if not 0 <= rows[i] < len(live) or known[i] >= <int64_t>len(self.places):
+                raise ValueError(f"rows must be below {len(live)}")
+            if known[i] < 0:
+                absent.append(new[i])
+                places.append(rows[i])
+        self.reserve(len(live))
+        self.add(absent, np.array(places, np.int64))
+        for i in range(n):
+            if known[i] >= 0:
+                self.move(&known[i], &rows[i], 1)
+                live[known[i]] = 0
+            live[rows[i]] = 1
+
+    def drop(self, const int64_t[::1] rows not None, uint8_t[::1] live=None):
+        """Take these rows, no row twice, from their keys, and set `live` to 0 there.
+
+        If a key raises an error, that is done nevertheless.
+        """
         cdef list absent = self.keys_of(rows)
+        cdef size_t i
+        if live is not None:
+            for i in range(<size_t>len(rows)):
+                live[rows[i]] = 0
         if len(rows):
             self.forget(&rows[0], len(rows))
             self.count -= len(rows)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from lshfast import LSHIndex
+from lshfast import LSHForest, LSHIndex
 from tests.index_files import content, held, shared, small
 from tests.index_machine import SMALL
 from tests.interrupts import interrupted, places
 
-MOST = 250  # places of a call that are tried
+MOST = 120  # places of a call that are tried
 
 OLD, OLD_ROWS = list(range(12)), shared(12)
 NEW, NEW_ROWS = [3, 20, 7, 21, 20, 22, 3, 23], shared(8, seed=1)
@@ -201,3 +201,36 @@ def test_in_lmdb(tmp_path, act):
             check(index, [before, after])
             check_use(index, 1000)
         index.verify()
+
+
+@pytest.mark.parametrize("act", ["error", "skip", "replace", "remove"])
+@pytest.mark.parametrize("n", [12, 400])
+def test_in_a_forest(n, act):
+    """The entries of LSHForest and LSHEnsemble, loose or in sorted runs."""
+    mode, run = act if act in ("skip", "replace") else "error", change(act, int)
+    rows = shared(n, values=9)
+    rows[:12] = OLD_ROWS
+
+    def grown():
+        forest = LSHForest(8, trees=4, on_duplicate=mode)
+        forest.insert(np.arange(1000, 1000 + n) if act == "error" else np.arange(n), rows)
+        return forest
+
+    def answers(forest):
+        if n > 100:  # of many, a query finds the nearest only with some probability, but what equals it always
+            return [match.similarity == 1 for matches in forest.query(rows[:12], 1) for match in matches]
+        return list(forest.query(np.concatenate([rows, NEW_ROWS]), n))
+
+    forest = grown()
+    before = sorted(forest), answers(forest)
+    count, _ = interrupted(lambda: run(forest), 0)
+    after = sorted(forest), answers(forest)
+    assert before != after
+    for place in places(count, MOST // 2):
+        forest = grown()
+        interrupted(lambda forest=forest: run(forest), place)
+        assert (sorted(forest), answers(forest)) in (before, after)
+        whole = after if len(forest) == len(after[0]) and answers(forest) == after[1] else before
+        forest.insert(10**6, OLD_ROWS[0])
+        forest.remove(10**6)
+        assert (sorted(forest), answers(forest)) == whole
