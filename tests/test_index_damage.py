@@ -300,7 +300,38 @@ def test_damage_does_no_harm(tmp_path):
     assert "300 inputs" in done.stdout
 
 
-# Full disks
+# Disks that fail and full disks
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_commit_whose_sync_fails(grown, monkeypatch, step):
+    """The file is in its old state or in the new one, and the index holds what is new: a later commit writes it."""
+    path, expected = grown
+    key = next(iter(expected))
+    sync, calls = os.fsync, []
+
+    def fail(number):
+        calls.append(number)
+        if len(calls) == step:
+            raise OSError(5, "Input/output error")
+        sync(number)
+
+    with LSHIndex.open(path, "r+") as index:
+        index.remove(key)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", fail)
+            with pytest.raises(OSError, match=f"Input/output error: '{re.escape(str(path))}'"):
+                index.commit()
+        with LSHIndex.open(path, verify=True) as other:
+            assert (key in other) == (step == 1)
+        new = content(index)
+        assert new == {other: row for other, row in expected.items() if other != key}
+        index.remove(next(iter(new)))
+        index.commit()
+        index.verify()
+        assert content(index) == dict(list(new.items())[1:])
+        now = content(index)
+    assert held(path) == now
 
 
 # A file may be no longer than a limit, which save and commit run into at each of their writes in turn.

@@ -110,7 +110,8 @@ class LSHIndex:
     all strs. A list, range, array or column is a batch of keys, anything else is one key.
 
     Any number of threads may query while one or several insert and remove, without further locks: queries run beside
-    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. Growing
+    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. A batch that
+    is interrupted (Ctrl-C) is done whole or not at all. Growing
     pauses a writer for the time of copying one band's table, some 5 ns an entry held. One batch of candidates is held
     in memory as a whole: ask for millions of queries in pieces.
 
@@ -463,8 +464,9 @@ class LSHIndex:
         FileExistsError
             If there is a file that is no index, and `overwrite` is false.
         OSError
-            If `path` is a folder, device or pipe; or the file cannot be written, or is open for writing elsewhere: the
-            old one is as it was.
+            If `path` is a folder, device or pipe; or the file cannot be written, or is open for writing elsewhere. The
+            old file is as it was, unless only the last step failed, which is to sync the folder: then the new file is
+            there.
         """
         save_parts(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
@@ -472,6 +474,12 @@ class LSHIndex:
         """Write what was inserted and removed since the last time to the file or store that the index lies on.
 
         `progress` is as for `save`.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written. The index still holds what is new. The file is in its old state, or in the new one
+            if only the last step failed, which is to sync a header.
         """
         self.store.commit(progress)
 
@@ -481,8 +489,8 @@ class LSHIndex:
         Raises
         ------
         OSError
-            If it cannot be written: the index is as it was. Or if the new one cannot be opened: it is there, whole, and
-            the index is closed.
+            If it cannot be written: the index is as it was. If only the last step fails, which is to sync the folder,
+            the new file is there. If the new file cannot be opened, it is there, whole, and the index is closed.
         """
         self.store.compact(progress)
 
@@ -502,7 +510,7 @@ class LSHIndex:
         Raises
         ------
         OSError
-            If the commit fails: the index is open, and still holds what is new.
+            If the commit fails, as for `commit`: the index is open, and still holds what is new.
         """
         self.store.close()
 
