@@ -131,8 +131,8 @@ cdef class Texts:
             schema, array = source.__arrow_c_array__()
             self._read_array(schema, array)
         elif hasattr(source, "chunks") and hasattr(source, "num_chunks"):  # of pyarrow before 16, which has no stream
-            other = <Texts>Texts.concatenate(source.chunks)
-            self.addresses, self.lengths, self.owners = other.addresses, other.lengths, other.owners
+            schema, array = source.combine_chunks().__arrow_c_array__()
+            self._read_array(schema, array)
         else:
             self._read_objects(source)
         self._seal()

@@ -396,7 +396,8 @@ def write_file(
 ) -> None:
     """Write the entries of parts, as one part, to a new file that takes the name, and the permissions, of one there is.
 
-    `ours` lets go of that file where this process has it open and locked. See `built` for `batch`.
+    `ours` lets go of that file where this process has it open and locked. The list of parts is changed. See `built` for
+    `batch`.
     """
     if kind == "object":  # as of now: others may have been removed
         keys = concatenate([part.names_of(part.tables.rows_in_use()) for part in parts])
@@ -405,12 +406,12 @@ def write_file(
         raise TypeError("only an index whose keys are all ints of 64 bits, or all strs, can be saved")
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
-    parts = [part for part in parts if len(part)]
+    parts[:] = filter(len, parts)  # in place, as the caller's frame may hold the list until this returns
     tell = _Meter(progress)
     if parts[1:] or any(part.kind != kind or len(part) < part.tables.limit for part in parts):
         tell.expect(parts)
-        parts = [built(parameters, kind, parts, tell, batch)]
-    parts = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
+        parts[:] = [built(parameters, kind, parts, tell, batch)]
+    parts[:] = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
     tell.expect(parts)
     with ExitStack() as held:
         if ours is None:
