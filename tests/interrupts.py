@@ -1,4 +1,4 @@
-"""KeyboardInterrupt at each place of a call where Python handles signals: after a call, at a function's start, in loops."""
+"""KeyboardInterrupt at each place of a call where Python handles signals: after calls, in loops, as functions begin."""
 
 import dis
 import gc
@@ -36,7 +36,7 @@ class _Tracer:
 
 
 def interrupted(call, place):
-    """Make a call and raise KeyboardInterrupt at a place, from 1; return the number of places met, and if it was raised."""
+    """Make a call and raise KeyboardInterrupt at a place, from 1; return how many were met, and if it was raised."""
     tracer, before, raised = _Tracer(place), sys.gettrace(), False
     gc.disable()  # what it calls would count, and lose the interrupt
     sys.settrace(tracer)

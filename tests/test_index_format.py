@@ -465,7 +465,8 @@ def checksum_rule(name):
         draft.place = lambda records: records[part][at].__setitem__(2, records[part][at][2] ^ 1)
 
     damage.__name__ = f"checksum_of_{name}"
-    rule("three uint64: offset, bytes, and checksum", opening=False, kind="int" if name == "integers" else "str")(damage)
+    kind = "int" if name == "integers" else "str"
+    rule("three uint64: offset, bytes, and checksum", opening=False, kind=kind)(damage)
 
 
 for _name in dict.fromkeys([*SECTIONS["int"], *SECTIONS["str"]]):

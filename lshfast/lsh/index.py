@@ -110,10 +110,10 @@ class LSHIndex:
     all strs. A list, range, array or column is a batch of keys, anything else is one key.
 
     Any number of threads may query while one or several insert and remove, without further locks: queries run beside
-    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. A batch that
-    is interrupted (Ctrl-C) is done whole or not at all. Growing
-    pauses a writer for the time of copying one band's table, some 5 ns an entry held. One batch of candidates is held
-    in memory as a whole: ask for millions of queries in pieces.
+    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. If a batch
+    is interrupted (Ctrl-C), it is done whole or not at all. Growing pauses a writer for the time of copying one band's
+    table, some 5 ns an entry held. One batch of candidates is held in memory as a whole: ask for millions of queries in
+    pieces.
 
     Iteration, `pairs` and `merge` go on beside writers: an entry that is there throughout counts once, one that comes
     or goes meanwhile may count or not. `save`, `commit` and `compact` write one state, but for `save` from a Redis
@@ -205,8 +205,8 @@ class LSHIndex:
             with "r+" once at a time; readers go on seeing what they opened.
         on_duplicate : {"error", "replace", "skip"}
         verify : bool, optional
-            True: check all that `verify` checks first, but let one of the two headers be damaged, as a power failure may
-            leave it. False: check the directory only, and each reference whenever it is followed. By default the
+            True: check all that `verify` checks first, but accept a file if one of its two headers is damaged, as after
+            a power failure. False: check the directory only, and each reference whenever it is followed. By default the
             checksums of all sections are checked, too, in files of up to 64 MB.
 
         Raises

@@ -208,7 +208,7 @@ class FileStore(MemoryStore):
         ------
         OSError
             If it cannot be written: the old file stands, and the index still holds what is new. If only the last step
-            fails, which is to sync the folder, the new file stands. If the new one cannot be opened, the index is closed.
+            fails, which is to sync the folder, the new file stands. If that cannot be opened, the index is closed.
         """
         with self.gate.writing():
             self._check_open()

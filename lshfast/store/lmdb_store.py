@@ -127,8 +127,8 @@ class LmdbStore(Store):
     def _check_size(self) -> None:
         """Check that the file of the environment has all of its pages: reading others would end the process.
 
-        LMDB does not write the last pages if they became free in the transaction that took them, so a few may be missing;
-        the file is made longer then.
+        LMDB does not write the last pages if they became free in the transaction that took them, so a few may be
+        missing; the file is made longer then.
         """
         file = os.path.join(self.path, "data.mdb")
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshfast.kernels.tables import BandTables
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters
-from lshfast.store.keys import KeyTable, concatenate, equal_int, listed, take
+from lshfast.store.keys import KeyTable, concatenate, equal_int, take
 from lshfast.threads import ordered_map
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
@@ -104,7 +104,8 @@ class Part:
 
     def names_of(self, rows: Int64Array) -> Column:
         """Return the keys of rows."""
-        return self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        found: Column = self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        return found
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Give the keys and signatures of all rows in use, in batches."""
