@@ -84,7 +84,8 @@ def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> F
     array = array_of(values, name)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    wrong = array[~((array >= least) & (array <= most))]
+    with np.errstate(invalid="ignore"):  # numpy 1 warns of NaNs
+        wrong = array[~((array >= least) & (array <= most))]
     if wrong.size:
         raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
     return array.astype(np.float64)

@@ -2,9 +2,22 @@
 
 cimport cython
 from cpython.pythread cimport (
-    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock,
-    PyThread_type_lock, WAIT_LOCK,
+    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident,
+    PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
+from cpython.ref cimport PyObject
+from libc.stdlib cimport free, realloc
+
+import os
+
+
+cdef struct link:
+    link* before
+    link* after
+    PyObject* gate
+
+
+cdef link* last_made = NULL  # all gates there are, for those that have to be renewed in a child process
 
 
 @cython.auto_pickle(False)
@@ -33,7 +46,11 @@ cdef class _Side:
 cdef class Gate:
     """A lock that many readers hold at once, or one writer; a waiting writer goes before readers that come later.
 
-    It is not reentrant: who holds a side must not ask for either again.
+    A thread that reads may begin to read again. A thread that holds the lock and asks for it in any other way would
+    wait for itself; it gets a RuntimeError.
+
+    In a child process after a fork, the lock is held only by the thread that forked. If another thread was writing at
+    that moment, what the lock guards may be half written, and whoever asks for it in the child gets a RuntimeError.
 
     Examples
     --------
@@ -45,24 +62,51 @@ cdef class Gate:
     ...     pass
     """
     cdef PyThread_type_lock entrance, room, counter
-    cdef size_t readers
+    cdef unsigned long* inside  # the threads that read, each as often as it entered
+    cdef size_t readers, space
+    cdef unsigned long writer
     cdef bint written  # a writer holds it
+    cdef bint torn  # the process was forked while another thread wrote
     cdef _Side _reading, _writing
+    cdef link others
 
     def __cinit__(self):
-        self.entrance, self.room, self.counter = \
-            PyThread_allocate_lock(), PyThread_allocate_lock(), PyThread_allocate_lock()
-        if not (self.entrance and self.room and self.counter):
-            raise MemoryError
+        self._make_locks()
         self._reading, self._writing = _Side(self, False), _Side(self, True)
+        self._join()
 
     def __dealloc__(self):
+        self._part()
         if self.entrance:
             PyThread_free_lock(self.entrance)
         if self.room:
             PyThread_free_lock(self.room)
         if self.counter:
             PyThread_free_lock(self.counter)
+        free(self.inside)
+
+    cdef void _join(self) noexcept:
+        """Join the list of all gates."""
+        global last_made
+        self.others.gate, self.others.before = <PyObject*>self, last_made
+        if last_made:
+            last_made.after = &self.others
+        last_made = &self.others
+
+    cdef void _part(self) noexcept:
+        global last_made
+        if self.others.after:
+            self.others.after.before = self.others.before
+        elif last_made == &self.others:
+            last_made = self.others.before
+        if self.others.before:
+            self.others.before.after = self.others.after
+
+    cdef _make_locks(self):
+        self.entrance, self.room, self.counter = \
+            PyThread_allocate_lock(), PyThread_allocate_lock(), PyThread_allocate_lock()
+        if not (self.entrance and self.room and self.counter):
+            raise MemoryError
 
     def reading(self):
         """Return a context manager that holds the readers' side."""
@@ -74,27 +118,42 @@ cdef class Gate:
 
     cpdef enter_read(self):
         """Wait until no writer holds or awaits the lock, and hold it as a reader."""
-        acquire(self.entrance)
-        PyThread_release_lock(self.entrance)
+        cdef unsigned long me = PyThread_get_thread_ident()
+        self._check(me)
+        if self._place(me) == self.readers:  # else a writer that awaits the lock waits for this thread
+            acquire(self.entrance)
+            PyThread_release_lock(self.entrance)
         acquire(self.counter)
-        self.readers += 1
-        if self.readers == 1:
-            acquire(self.room)
-        PyThread_release_lock(self.counter)
+        try:
+            self._make_space()
+            if self.readers == 0:
+                acquire(self.room)
+            self.inside[self.readers] = me
+            self.readers += 1
+        finally:
+            PyThread_release_lock(self.counter)
 
     cpdef leave_read(self):
         """Let go of the readers' side."""
+        cdef size_t place
         acquire(self.counter)
+        place = self._place(PyThread_get_thread_ident())
         self.readers -= 1
+        if place < self.readers:
+            self.inside[place] = self.inside[self.readers]
         if self.readers == 0:
             PyThread_release_lock(self.room)
         PyThread_release_lock(self.counter)
 
     cpdef enter_write(self):
         """Wait until nobody holds the lock, and hold it alone."""
+        cdef unsigned long me = PyThread_get_thread_ident()
+        self._check(me)
+        if self._place(me) < self.readers:
+            raise RuntimeError("this thread is reading the index, and cannot change it before it has finished")
         acquire(self.entrance)
         acquire(self.room)
-        self.written = True
+        self.writer, self.written = me, True
 
     cpdef leave_write(self):
         """Let go of the writer's side."""
@@ -102,9 +161,63 @@ cdef class Gate:
         PyThread_release_lock(self.room)
         PyThread_release_lock(self.entrance)
 
+    cdef _check(self, unsigned long me):
+        if self.torn:
+            raise RuntimeError(
+                "the process was forked while another thread was changing this index; open or build it in the child"
+            )
+        if self.written and self.writer == me:
+            raise RuntimeError("this thread is changing the index, and cannot use it before it has finished")
+
+    cdef size_t _place(self, unsigned long thread) noexcept:
+        """Return where a thread stands among the readers; their number if it is none of them."""
+        cdef size_t i
+        for i in range(self.readers):
+            if self.inside[i] == thread:
+                return i
+        return self.readers
+
+    cdef _make_space(self):
+        """Have memory for one more reader."""
+        if self.readers < self.space:
+            return
+        inside = <unsigned long*>realloc(self.inside, 2 * (self.space + 4) * sizeof(unsigned long))
+        if not inside:
+            raise MemoryError
+        self.inside, self.space = inside, 2 * (self.space + 4)
+
+    cdef _after_fork(self):
+        """Make new locks, held as the one thread that is left holds them: others may have held the old ones."""
+        cdef unsigned long me = PyThread_get_thread_ident()
+        cdef size_t i, mine = 0
+        self._make_locks()
+        for i in range(self.readers):
+            if self.inside[i] == me:
+                self.inside[mine] = me
+                mine += 1
+        self.readers = mine
+        if self.written and self.writer != me:
+            self.torn, self.written = True, False
+        if self.written:
+            acquire(self.entrance)
+        if self.written or self.readers:
+            acquire(self.room)
+
+
+def _renew_gates():
+    cdef link* each = last_made
+    while each:
+        if each.gate.ob_refcnt:  # else it was about to be freed
+            (<Gate>each.gate)._after_fork()
+        each = each.before
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_gates)
+
 
 cdef bint has_writer(object gate) except -1:
-    return (<Gate?>gate).written
+    return (<Gate?>gate).written or (<Gate>gate).torn
 
 
 cdef inline void acquire(PyThread_type_lock lock) noexcept:

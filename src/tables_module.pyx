@@ -3,10 +3,13 @@
 cimport cython
 from cython cimport view
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
+
+import sys
 
 import numpy as np
 
@@ -27,6 +30,7 @@ def use_level(int level):
 
 
 include "tables_memory.pxi"
+include "tables_keys.pxi"
 include "tables_names.pxi"
 
 
@@ -164,6 +168,8 @@ cdef class BandTables(_Names):
             while done < n:
                 batch.n = min(n - done, batch.most)
                 band = next = 0
+                if done:  # an interrupt is undone like any error
+                    PyErr_CheckSignals()
                 if n == 1:  # shorter than to let others run and to wait for them
                     self._lay_down(rows, signatures, batch, tagged)
                     outcome = self._put(rows, batch, &band, &next)
@@ -283,13 +289,96 @@ cdef class BandTables(_Names):
             raise
         return True
 
+    def insert(self, names, signatures not None, on_duplicate, known=None, bint copy=True, gone=(), KeyTable keys=None):
+        """Give names rows with these signatures and mark rows of other tables as gone: all of it or nothing.
+
+        No signal handler runs between two steps that belong together, since this is one call of compiled code. What can
+        fail or be interrupted (memory, the methods of keys, functions of numpy) comes before the steps that cannot, and
+        is undone.
+
+        Parameters
+        ----------
+        names : ndarray of int64, list of str, or with `keys` any column
+            n names.
+        signatures : ndarray of uint64, shape (n, num_perm)
+        on_duplicate : {"error", "replace", "skip"}
+            What becomes of a name that has a row or comes twice: see the result; the last signature counts; the first.
+        known : ndarray of bool, shape (n,), optional
+            For "error": names that are in other tables.
+        copy : bool
+            As for `write`.
+        gone : iterable of (ndarray of uint8, ndarray of int64)
+            Marks, and which of them are to be set.
+        keys : KeyTable, optional
+            As for `admit`.
+
+        Returns
+        -------
+        int
+            The rows that were written; for "error", if a name is a duplicate, -1 - the place of the first, and nothing
+            was changed.
+        """
+        cdef const uint64_t[:, ::1] given = signatures
+        cdef const uint8_t[::1] stored = None if known is None else known.view(np.uint8)
+        cdef list marks = _markings(gone)
+        cdef _Admitted admitted = _Admitted(len(names))
+        cdef size_t i, n = admitted.n, count = 0
+        self._check_writable()
+        self._check_signatures(given, n)
+        if stored is not None and <size_t>len(stored) != n:
+            raise ValueError(f"known must have {n} values, not {len(stored)}")
+        self._admit(names, keys, admitted)
+        if on_duplicate == "error":
+            for i in range(n):
+                if not admitted.fresh[i] or (stored is not None and stored[i]):
+                    self._dismiss(admitted, keys)
+                    return -1 - <Py_ssize_t>i
+        for i in range(n):
+            count += admitted.fresh[i]
+        try:
+            if count == n:
+                self.write(admitted.rows_array, signatures, copy)
+            elif on_duplicate == "replace":
+                count = self._replace(admitted, signatures, keys)
+            else:
+                fresh = admitted.fresh_array.view(bool)
+                self.write(admitted.rows_array[fresh], signatures[fresh], copy)
+        except BaseException:
+            self._dismiss(admitted, keys)
+            raise
+        _set(marks)
+        return count
+
+    cdef size_t _replace(self, _Admitted admitted, signatures, KeyTable keys) except? 0:
+        """Write the last signature of each row; new rows take the place of those that were there before."""
+        cdef const int64_t[::1] before, after
+        rows = admitted.rows_array
+        distinct, last = np.unique(rows[::-1], return_index=True)
+        old = np.setdiff1d(distinct, rows[admitted.fresh_array.view(bool)])
+        places = np.searchsorted(distinct, old)
+        signatures = signatures[len(rows) - 1 - last]
+        before = old
+        new = self.allot(len(old))
+        try:
+            if keys is not None:
+                keys.reserve(self.c.limit)
+            after = new
+            distinct[places] = new
+            self.write(distinct, signatures)
+        except BaseException:
+            self.release(new)
+            raise
+        if len(before):
+            self._hand_over(&before[0], &after[0], len(before), keys)
+        return len(distinct)
+
     def hand_over(self, const int64_t[::1] old not None, const int64_t[::1] new not None):
         """Give the names of rows to as many others, which have none, and free them with their signatures.
 
         Nothing is allocated, so it cannot fail half-way. No row may come twice.
         """
         old, new = aligned(old), aligned(new)
-        cdef size_t i, n = len(old)
+        cdef size_t n = len(old)
         self._check_writable()
         self._check_in_use(new)
         if <size_t>len(new) != n:
@@ -299,7 +388,13 @@ cdef class BandTables(_Names):
             return
         self._check_written(&old[0], n)
         self._claim(old)
-        self._take(&old[0], n, self.c.bands, self._batch(n))
+        self._hand_over(&old[0], &new[0], n, None)
+
+    cdef _hand_over(self, const int64_t* old, const int64_t* new, size_t n, KeyTable keys):
+        cdef size_t i
+        self._take(old, n, self.c.bands, self._batch(n))
+        if keys is not None:
+            keys.move(old, new, n)
         for i in range(n):
             if self.kind != NAMELESS:
                 table_rename(&self.c.tables[self.c.bands], &self.pool, self._tag_of_row(old[i]), old[i], new[i])
@@ -307,7 +402,7 @@ cdef class BandTables(_Names):
                 self.integers[new[i]] = self.integers[old[i]]
             elif self.kind == STRINGS:
                 self.starts[new[i]], self.lengths[new[i]] = self.starts[old[i]], self.lengths[old[i]]
-        self._give_back(&old[0], n)
+        self._give_back(old, n)
 
     def erase(self, const int64_t[::1] rows not None):
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
@@ -318,23 +413,36 @@ cdef class BandTables(_Names):
             self._check_written(&rows[0], len(rows))
             self._take(&rows[0], len(rows), self.c.bands, self._batch(len(rows)))
 
-    def discard(self, const int64_t[::1] rows not None):
-        """Take rows out of the tables and free them and their names; a row may come twice."""
+    def discard(self, const int64_t[::1] rows not None, gone=(), KeyTable keys=None):
+        """Take rows out of the tables, free them and their names, and mark rows of others as gone: all of it or nothing.
+
+        A row may come twice; `gone` and `keys` are as for `insert`. If a key raises an error, all is done nevertheless.
+        """
+        cdef list marks = _markings(gone), absent = []
         rows = aligned(rows)
-        self._check_writable()
-        self._check_in_use(rows)
-        if len(rows) == 0:
-            return
-        self._check_written(&rows[0], len(rows))
         cdef size_t i, n = 0
         cdef int64_t[::1] once = np.sort(rows)  # in their order memory is quicker at them, too
-        for i in range(<size_t>len(once)):
-            if self.alive[once[i]]:
-                self.alive[once[i]] = 0
-                once[n] = once[i]
-                n += 1
-        self._take(&once[0], n, self.c.bands, self._batch(n))
-        self._release(&once[0], n)
+        cdef _Batch batch
+        self._check_writable()
+        self._check_in_use(rows)
+        if len(rows):
+            self._check_written(&rows[0], len(rows))
+            batch = self._batch(len(rows))
+            if keys is not None:
+                absent = keys.keys_of(rows)
+            for i in range(<size_t>len(once)):
+                if self.alive[once[i]]:
+                    self.alive[once[i]] = 0
+                    once[n] = once[i]
+                    n += 1
+            self._take(&once[0], n, self.c.bands, batch)
+            if keys is not None:
+                keys.forget(&once[0], n)
+                keys.count -= n
+            self._release(&once[0], n)
+        _set(marks)
+        if keys is not None:
+            keys.clean(absent)
 
     def discard_one(self, name):
         """Take the row of a name out, with both; False if there is none, or it cannot be a name of these rows."""
@@ -558,6 +666,35 @@ cdef class BandTables(_Names):
                         kind += 1
                     sizes[min(kind, <size_t>31)] += 1
         return sizes_array, largest, squares
+
+
+@cython.auto_pickle(False)
+cdef class _Marking:
+    """Marks that are to be set."""
+    cdef uint8_t[::1] marks
+    cdef const int64_t[::1] rows
+
+    def __cinit__(self, marks not None, rows not None):
+        self.marks, self.rows = marks, rows
+        if len(rows) and not are_below(&self.rows[0], len(rows), len(marks)):
+            raise ValueError(f"rows must be below {len(marks)}")
+
+
+cdef list _markings(gone):
+    return [_Marking(marks, rows) for marks, rows in gone]
+
+
+cdef _set(list markings):
+    cdef size_t i
+    cdef _Marking marking
+    for marking in markings:
+        for i in range(<size_t>len(marking.rows)):
+            marking.marks[marking.rows[i]] = 1
+
+
+def mark(gone):
+    """Set marks of several arrays, all of them or none; `gone` is as for `BandTables.insert`."""
+    _set(_markings(gone))
 
 
 cdef _int64_of(const uint32_t* numbers, size_t n):

@@ -9,6 +9,20 @@ cdef struct one_name:
 
 
 @cython.auto_pickle(False)
+cdef class _Admitted:
+    """The row of each name of a batch, and 1 where it was taken for it."""
+    cdef size_t n
+    cdef object rows_array, fresh_array
+    cdef int64_t[::1] rows
+    cdef uint8_t[::1] fresh
+
+    def __cinit__(self, size_t n):
+        self.n = n
+        self.rows = self.rows_array = np.empty(n, np.int64)
+        self.fresh = self.fresh_array = np.zeros(n, np.uint8)
+
+
+@cython.auto_pickle(False)
 cdef class _Names(_Memory):
     """Rows that are found by their names, integers or strings."""
 
@@ -27,12 +41,14 @@ cdef class _Names(_Memory):
                 self.starts[rows[i]], self.lengths[rows[i]] = 0, 0
         return rows_array
 
-    def admit(self, names):
-        """Give each name a row, unless it has one.
+    def admit(self, names, KeyTable keys=None):
+        """Give each name a row, unless it has one: all of them or, if an error is raised, none.
 
         Parameters
         ----------
-        names : ndarray of int64, or list of str
+        names : ndarray of int64, or list of str; any column of keys with `keys`
+        keys : KeyTable, optional
+            Where rows without names of their own have them.
 
         Returns
         -------
@@ -40,32 +56,81 @@ cdef class _Names(_Memory):
         fresh : ndarray of bool, shape (n,)
             True where this call took the row: at the first occurrence of a new name.
         """
+        cdef _Admitted admitted = _Admitted(len(names))
+        self._admit(names, keys, admitted)
+        return admitted.rows_array, admitted.fresh_array.view(bool)
+
+    cdef _admit(self, names, KeyTable keys, _Admitted to):
         self._check_writable()
+        if keys is not None:
+            self._admit_keys(names, keys, to)
+            return
         if self.kind == NAMELESS:
             raise ValueError("rows of this index have no names")
-        cdef size_t n = len(names), done = 0, count, more
+        cdef size_t done = 0, count, more
         cdef table* table = &self.c.tables[self.c.bands]
         cdef uint64_t before = table.count
-        rows_array, fresh_array = np.empty(n, np.int64), np.zeros(n, bool)
-        cdef int64_t[::1] rows = rows_array
-        cdef uint8_t[::1] fresh = fresh_array.view(np.uint8)
         try:
-            while done < n:
-                count = min(n - done, <size_t>NAMES)
+            while done < to.n:
+                count = min(to.n - done, <size_t>NAMES)
                 self._reserve(count)
                 if done:  # what the names so far have needed tells what the rest will need
-                    more = <size_t>((n - done) * ((table.count - before) / <double>done))
+                    PyErr_CheckSignals()
+                    more = <size_t>((to.n - done) * ((table.count - before) / <double>done))
                     if is_crowded(table, more):
                         self._grow_table(self.c.bands, more, 1)
                 if self.kind == INTEGERS:
-                    self._admit_integers(names[done:done + count], &rows[done], &fresh[done])
+                    self._admit_integers(names[done:done + count], &to.rows[done], &to.fresh[done])
                 else:
-                    self._admit_strings(names[done:done + count], &rows[done], &fresh[done])
+                    self._admit_strings(names[done:done + count], &to.rows[done], &to.fresh[done])
                 done += count
         except BaseException:
-            self.release(rows_array[fresh_array])
+            self._dismiss(to, None)
             raise
-        return rows_array, fresh_array
+
+    cdef _admit_keys(self, names, KeyTable keys, _Admitted to):
+        """Do what `_admit` does for rows that have their names in a KeyTable."""
+        cdef list column = names.tolist() if isinstance(names, np.ndarray) else list(names)
+        cdef dict first = {}
+        cdef list new = [], places = []
+        cdef size_t i, place
+        cdef int64_t[::1] known = keys.find(column)
+        for i in range(to.n):
+            place = first.setdefault(column[i], i)
+            places.append(place)
+            if place == i and known[i] < 0:
+                new.append(column[i])
+        rows_array = self.allot(len(new))
+        try:
+            self._number(to, places, known, rows_array)
+            keys.add(new, rows_array)
+        except BaseException:
+            self.release(rows_array)
+            raise
+
+    cdef _number(self, _Admitted to, list places, const int64_t[::1] known, const int64_t[::1] new):
+        """Say which row each name has: that known, the next new one, or that of its first occurrence."""
+        cdef size_t i, done = 0
+        for i in range(to.n):
+            to.rows[i] = to.rows[<size_t>places[i]]
+            if <size_t>places[i] != i:
+                continue
+            to.rows[i] = known[i]
+            if known[i] < 0:
+                to.rows[i], to.fresh[i] = new[done], 1
+                done += 1
+
+    cdef _dismiss(self, _Admitted admitted, KeyTable keys):
+        """Free the rows that `_admit` took; it needs no memory. `admitted` cannot be used afterwards."""
+        cdef size_t i, n = 0
+        for i in range(admitted.n):
+            if admitted.fresh[i]:
+                admitted.rows[n] = admitted.rows[i]
+                n += 1
+        if n:
+            if keys is not None:
+                keys.withdraw(&admitted.rows[0], n)
+            self._release(&admitted.rows[0], n)
 
     cdef _admit_integers(self, const int64_t[::1] names, int64_t* rows, uint8_t* fresh):
         names = aligned(names)
@@ -269,18 +334,35 @@ cdef class _Names(_Memory):
             found.append(self._name_of(rows[i]))
         return found
 
+    def tags_of(self, const int64_t[::1] rows not None):
+        """Return the tags of the names of rows: uint32 (n,)."""
+        self._check_rows(rows)
+        cdef size_t i, n = len(rows)
+        tags_array = np.empty(n, np.uint32)
+        cdef uint32_t[::1] tags = tags_array
+        if self.kind == NAMELESS:
+            raise ValueError("rows of this index have no names")
+        for i in range(n):
+            if self.kind == INTEGERS:
+                tags[i] = tag_of_integer(self.names.integers[rows[i]])
+            else:
+                tags[i] = tag_of_bytes(self._text_of(rows[i]), self.names.lengths[rows[i]])
+        return tags_array
+
+    cdef const uint8_t* _text_of(self, size_t row) except? NULL:
+        """Return where the name of a row begins, a string that lies among the bytes of all names."""
+        cdef int64_t start = self.names.starts[row]
+        if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < self.names.lengths[row]:
+            raise ValueError(f"the name of row {row} lies outside of all names")
+        return self.names.bytes + start
+
     cdef _name_of(self, size_t row):
         """Return the name of a row; its number if it has none."""
-        cdef int64_t start
-        cdef size_t length
         if self.kind == INTEGERS:
             return self.names.integers[row]
         if self.kind == NAMELESS:
             return row
-        start, length = self.names.starts[row], self.names.lengths[row]
-        if start < 0 or <uint64_t>start > self.names.size or self.names.size - start < length:
-            raise ValueError(f"the name of row {row} lies outside of all names")
-        return (<const char*>self.names.bytes + start)[:length].decode()
+        return (<const char*>self._text_of(row))[:self.names.lengths[row]].decode()
 
     def rows_in_use(self):
         """Return the rows in use, ascending: int64 (n,)."""

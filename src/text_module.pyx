@@ -173,6 +173,9 @@ cdef class Texts:
         elif hasattr(source, "__arrow_c_array__"):
             schema, array = source.__arrow_c_array__()
             self._read_array(schema, array, kind)
+        elif hasattr(source, "chunks") and hasattr(source, "num_chunks"):  # of pyarrow before 16, which has no stream
+            schema, array = source.combine_chunks().__arrow_c_array__()
+            self._read_array(schema, array, kind)
         else:
             self._read_objects(source)
         self._seal()

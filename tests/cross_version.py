@@ -1,4 +1,4 @@
-"""Writes or reads what sketches and indexes leave behind, for cross_version.sh: `write FOLDER` and `read FOLDER`.
+"""Writes or reads what sketches and indexes leave behind, for versions.sh: `write FOLDER` and `read FOLDER`.
 
 A folder holds the pickles, bytes and files that one Python wrote. All that is read has to be equal to what the reading
 Python makes itself, and to answer as that does.

@@ -353,7 +353,7 @@ COLUMNS = {
     "polars": pl.Series,
     "arrow": pa.array,
     "arrow large": lambda texts: pa.array(texts, pa.large_string()),
-    "arrow views": lambda texts: pa.array(texts, pa.string_view()),
+    **({"arrow views": lambda texts: pa.array(texts, pa.string_view())} if hasattr(pa, "string_view") else {}),
     "arrow binary": lambda texts: pa.array([text.encode() for text in texts], pa.binary()),
     "arrow chunks": lambda texts: pa.chunked_array([texts[:10], [], texts[10:]], pa.string()),
     "arrow slice": lambda texts: pa.array(["x", None, *texts, "x"])[2:-1],

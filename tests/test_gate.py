@@ -1,7 +1,9 @@
 """The lock for many readers or one writer; and an index that is asked by many threads while others change it."""
 
+import os
 import signal
 import threading
+import warnings
 from contextlib import contextmanager
 from itertools import count
 
@@ -152,6 +154,175 @@ def test_a_side_belongs_to_a_gate():
     reading = Gate().reading()  # keeps its gate
     with reading, reading:
         pass
+
+
+# A thread that would wait for itself
+
+
+def test_a_thread_does_not_wait_for_itself():
+    """It gets an error instead, and the lock is as before; it may read while it reads."""
+    gate = Gate()
+    with gate.writing():
+        for enter in (gate.enter_read, gate.enter_write):
+            with pytest.raises(RuntimeError, match="this thread is changing the index"):
+                enter()
+    with gate.reading():
+        with pytest.raises(RuntimeError, match="this thread is reading the index"):
+            gate.enter_write()
+        waiting = threading.Event()
+
+        def write():
+            waiting.set()
+            with gate.writing():
+                pass
+
+        with threads(write):
+            assert waiting.wait(PATIENCE)
+            with gate.reading():  # goes before the writer, which waits for this thread
+                pass
+            gate.leave_read()
+        gate.enter_read()
+    with gate.writing():
+        pass
+
+
+def test_a_callback_that_uses_its_index(tmp_path):
+    """Progress is told while the index is locked: what the callback may not do is an error, and nothing hangs."""
+    index, seen = LSHIndex(num_perm=K, bands=2, rows=K // 2), []
+    index.insert(*batch_of(0))
+
+    def tell(*_):
+        seen.append(len(opened))
+
+    def change(*_):
+        opened.insert(10**6, np.full(K, 5, np.uint64))
+
+    index.save(tmp_path / "index")
+    with LSHIndex.open(tmp_path / "index", "r+") as opened:
+        opened.insert(*batch_of(1))
+        opened.save(tmp_path / "copy", progress=tell)
+        assert set(seen) == {2 * BATCH}
+        for act in (opened.commit, opened.compact):
+            with pytest.raises(RuntimeError, match="this thread is changing the index"):
+                act(progress=tell)
+        with pytest.raises(RuntimeError, match="this thread is reading the index"):
+            opened.save(tmp_path / "copy", progress=change)
+        assert len(opened) == 2 * BATCH
+    with LSHIndex.open(tmp_path / "index", verify=True) as opened:
+        assert len(opened) == 2 * BATCH
+
+
+# Forks
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+
+
+def child(run):
+    """Run a function in a child process that is forked from this thread, and return what it returns, a str."""
+    receiver, sender = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        pid = os.fork()
+    if pid == 0:
+        signal.alarm(PATIENCE)
+        try:
+            os.write(sender, str(run()).encode())
+        except BaseException as error:
+            os.write(sender, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as file:
+        answer = file.read().decode()
+    assert os.waitpid(pid, 0)[1] == 0, "the child hung"
+    return answer
+
+
+@contextmanager
+def elsewhere(enter, leave):
+    """Let another thread hold a side of a gate in the block."""
+    inside, stop = threading.Event(), threading.Event()
+
+    def hold():
+        enter()
+        inside.set()
+        stop.wait(PATIENCE)
+        leave()
+
+    with threads(hold):
+        assert inside.wait(PATIENCE)
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+@forks
+def test_a_child_of_a_process_with_readers():
+    """Readers are not there any more in the child, so that it may write at once."""
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index.insert(*batch_of(0))
+    gate = index.store.gate
+
+    def use():
+        index.insert(*batch_of(1))
+        return len(index.query(queries()[0]))
+
+    with elsewhere(gate.enter_read, gate.leave_read):
+        assert child(use) == str(2 * BATCH)
+    assert len(index) == BATCH
+
+
+@forks
+def test_a_child_of_a_process_with_a_writer():
+    """The index may be half written there: whoever uses it is told so, and nobody waits for ever."""
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index.insert(*batch_of(0))
+    uses = (
+        lambda: index.query(queries()[0]), lambda: index.query(queries()), lambda: 1 in index,
+        lambda: len(index), lambda: index.insert(*batch_of(1)), lambda: index.remove(1),
+    )  # fmt: skip
+    with elsewhere(index.store.gate.enter_write, index.store.gate.leave_write):
+        for use in uses:
+            assert child(use).startswith("RuntimeError: the process was forked while another thread was changing")
+    assert child(lambda: len(index.query(queries()[0]))) == str(BATCH)
+
+
+@forks
+def test_a_child_of_the_thread_that_holds_the_lock():
+    """It holds the lock in the child, too, and lets go of it there."""
+    gate = Gate()
+
+    def use():
+        gate.leave_read() if reads else gate.leave_write()
+        with gate.writing():
+            return "free"
+
+    for reads in (True, False):
+        gate.enter_read() if reads else gate.enter_write()
+        assert child(use) == "free"
+        gate.leave_read() if reads else gate.leave_write()
+
+
+@forks
+def test_a_child_does_not_write_to_the_file(tmp_path):
+    """It reads what was there at the fork; the parent's lock and file are as they were."""
+    path = tmp_path / "index"
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index.insert(*batch_of(0))
+    index.save(path)
+    with LSHIndex.open(path, "r+") as opened:
+        opened.insert(*batch_of(1))
+        assert child(lambda: len(opened.query(queries()[0]))) == str(2 * BATCH)
+        for use in (lambda: opened.insert(*batch_of(2)), opened.commit, opened.compact):
+            assert child(use).endswith("opened before this process was forked: only the parent may write to it")
+        assert child(opened.close) == "None"
+        with pytest.raises(BlockingIOError):
+            LSHIndex.open(path, "r+")
+        with LSHIndex.open(path) as reader:
+            assert len(reader) == BATCH
+    with LSHIndex.open(path, verify=True) as reader:
+        assert len(reader) == 2 * BATCH
 
 
 # An index under many threads

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from lshfast import FormatError, LSHIndex
+from lshfast.store.directory import Directory
 from lshfast.store.parts import FAN
+from tests.index_files import python
 from tests.index_machine import SMALL, IndexMachine, Stage
 
 lmdb = pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
@@ -250,6 +253,67 @@ def test_damage_is_named(tmp_path):
         change(name, lambda data: keep)  # noqa: B023
     with LSHIndex.on(LmdbStore(tmp_path)) as index:
         index.verify()
+
+
+CUT = """
+import sys
+from lshfast import LSHIndex
+from lshfast.store.base import FormatError
+from lshfast.store.lmdb_store import LmdbStore
+try:
+    with LSHIndex.on(LmdbStore(sys.argv[1])) as index:
+        index.verify()
+except FormatError as error:
+    print(error)
+"""
+
+
+def test_a_file_that_was_copied_in_part(tmp_path):
+    """Its last pages are not there, and reading them would end the process: that is said instead."""
+    index = opened(tmp_path)
+    for start in range(0, 2000, 500):
+        index.insert(range(start, start + 500), signatures(500))
+    index.close()
+    whole = (tmp_path / "data.mdb").read_bytes()
+    pages = len(whole) // 4096
+    for kept in (2, 5, pages // 2, pages - 20, pages - 10, pages - 1):
+        (tmp_path / "data.mdb").write_bytes(whole[: kept * 4096])
+        done = python(CUT, tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert not done.stdout or done.stdout.startswith(str(tmp_path))  # the last pages may be free
+        if pages - kept > 16:
+            assert f"data.mdb is cut: its last {(pages - kept) * 4096} bytes are missing" in done.stdout
+    (tmp_path / "data.mdb").write_bytes(whole)
+    assert python(CUT, tmp_path).stdout == ""
+
+
+def test_directories_that_lead_astray(tmp_path):
+    """A part that is listed twice, and a section's number that is to be given again."""
+    index = opened(tmp_path)
+    index.insert(range(50), signatures(50))
+    index.close()
+    with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:
+        directory, last = Directory.unpack(txn.get(b"directory")), txn.get(b"next")
+        txn.put(b"directory", replace(directory, parts=directory.parts * 2).pack())
+    with pytest.raises(FormatError, match="directory: a section is listed twice"):
+        LmdbStore(tmp_path)
+    with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:
+        txn.put(b"directory", directory.pack())
+        txn.put(b"next", struct.pack("<Q", struct.unpack("<Q", last)[0] - 1))
+    with LSHIndex.on(LmdbStore(tmp_path)) as index, pytest.raises(FormatError, match="next: a section has a number"):
+        index.verify()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_child_may_not_use_it(tmp_path):
+    from tests.test_gate import child
+
+    with opened(tmp_path) as index:
+        index.insert(range(50), signatures(50))
+        assert child(lambda: len(index)).endswith("was opened before this process was forked: open it after the fork")
+        assert child(index.close) == "None"
+        assert len(index) == 50
+    assert child(lambda: len(opened(tmp_path))) == "50"
 
 
 def test_no_environment(tmp_path):

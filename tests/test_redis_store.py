@@ -24,6 +24,7 @@ from lshfast.readers.files import optional
 from lshfast.store import redis_store
 from lshfast.store.base import FormatError, Parameters
 from lshfast.store.redis_store import RedisStore
+from tests.interrupts import interrupted, places
 from tests.redis_server import RedisServer, needs_redis, redis, redis_server
 from tests.reference import minhash
 
@@ -613,6 +614,27 @@ def test_a_server_killed_in_a_batch_has_all_of_it_or_nothing(when, operation):
     assert kept in {"half sent": [undone], "all sent": [undone, done], "executed": [done]}[when]
 
 
+@pytest.mark.parametrize("act", ["insert", "remove"])
+def test_an_interrupted_batch_is_there_or_not(store, act):
+    """Wherever it was interrupted: each batch is one transaction, and the store goes on answering."""
+    old, rows = [1, 2, 3], some(6)
+
+    def run():
+        store.remove([1, 3]) if act == "remove" else store.insert([2, 4, 5], rows[3:], "replace")
+
+    store.insert(old, rows[:3], "error")
+    before = content(store)
+    number, _ = interrupted(run, 0)
+    after = content(store)
+    assert before != after
+    for place in places(number, 60):
+        store.remove(list(content(store)))
+        store.insert(old, rows[:3], "error")
+        interrupted(run, place)
+        assert content(store) in (before, after)
+        store.verify()
+
+
 def test_a_batch_is_not_sent_again(redis_server, place, store):
     def act(connection):
         if connection is not None:
@@ -961,6 +983,7 @@ def test_addresses_that_cannot_be_read(url):
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # redis-py 5.0 forgets the socket
 def test_unix_sockets(redis_server):
     with RedisServer(unixsocket="socket") as server:
         path = server.folder / "socket"

@@ -243,7 +243,7 @@ def test_an_entry_that_leads_to_an_empty_signature():
     """It matches nothing, wherever it may be found."""
     sections = packed(filled(None, np.array([[EMPTY], [5]], np.uint64), 1, 1))
     entries = sections["tables"].copy()
-    entries[sections["shape"][0, 0] - 1] = 0xFFFFFFFF << 32
+    entries[int(sections["shape"][0, 0]) - 1] = 0xFFFFFFFF << 32
     fixed = BandTables.over(1, 1, 1, None, {**sections, "tables": entries})
     assert answers(fixed, np.array([[EMPTY], [5]], np.uint64)) == [[], [1]]
     assert fixed.query_one(np.array([EMPTY], np.uint64), 0) == ([], [])

@@ -50,6 +50,8 @@ def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64A
         return token_hashes(items) if found is None else found
     values = [operator.index(hashfunc(item)) for item in items]
     try:
+        if values and min(values) < 0:  # which numpy 1 takes
+            raise OverflowError
         return np.array(values, np.uint64)
     except OverflowError:
         at = next(i for i, value in enumerate(values) if not 0 <= value < 2**64)
@@ -143,8 +145,8 @@ class HyperLogLog:
 
     def update(self, b: Any) -> None:
         """Add a value: bytes, or what else the hash function takes."""
-        value = self.hashfunc(b)
-        rank = self.max_rank + 1 - operator.index(value >> self.p).bit_length()
+        value = operator.index(self.hashfunc(b))  # numpy 1 does not shift its own integers by an int
+        rank = self.max_rank + 1 - (value >> self.p).bit_length()
         if rank <= 0 or value < 0:
             raise ValueError(f"hash value {value} does not fit in {self._width} bits")
         place = value & (self.m - 1)

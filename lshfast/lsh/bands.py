@@ -25,8 +25,8 @@ class Bands:
     Examples
     --------
     >>> from lshfast import Bands
-    >>> Bands(20, 5).probability(0.8).round(5)
-    np.float64(0.99964)
+    >>> float(Bands(20, 5).probability(0.8).round(5))
+    0.99964
     """
 
     bands: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
@@ -119,7 +118,7 @@ class Entries:
     def __init__(self, hasher: MinHasher, trees: int, recall: float, partitions: int = 1) -> None:
         self.gate = Gate()
         self._slots, self._trees, self._recall, self._partitions = hasher.num_perm, trees, recall, partitions
-        self._writer = threading.Lock()
+        self._writer = Gate()  # only its writers' side: a child process cannot wait for a writer that it does not have
         self._keys = KeyTable()
         self._names: Int64Array | None = np.empty(0, np.int64)  # by row, while all keys are ints
         none = np.empty((0, self._slots), np.uint64)
@@ -176,7 +175,7 @@ class Entries:
 
     def insert(self, keys: Column, signatures: UInt64Array, sizes: Int64Array, on_duplicate: OnDuplicate) -> int:
         """Insert entries, all or none, and return how many are new or replaced."""
-        with self._writer:
+        with self._writer.writing():
             known = self._keys.find(keys)
             places = _places(keys, known, on_duplicate)
             if len(places) == 0:
@@ -202,21 +201,23 @@ class Entries:
                 elif len(filled):
                     self._order.loose.update(dict.fromkeys(filled.tolist()))
                     self._view = None
-                if (known >= 0).any():
-                    self._retire(known[known >= 0])
-                self._keys.add(keys, rows)
-                held.live[rows] = 1
+                # An interrupt before this call leaves rows that no search gives, and after it rows that none needs.
+                self._keys.put(keys, rows, known, held.live)
+                self._free_rows(known[known >= 0])
             self._tidy()
-            return len(places)
+        return len(places)
 
     def remove(self, keys: Column) -> None:
         """Remove the entries of these keys, all or none."""
-        with self._writer:
+        with self._writer.writing():
             known = self._keys.find(keys)
             if (known < 0).any():
                 raise KeyError(listed(take(keys, np.flatnonzero(known < 0)[:1]))[0])
+            rows = np.unique(known)
             with self.gate.writing():
-                self._retire(np.unique(known))
+                self._view = None
+                self._keys.drop(rows, self._rows.live)
+                self._free_rows(rows)
             self._tidy()
 
     def _reserve(self, n: int) -> Int64Array:
@@ -227,9 +228,10 @@ class Entries:
             raise OverflowError(f"at most {MOST_ROWS} entries can be held, not {end}")
         if end > len(self._rows):
             length = min(max(end, len(self._rows) * 3 // 2), MOST_ROWS)
-            self._rows = self._rows.taken(np.arange(self._used), length)
-            if self._names is not None:
-                self._names = np.concatenate([self._names[: self._used], np.zeros(length - self._used, np.int64)])
+            held, names = self._rows.taken(np.arange(self._used), length), self._names
+            if names is not None:
+                names = np.concatenate([names[: self._used], np.zeros(length - self._used, np.int64)])
+            vars(self).update(_rows=held, _names=names)  # one call, which no signal handler interrupts
         fresh = np.arange(self._used, end)
         return np.concatenate([np.array(self._free[len(self._free) - again :], np.int64), fresh])
 
@@ -238,10 +240,8 @@ class Entries:
         self._free += freed
         self._dead -= len(freed)
 
-    def _retire(self, rows: Int64Array) -> None:
-        """Forget the keys of rows in use; rows that are in no run are free at once, others are dead until a merge."""
-        self._keys.drop(rows)
-        self._rows.live[rows] = 0
+    def _free_rows(self, rows: Int64Array) -> None:
+        """Free rows that have no entry any more; those in a run are dead until that is merged."""
         empty = self._rows.signatures[rows, 0] == EMPTY
         free = [row for row, out in zip(rows.tolist(), empty.tolist(), strict=True) if out or row in self._order.loose]
         for row in free:
@@ -340,9 +340,11 @@ class Entries:
         order = self._sorted(held, filled[: 0 if few else None], edges)
         order = Order(order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else []))
         with self.gate.writing():
-            self._names = None if self._names is None else self._names[rows]
-            self._rows, self._keys, self._used, self._free, self._dead = held, keys, len(rows), [], 0
-            self._put(order, [])
+            names = None if self._names is None else self._names[rows]
+            # one call, which no signal handler interrupts
+            vars(self).update(
+                _names=names, _rows=held, _keys=keys, _used=len(rows), _free=[], _dead=0, _order=order, _view=None
+            )
 
 
 def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:

@@ -112,9 +112,10 @@ class LSHIndex:
     all strs. A list, range, array or column is a batch of keys, anything else is one key.
 
     Any number of threads may query while one or several insert and remove, without further locks: queries run beside
-    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. Growing
-    pauses a writer for the time of copying one band's table, some 5 ns an entry held. One batch of candidates is held
-    in memory as a whole: ask for millions of queries in pieces.
+    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. If a batch
+    is interrupted (Ctrl-C), it is done whole or not at all. Growing pauses a writer for the time of copying one band's
+    table, some 5 ns an entry held. One batch of candidates is held in memory as a whole: ask for millions of queries in
+    pieces.
 
     Iteration, `pairs` and `merge` go on beside writers: an entry that is there throughout counts once, one that comes
     or goes meanwhile may count or not. `save`, `commit` and `compact` write one state, but for `save` from a Redis
@@ -206,8 +207,9 @@ class LSHIndex:
             with "r+" once at a time; readers go on seeing what they opened.
         on_duplicate : {"error", "replace", "skip"}
         verify : bool, optional
-            Check the checksums of all of the file first. By default that is done for files of up to 64 MB; of larger
-            ones the directory is checked, and each reference whenever it is followed. See also `verify`.
+            True: check all that `verify` checks first, but accept a file if one of its two headers is damaged, as after
+            a power failure. False: check the directory only, and each reference whenever it is followed. By default the
+            checksums of all sections are checked, too, in files of up to 64 MB.
 
         Raises
         ------
@@ -256,10 +258,14 @@ class LSHIndex:
         column = as_column(keys)
         if len(column) != len(array):
             raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
-        count = self.store.insert(column, array, self.on_duplicate, copy=copy)
-        if not copy and isinstance(signatures, np.ndarray):
-            signatures.flags.writeable = False
-        return count
+        if copy or not isinstance(signatures, np.ndarray) or not signatures.flags.writeable:
+            return self.store.insert(column, array, self.on_duplicate, copy=copy)
+        signatures.flags.writeable = False
+        try:
+            return self.store.insert(column, array, self.on_duplicate, copy=False)
+        except Exception:  # not KeyboardInterrupt, which may come when the array is in the index already
+            signatures.flags.writeable = True
+            raise
 
     def remove(self, keys: Any) -> None:
         """Remove one entry or a batch.
@@ -495,8 +501,9 @@ class LSHIndex:
         FileExistsError
             If there is a file that is no index, and `overwrite` is false.
         OSError
-            If `path` is a folder, device or pipe; or the file cannot be written, or is open for writing elsewhere: the
-            old one is as it was.
+            If `path` is a folder, device or pipe; or the file cannot be written, or is open for writing elsewhere. The
+            old file is as it was, unless only the last step failed, which is to sync the folder: then the new file is
+            there.
         """
         save_parts(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
@@ -504,6 +511,12 @@ class LSHIndex:
         """Write what was inserted and removed since the last time to the file or store that the index lies on.
 
         `progress` is as for `save`.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written. The index still holds what is new. The file is in its old state, or in the new one
+            if only the last step failed, which is to sync a header.
         """
         self.store.commit(progress)
 
@@ -513,8 +526,8 @@ class LSHIndex:
         Raises
         ------
         OSError
-            If it cannot be written: the index is as it was. Or if the new one cannot be opened: it is there, whole, and
-            the index is closed.
+            If it cannot be written: the index is as it was. If only the last step fails, which is to sync the folder,
+            the new file is there. If the new file cannot be opened, it is there, whole, and the index is closed.
         """
         self.store.compact(progress)
 
@@ -534,7 +547,7 @@ class LSHIndex:
         Raises
         ------
         OSError
-            If the commit fails: the index is open, and still holds what is new.
+            If the commit fails, as for `commit`: the index is open, and still holds what is new.
         """
         self.store.close()
 

@@ -16,9 +16,10 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.tables import BandTables
 from lshfast.kernels.text import tokens_of_integers
 from lshfast.sketch.minhash import EMPTY, Scheme
-from lshfast.store.base import FormatError, Parameters
+from lshfast.store.base import Column, FormatError, Parameters
+from lshfast.store.keys import listed, take
 from lshfast.store.parts import PIECE, Part
-from lshfast.tokens import UInt64Array
+from lshfast.tokens import Int64Array, UInt64Array
 
 VERSION = 1
 
@@ -178,24 +179,45 @@ def open_part(
     return Part(tables, directory.kind, gone=gone, gone_when_written=int(gone.sum()), where=record)
 
 
-def check_part(part: Part, parameters: Parameters) -> None:
-    """Check that a fixed part's tables are those of its rows: what `verify` does beyond checksums.
+def check_parts(parts: list[Part], parameters: Parameters) -> None:
+    """Check fixed parts that have just been opened: what `verify` does beyond checksums.
 
     Raises
     ------
     FormatError
         Naming the section.
     """
-    unsound = part.tables.unsound()
-    if unsound is not None:
-        raise FormatError(f"tables: table {unsound} is not in order")
+    for part in parts:
+        _check_part(part, parameters)
+    parts = sorted(parts, key=len)  # keys are looked up in parts that are no smaller
+    for number, part in enumerate(parts[:-1]):
+        for keys, _ in _keys_of(part):
+            for other in parts[number + 1 :]:
+                again = np.flatnonzero(other.find(keys) >= 0)
+                if len(again):
+                    raise FormatError(f"tables: key {listed(take(keys, again[:1]))[0]!r} is in two parts")
+
+
+def _keys_of(part: Part) -> Iterator[tuple[Column, Int64Array]]:
+    """Give the keys of all rows that are not gone, in batches, and these rows."""
     in_use = part.tables.rows_in_use()
     for start in range(0, len(in_use), PIECE):
         rows = in_use[start : start + PIECE]
         try:
-            keys = part.names_of(rows)
+            yield part.names_of(rows), rows
         except ValueError as error:
             raise FormatError(f"bytes: {error}") from None
+
+
+def _check_part(part: Part, parameters: Parameters) -> None:
+    """Check that a part's tables are those of its rows."""
+    assert part.gone is not None
+    if part.where.sections[0].nbytes and not part.gone.any():
+        raise FormatError("gone: no row is")
+    unsound = part.tables.unsound()
+    if unsound is not None:
+        raise FormatError(f"tables: table {unsound} is not in order")
+    for keys, rows in _keys_of(part):
         if (part.find(keys) != rows).any():
             raise FormatError("tables: a key does not lead to its row")
     _check_rows(part, parameters)
@@ -210,7 +232,11 @@ def _check_rows(part: Part, p: Parameters) -> None:
     wanted = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, part.tables.limit, PIECE):
         rows = np.arange(start, min(start + PIECE, part.tables.limit))
-        wanted[:, -1] += _sums(rows.astype(np.uint64))
+        try:
+            tags = part.tables.tags_of(rows).astype(np.uint64)
+        except ValueError as error:
+            raise FormatError(f"bytes: {error}") from None
+        wanted[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
         signatures = part.tables.signatures_of(rows)
         full = signatures[:, 0] != EMPTY
         keys = np.empty((int(full.sum()), p.bands), np.uint64)
@@ -223,7 +249,7 @@ def _check_rows(part: Part, p: Parameters) -> None:
         start, end = end, end + length + 1
         held = np.zeros(2, np.uint64)
         for entries in _entries(sections["tables"][start:end], sections["pool"]):
-            held += _sums(entries & _LOW if table == p.bands else entries)
+            held += _sums(entries)
         if (held != wanted[:, table]).any():
             what = "the table of keys" if table == p.bands else f"band {table}"
             raise FormatError(f"tables: {what} has {held[0]} rows, not each of {wanted[0, table]} once under its tag")

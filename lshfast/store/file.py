@@ -29,7 +29,7 @@ from lshfast.store.directory import (
     Directory,
     PartRecord,
     Section,
-    check_part,
+    check_parts,
     open_part,
     write_part,
 )
@@ -95,7 +95,15 @@ class FileStore(MemoryStore):
             raise OSError("files of an index are little-endian, and this machine is not")
         super().__init__()
         self.path, self.mode = os.path.abspath(path), mode  # that of now, wherever the process may go
+        self._pid = os.getpid()  # a child shares the lock, but must neither write nor unlock
         self._open(verify)
+        if verify:
+            try:
+                with named_format(self.path):
+                    check_parts(self.fixed, self._directory.parameters)
+            except BaseException:
+                self._let_go()
+                raise
 
     def _open(self, verify: bool | None) -> None:
         file = open(self.path, "rb" if self.mode == "r" else "r+b", buffering=0)  # noqa: SIM115 (it is kept)
@@ -104,7 +112,7 @@ class FileStore(MemoryStore):
             if self.mode == "r+":
                 _lock_or_say(file, self.path)
             with named_format(self.path):
-                self._map, self._state, self._directory = _newest(file)
+                self._map, self._directory = _newest(file)
                 check = len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
                 self.fixed = [self._part(record, check) for record in self._directory.parts]
         except BaseException:
@@ -114,12 +122,18 @@ class FileStore(MemoryStore):
         self.parameters = self._directory.parameters
 
     def _part(self, record: PartRecord, verify: bool) -> Part:
-        return open_part(self._directory, record, lambda section: _section(self._map, section), verify)
+        return _part_of(self._directory, record, self._map, verify)
 
     def check_writable(self) -> None:
         super().check_writable()
         if self.mode == "r":
             raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
+        if not self._is_owner():
+            raise ValueError(f"{self.path} was opened before this process was forked: only the parent may write to it")
+
+    def _is_owner(self) -> bool:
+        """Tell whether this is the process that opened the file, not a child that was forked since."""
+        return os.getpid() == self._pid
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         return self._query_parts(signature, least)  # what lies beneath the part that grows may be about to change
@@ -133,7 +147,8 @@ class FileStore(MemoryStore):
         Raises
         ------
         OSError
-            If it cannot be written. The file is in its old state then, and the index still holds what is new.
+            If it cannot be written. The index still holds what is new, and a later commit writes it. The file is in its
+            old state, or in the new one if only the last step failed, which is to sync a header.
         """
         with self.gate.writing():
             self._check_open()
@@ -155,26 +170,28 @@ class FileStore(MemoryStore):
         """Write parts that are not in the file yet behind its end, and a directory of all; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
+        before = _read_headers(self._on_disk())[0]  # later than that read last if a commit failed in its last step
         assert self.parameters is not None
         try:
             with named_errors(self.path):
                 kind = parts[0].kind if parts else self._directory.kind
                 directory = write_sections(file, self.parameters, kind, parts, tell)
-                header = write_directory(file, directory, self._state + 1)
+                header = write_directory(file, directory, before + 1)
                 tell.end()
                 _sync(file)
                 for place in HEADERS:
                     file.seek(place)
                     _write(file, header)
                     _sync(file)
+            mapped = _mapped(file)
+            fixed = [_part_of(directory, record, mapped, False) for record in directory.parts]
         except BaseException:
             with suppress(OSError, FormatError):
-                if _read_headers(self._on_disk())[0] == self._state:
+                if _read_headers(self._on_disk())[0] == before:
                     file.truncate(end)
             raise
-        self._map = _mapped(file)
-        self._state, self._directory = self._state + 1, directory
-        self.fixed, self.loose = [self._part(record, False) for record in directory.parts], None
+        # One call, which no signal handler interrupts: what is in the file is no longer in memory, too.
+        vars(self).update(_map=mapped, _directory=directory, fixed=fixed, loose=None)
 
     def _on_disk(self) -> npt.NDArray[np.uint8]:
         """Return the bytes of the file as it is now."""
@@ -190,8 +207,8 @@ class FileStore(MemoryStore):
         Raises
         ------
         OSError
-            If it cannot be written: the old file stands, and the index still holds what is new. Or if the new one
-            cannot be opened: it is there, whole, and the index is closed.
+            If it cannot be written: the old file stands, and the index still holds what is new. If only the last step
+            fails, which is to sync the folder, the new file stands. If that cannot be opened, the index is closed.
         """
         with self.gate.writing():
             self._check_open()
@@ -209,16 +226,18 @@ class FileStore(MemoryStore):
                 write_file(
                     self.path, self.parameters, kind, self.parts, ours=self._let_go, progress=progress, batch=room
                 )
+                self._reopen()
             except BaseException:
-                if not self._is_current():
+                if not self.closed and not self._is_current():
                     self._reopen()
                 raise
-            self._reopen()
 
     def _is_current(self) -> bool:
         """Tell whether a file is open, and no other has taken its place."""
         try:
-            return self._file is not None and os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+            if self._file is None or self._file.closed:
+                return False
+            return os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
         except OSError:  # nobody can tell
             return True
 
@@ -246,12 +265,9 @@ class FileStore(MemoryStore):
         The second header may be that of the last state: so it is when a commit ends in between.
         """
         with self.gate.reading(), named_format(self.path):
-            data, _, _ = _newest(self._check_open())
-            for place in HEADERS:
-                if not _is_whole(bytes(data[place : place + _HEADER.size + 8])):
-                    raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
-            for record in self._directory.parts:
-                check_part(self._part(record, True), self._directory.parameters)
+            data, _ = _newest(self._check_open())
+            _check_headers([bytes(data[place : place + _HEADER.size + 8]) for place in HEADERS])
+            check_parts([self._part(record, True) for record in self._directory.parts], self._directory.parameters)
 
     def check_sums(self, parts: list[Part]) -> None:
         """Check parts that are in the file before their content is written anew, under new checksums."""
@@ -266,7 +282,7 @@ class FileStore(MemoryStore):
 
     def close(self) -> None:
         with self.gate.writing():  # throughout: what is inserted after the commit would be lost
-            if self._file is not None and self.mode == "r+":
+            if self._file is not None and self.mode == "r+" and self._is_owner():
                 self._commit(None)
             self._end()
 
@@ -281,8 +297,8 @@ class FileStore(MemoryStore):
     def _let_go(self) -> None:
         """Let go of the file and its map, with all that lies in it."""
         self.fixed, self._map = [], np.empty(0, np.uint8)
-        if self._file is not None:
-            if self.mode == "r+":
+        if self._file is not None and not self._file.closed:
+            if self.mode == "r+" and self._is_owner():
                 with suppress(OSError):  # Windows: it is not ours
                     _unlock(self._file)  # the maps of it would keep the lock
             self._file.close()
@@ -380,7 +396,8 @@ def write_file(
 ) -> None:
     """Write the entries of parts, as one part, to a new file that takes the name, and the permissions, of one there is.
 
-    `ours` lets go of that file where this process has it open and locked. See `built` for `batch`.
+    `ours` lets go of that file where this process has it open and locked. The list of parts is changed. See `built` for
+    `batch`.
     """
     if kind == "object":  # as of now: others may have been removed
         keys = concatenate([part.names_of(part.tables.rows_in_use()) for part in parts])
@@ -389,12 +406,12 @@ def write_file(
         raise TypeError("only an index whose keys are all ints of 64 bits, or all strs, can be saved")
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
-    parts = [part for part in parts if len(part)]
+    parts[:] = filter(len, parts)  # in place, as the caller's frame may hold the list until this returns
     tell = _Meter(progress)
     if parts[1:] or any(part.kind != kind or len(part) < part.tables.limit for part in parts):
         tell.expect(parts)
-        parts = [built(parameters, kind, parts, tell, batch)]
-    parts = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
+        parts[:] = [built(parameters, kind, parts, tell, batch)]
+    parts[:] = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
     tell.expect(parts)
     with ExitStack() as held:
         if ours is None:
@@ -502,22 +519,55 @@ def _read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
         raise FormatError(f"header: version {newest[1]}; this library reads version {VERSION}")
     if newest[3] == 2**64 - 1:
         raise FormatError(f"header: state {newest[3]}, which no other can follow")
+    if newest[3] == 0:
+        raise FormatError("header: state 0, and the first is 1")
     return newest[3:]
 
 
-def _newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], int, Directory]:
-    """Return a file's bytes, and the number and the directory of its newest state.
+def _check_headers(headers: list[bytes]) -> None:
+    """Check both headers: the second is a copy of the first, or of an earlier state if a commit ended in between."""
+    for place, header in zip(HEADERS, headers, strict=True):
+        if not _is_whole(header):
+            raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
+    (*kind, _, first), (*other, _, second) = (_HEADER.unpack_from(header)[:4] for header in headers)
+    if kind != other or second > first or (second == first and headers[0] != headers[1]):
+        raise FormatError(f"header: the one at byte {HEADERS[1]} is no copy of the first (compact mends that)")
+
+
+def _newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
+    """Return a file's bytes and the directory of its newest state.
 
     Headers are read before the length: a writer makes the file longer first, and then changes the headers.
     """
-    state, start, nbytes, wanted = _read_headers(_mapped(file))
+    _, start, nbytes, wanted = _read_headers(_mapped(file))
     data = _mapped(file)
+    if start < FIRST_SECTION:
+        raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
     if start + nbytes > len(data):
         raise FormatError(f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}")
     found = bytes(data[start : start + nbytes])
     if checksum(found) != wanted:
         raise FormatError("directory: its checksum is wrong")
-    return data, state, Directory.unpack(found)
+    directory = Directory.unpack(found)
+    _check_places(directory, start, nbytes)
+    return data, directory
+
+
+def _check_places(directory: Directory, start: int, nbytes: int) -> None:
+    """Check that the directory and the sections lie behind the headers, and none over another."""
+    used = [(start, nbytes, "directory")]
+    for part in directory.parts:
+        names = SECTIONS[directory.kind]
+        used += [(at.where, at.nbytes, name) for name, at in zip(names, part.sections, strict=True) if at.nbytes]
+    end, before = FIRST_SECTION, "header"
+    for where, length, name in sorted(used):
+        if where < end:
+            raise FormatError(f"directory: {name} lies at byte {where}, and {before} ends at byte {end}")
+        end, before = where + length, name
+
+
+def _part_of(directory: Directory, record: PartRecord, data: npt.NDArray[np.uint8], verify: bool) -> Part:
+    return open_part(directory, record, lambda section: _section(data, section), verify)
 
 
 def _section(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[np.uint8]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lshfast.kernels.tables import KeyTable as KeyTable
 from lshfast.tokens import INT64_RANGE, Int64Array
 
 # A batch of keys: int64 where all are ints of 64 bits, else a list.
@@ -96,10 +97,12 @@ def equal_int(key: Any) -> int | None:
         return None
     real: Any = getattr(key, "real", key)
     try:
+        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:  # first: int(Decimal("1E+1000000")) takes 40 s
+            return None
         whole = int(real)
-    except (ValueError, OverflowError):  # a NaN or an infinity
+    except (TypeError, ValueError, ArithmeticError):  # no order, or a NaN
         return None
-    return whole if whole == key and INT64_RANGE[0] <= whole <= INT64_RANGE[1] else None
+    return whole if whole == key else None
 
 
 def duplicate(column: Column, place: int) -> ValueError:
@@ -130,78 +133,3 @@ def concatenate(columns: list[Column]) -> Column:
     for column in columns:
         joined.extend(listed(column))
     return joined
-
-
-class KeyTable:
-    """Which row a key has, and which key a row has, for keys of any kind: a dict and a list.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lshfast.store.keys import KeyTable
-    >>> table = KeyTable()
-    >>> table.add(["a", "b"], np.array([0, 4]))
-    >>> table.find(["b", "c"]).tolist(), table.take(np.array([0]))
-    ([4, -1], ['a'])
-    """
-
-    def __init__(self) -> None:
-        self._rows: dict[Any, int] = {}
-        self._keys: list[Any] = []
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def nbytes(self) -> int:
-        """An estimate: the dict and the list, not the keys themselves."""
-        return self._rows.__sizeof__() + self._keys.__sizeof__()
-
-    def find(self, keys: Column) -> Int64Array:
-        """Return the row of each key, -1 where it has none: int64 (n,)."""
-        return np.fromiter((self._rows.get(key, -1) for key in listed(keys)), np.int64, len(keys))
-
-    def add(self, keys: Column, rows: Int64Array) -> None:
-        """Give keys, which must be new and different, these rows, which must be free: all of them or none."""
-        longest, before = int(rows.max(initial=-1)) + 1, len(self._rows)
-        self._keys.extend([None] * (longest - len(self._keys)))
-        try:
-            for key, row in zip(listed(keys), rows.tolist(), strict=True):
-                self._rows[key] = row
-                self._keys[row] = key
-        except BaseException:  # of a key's own methods, say
-            while len(self._rows) > before:
-                self._rows.popitem()
-            for row in rows.tolist():
-                self._keys[row] = None
-            raise
-
-    def drop(self, rows: Int64Array) -> None:
-        """Forget the keys of these rows; those that came last without asking them anything."""
-        doomed = set(rows.tolist())
-        while doomed and self._rows and next(reversed(self._rows.values())) in doomed:
-            row = self._rows.popitem()[1]
-            self._keys[row] = None
-            doomed.remove(row)
-        for row in doomed:
-            self._rows.pop(self._keys[row], None)
-            self._keys[row] = None
-
-    def reserve(self, rows: int) -> None:
-        """Have room for the keys of so many rows."""
-        self._keys.extend([None] * (rows - len(self._keys)))
-
-    def move(self, old: Int64Array, new: Int64Array) -> None:
-        """Give the keys of rows to others, which there is room for and which have none."""
-        for before, after in zip(old.tolist(), new.tolist(), strict=True):
-            key = self._keys[before]
-            self._keys[before], self._keys[after], self._rows[key] = None, key, after
-
-    def take(self, rows: Int64Array) -> Column:
-        """Return the keys of these rows, as `as_column` would."""
-        found = [self._keys[row] for row in rows.tolist()]
-        return np.array(found, np.int64) if found and all(_fits(key) for key in found) else found
-
-
-def _fits(key: Any) -> bool:
-    return type(key) is int and INT64_RANGE[0] <= key <= INT64_RANGE[1]

@@ -28,7 +28,7 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 from lshfast.readers.files import optional
 from lshfast.store.base import Column, FormatError, Found, OnDuplicate, Parameters, Progress, Store
-from lshfast.store.directory import Directory, PartRecord, Section, check_part, open_part, write_part
+from lshfast.store.directory import Directory, PartRecord, Section, check_parts, open_part, write_part
 from lshfast.store.file import check_kind
 from lshfast.store.memory import MemoryStore
 from lshfast.store.parts import Part, built, find_in, fold, query_parts
@@ -36,6 +36,9 @@ from lshfast.tokens import BoolArray, UInt64Array
 
 # Signatures of one part take at most so many bytes: a value of LMDB is shorter than 4 GB, and folding needs memory.
 MOST_BYTES = 1 << 30
+
+# Pages at the end of the file that LMDB may have left out.
+MOST_UNWRITTEN = 16
 
 _DIRECTORY, _NEXT = b"directory", b"next"
 
@@ -88,7 +91,9 @@ class LmdbStore(Store):
         self._seen = b""
         self._opening = threading.Lock()
         self._gate, self._closed = Gate(), False  # all calls enter as readers, and who closes as the writer
+        self._pid = os.getpid()
         try:
+            self._check_size()
             self.parameters = self._read(lambda directory, _: directory.parameters if directory else None)
         except BaseException:
             self.close()
@@ -116,6 +121,26 @@ class LmdbStore(Store):
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError("the index is closed")
+        if os.getpid() != self._pid:
+            raise ValueError(f"{self.path} was opened before this process was forked: open it after the fork")
+
+    def _check_size(self) -> None:
+        """Check that the file of the environment has all of its pages: reading others would end the process.
+
+        LMDB does not write the last pages if they became free in the transaction that took them, so a few may be
+        missing; the file is made longer then.
+        """
+        file = os.path.join(self.path, "data.mdb")
+
+        def missing() -> int:
+            wanted = (self._env.info()["last_pgno"] + 1) * self._page
+            return int(wanted - os.path.getsize(file))
+
+        if missing() > MOST_UNWRITTEN * self._page:
+            raise FormatError(f"{self.path}: data.mdb is cut: its last {missing()} bytes are missing")
+        if missing() > 0:
+            with self._errors(), self._begin(write=True):  # nobody else writes meanwhile
+                os.truncate(file, os.path.getsize(file) + max(missing(), 0))
 
     def _state(self, txn: Any) -> tuple[Directory | None, list[Part]]:
         data = txn.get(_DIRECTORY)
@@ -136,9 +161,13 @@ class LmdbStore(Store):
         if data is None:
             raise FormatError(f"{self.path}: there is no directory")
         try:
-            return Directory.unpack(bytes(data))
+            directory = Directory.unpack(bytes(data))
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
+        numbers = [section.where for record in directory.parts for section in record.sections if section.nbytes]
+        if len(set(numbers)) < len(numbers):
+            raise FormatError(f"{self.path}: directory: a section is listed twice")
+        return directory
 
     def _part(self, txn: Any, record: PartRecord, verify: bool) -> Part:
         """Return a part over the map.
@@ -214,12 +243,14 @@ class LmdbStore(Store):
     def verify(self) -> None:
         with self._gate.reading(), self._errors(), self._begin() as txn:
             directory = self._unpacked(txn)
-            for record in directory.parts:
-                part = self._part(txn, record, True)
-                try:
-                    check_part(part, directory.parameters)
-                except FormatError as error:
-                    raise FormatError(f"{self.path}: {error}") from None
+            parts = [self._part(txn, record, True) for record in directory.parts]
+            try:
+                check_parts(parts, directory.parameters)
+            except FormatError as error:
+                raise FormatError(f"{self.path}: {error}") from None
+            last = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
+            if any(section.where > last for record in directory.parts for section in record.sections):
+                raise FormatError(f"{self.path}: next: a section has a number above {last}")
 
     # ---- writing ----
 
@@ -306,7 +337,8 @@ class LmdbStore(Store):
         with self._gate.writing():
             self._closed = True
             self._opened, self._seen = {}, b""
-            self._env.close()
+            if os.getpid() == self._pid:  # LMDB forbids it in a child
+                self._env.close()
 
 
 def _most_rows(parameters: Parameters) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from lshfast.kernels.gate import Gate
+from lshfast.kernels.tables import mark
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.store.keys import duplicate, kind_of, listed, take
-from lshfast.store.parts import PIECE, Part, built, empty_part, find_in, query_parts
+from lshfast.store.parts import PIECE, Part, built, empty_part, find_in, marks_of, query_parts
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 
@@ -72,18 +73,16 @@ class MemoryStore(Store):
             if not len(keys):
                 return 0
             before = self.loose
-            try:
-                loose = self._room_for(keys)
-                beneath, below = find_in(self.fixed, keys)
-                known = beneath >= 0
-                if on_duplicate == "skip" and known.any():
-                    keys, signatures, known = take(keys, np.flatnonzero(~known)), signatures[~known], known[~known]
-                replaced = self._places(beneath, below) if on_duplicate == "replace" else []
-                count = self._insert_loose(loose, keys, signatures, on_duplicate, known, copy)
-            except BaseException:
+            loose = self._room_for(keys)  # which changes no entry
+            beneath, below = find_in(self.fixed, keys)
+            known = beneath >= 0
+            if on_duplicate == "skip" and known.any():
+                keys, signatures, known = take(keys, np.flatnonzero(~known)), signatures[~known], known[~known]
+            replaced = self._places(beneath, below) if on_duplicate == "replace" else []
+            count = loose.insert(keys, signatures, on_duplicate, known, copy, replaced)
+            if count < 0:
                 self.loose = before
-                raise
-            mark_gone(replaced)
+                raise duplicate(keys, -1 - count)
             return count
 
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
@@ -92,51 +91,6 @@ class MemoryStore(Store):
             if self.loose is not None and not self.fixed and self.loose.tables.insert_one(key, signature):
                 return 1
         return super().insert_one(key, signature, on_duplicate)
-
-    def _insert_loose(
-        self,
-        loose: Part,
-        keys: Column,
-        signatures: UInt64Array,
-        on_duplicate: OnDuplicate,
-        known: BoolArray,
-        copy: bool,
-    ) -> int:
-        """Insert into the part that grows; of the keys, the fixed parts have those that are known."""
-        rows, fresh = loose.admit(keys)
-        if on_duplicate == "replace" and not fresh.all():
-            return self._replace(loose, rows, fresh, signatures)
-        try:
-            if on_duplicate == "error" and (known | ~fresh).any():
-                raise duplicate(keys, int(np.flatnonzero(known | ~fresh)[0]))
-            new = rows
-            if not fresh.all():
-                new, signatures = rows[fresh], signatures[fresh]
-            loose.tables.write(new, signatures, copy)
-            return len(new)
-        except BaseException:
-            loose.release(rows[fresh])
-            raise
-
-    def _replace(self, loose: Part, rows: Int64Array, fresh: BoolArray, signatures: UInt64Array) -> int:
-        """Write the last signature of each row; new rows take the place of those that were not fresh.
-
-        What can fail comes first: the old rows stand until all is written.
-        """
-        new = rows[:0]
-        try:
-            distinct, last = np.unique(rows[::-1], return_index=True)
-            old = np.setdiff1d(distinct, rows[fresh])
-            signatures, places = signatures[len(rows) - 1 - last], np.searchsorted(distinct, old)
-            new = loose.allot(len(old))
-            distinct[places] = new
-            loose.tables.write(distinct, signatures)
-        except BaseException:
-            loose.release(new)
-            loose.release(rows[fresh])
-            raise
-        loose.hand_over(old, new)
-        return len(distinct)
 
     def _room_for(self, keys: Column) -> Part:
         """Return the part that grows, made or changed so that it can name these keys."""
@@ -160,9 +114,10 @@ class MemoryStore(Store):
             if (where < 0).any():
                 raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
             beneath = self._places(where, rows)
-            if self.loose is not None:
-                self.loose.discard(rows[where == len(self.fixed)])
-            mark_gone(beneath)
+            if self.loose is None:
+                mark(marks_of(beneath))
+            else:
+                self.loose.discard(rows[where == len(self.fixed)], beneath)
 
     def remove_one(self, key: Any) -> None:
         with self.gate.writing():
@@ -273,10 +228,3 @@ class MemoryStore(Store):
         """Let go of all; for writers."""
         self.closed = True  # first: see `parts`
         self.fixed, self.loose = [], None
-
-
-def mark_gone(places: list[tuple[Part, Int64Array]]) -> None:
-    """Mark rows of fixed parts as removed."""
-    for part, rows in places:
-        assert part.gone is not None
-        part.gone[rows] = 1

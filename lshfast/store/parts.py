@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.tables import BandTables
-from lshfast.store.base import Column, Found, Parameters
-from lshfast.store.keys import KeyTable, concatenate, equal_int, listed, take
+from lshfast.store.base import Column, Found, OnDuplicate, Parameters
+from lshfast.store.keys import KeyTable, concatenate, equal_int, take
 from lshfast.threads import ordered_map
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
@@ -78,54 +78,34 @@ class Part:
 
     def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
         """Give each key a row unless it has one; return the rows, and where they are new."""
-        if self.kind != "object":
-            return self.tables.admit(keys)
-        first: dict[Any, int] = {}
-        places = np.fromiter((first.setdefault(key, i) for i, key in enumerate(listed(keys))), np.int64, len(keys))
-        rows = self.names.find(keys)
-        fresh = (rows < 0) & (places == np.arange(len(keys)))
-        new = np.flatnonzero(fresh)
-        rows[new] = self.tables.allot(len(new))
-        try:
-            self.names.add(take(keys, new), rows[new])
-        except BaseException:
-            self.tables.release(rows[new])
-            raise
-        return rows[places], fresh
+        return self.tables.admit(keys, self._table)
 
-    def release(self, rows: Int64Array) -> None:
-        """Free rows and their names."""
-        if self.kind == "object":
-            self.names.drop(rows)
-        self.tables.release(rows)
+    def insert(
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        known: BoolArray,
+        copy: bool,
+        gone: list[tuple[Part, Int64Array]],
+    ) -> int:
+        """Insert entries and mark rows of fixed parts as removed, all or nothing: see `BandTables.insert`."""
+        self.given_up += on_duplicate == "replace"
+        return self.tables.insert(keys, signatures, on_duplicate, known, copy, marks_of(gone), self._table)
 
-    def discard(self, rows: Int64Array) -> None:
-        """Free rows with their names and signatures; a row may come twice."""
+    def discard(self, rows: Int64Array, gone: list[tuple[Part, Int64Array]]) -> None:
+        """Free rows with their names and signatures, and mark rows of fixed parts as removed, all or nothing."""
         self.given_up += 1
-        if self.kind == "object":
-            self.names.drop(rows)
-        self.tables.discard(rows)
+        self.tables.discard(rows, marks_of(gone), self._table)
 
-    def allot(self, n: int) -> Int64Array:
-        """Take rows without names."""
-        rows = self.tables.allot(n)
-        try:
-            self.names.reserve(self.tables.limit if self.kind == "object" else 0)
-        except BaseException:
-            self.tables.release(rows)
-            raise
-        return rows
-
-    def hand_over(self, old: Int64Array, new: Int64Array) -> None:
-        """Give the names of rows to others without names, and free them with their signatures; this cannot fail."""
-        self.given_up += 1
-        if self.kind == "object":
-            self.names.move(old, new)
-        self.tables.hand_over(old, new)
+    @property
+    def _table(self) -> KeyTable | None:
+        return self.names if self.kind == "object" else None
 
     def names_of(self, rows: Int64Array) -> Column:
         """Return the keys of rows."""
-        return self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        found: Column = self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        return found
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Give the keys and signatures of all rows in use, in batches."""
@@ -144,6 +124,11 @@ class Part:
         counts = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
         agreements = None if least is None else np.concatenate([each for _, _, each in found])
         return np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows for _, rows, _ in found]), agreements
+
+
+def marks_of(places: list[tuple[Part, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
+    """Return the marks of fixed parts, and which of them are meant."""
+    return [(part.gone, rows) for part, rows in places if part.gone is not None]
 
 
 def empty_part(parameters: Parameters, kind: str) -> Part:

@@ -218,6 +218,21 @@ class RedisStore(Store):
             yield
         except (self._errors.RedisError, self._errors.RedisClusterException) as error:
             raise self._translated(error, operation) from error
+        except BaseException:  # such as an interrupt between a command and its answer, which the next would read
+            self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        """Close the connections that no call is using; the client opens others when it needs them."""
+        nodes = self._client.get_nodes() if hasattr(self._client, "get_nodes") else ()
+        for client in [node.redis_connection for node in nodes] or [self._client]:
+            if getattr(client, "connection", None) is not None:  # of a client of one connection
+                client.connection.disconnect()
+            if client is not None:
+                try:
+                    client.connection_pool.disconnect(inuse_connections=False)
+                except TypeError:  # a pool of redis-py 5 that cannot tell them apart
+                    client.connection_pool.disconnect()
 
     def _translated(self, error: Exception, operation: str) -> Exception:
         text = f"Redis at {self._address}, {operation}: "

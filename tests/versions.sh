@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Test on each supported Python that is found: the oldest with the oldest dependencies (oldest.txt), the others with the
+# newest. Each gets an environment with a wheel built by itself, runs the tests that depend on versions most, and writes
+# pickles, bytes and files, which all of them then read. Pythons are looked for on PATH and among those of pyenv. Needs a
+# C compiler; ends with 77, and says why, where there is no Python. Takes some four minutes for each Python.
+# Usage: [BUT=3.11] tests/versions.sh [PYTHON...]     BUT: a version that is tested anyway
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset PYTHONPATH # the installed package is meant
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
+tests="texts tokens readers writers dedup index index_files index_stores index_format lmdb_store gate forest hyperloglog
+  datasketch_minhash datasketch_lsh"
+
+version_of() { "$1" -c 'import ensurepip, sys, venv; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
+
+pythons=("$@")
+if [ ${#pythons[@]} = 0 ]; then
+  roots=$(pyenv root 2>/dev/null || true)
+  for version in 3.10 3.11 3.12 3.13; do
+    if [ "$version" = "${BUT:-}" ]; then continue; fi
+    for python in "python$version" "${PYTHON:-python3}" ${roots:+"$roots"/versions/"$version".*/bin/python}; do
+      if [ "$(version_of "$python")" = "$version" ]; then
+        pythons+=("$python")
+        break
+      fi
+    done
+  done
+fi
+if [ ${#pythons[@]} = 0 ]; then
+  echo "left out: no Python of 3.10 to 3.13 with venv is found" >&2
+  exit 77
+fi
+
+# From copies, so that the tree stays as it is, and in a folder that holds no package.
+mkdir "$work/source" "$work/run"
+cp -r pyproject.toml setup.py MANIFEST.in README.md LICENSE src lshfast "$work/source/"
+rm -f "$work"/source/lshfast/kernels/*.so
+cp -r tests benchmarks docs README.md pyproject.toml "$work/run/"
+chosen=""
+for part in $tests; do chosen="$chosen tests/test_$part.py"; done
+
+names=()
+for python in "${pythons[@]}"; do
+  name=$(version_of "$python")
+  constraints=""
+  if [ "$name" = 3.10 ]; then constraints="-c $work/run/tests/oldest.txt"; fi
+  echo "Python $name${constraints:+, the oldest dependencies}"
+  cp -r "$work/source" "$work/$name"
+  "$python" -m venv "$work/env-$name"
+  "$work/env-$name/bin/pip" install $constraints "$work/$name[test]" >"$work/$name.log" 2>&1 ||
+    { tail -n 40 "$work/$name.log" && exit 1; }
+  cd "$work/run"
+  "$work/env-$name/bin/python" -m pytest -q $chosen
+  "$work/env-$name/bin/python" -m tests.cross_version write "$work/written/$name"
+  names+=("$name")
+done
+for name in "${names[@]}"; do
+  for writer in "${names[@]}"; do
+    "$work/env-$name/bin/python" -m tests.cross_version read "$work/written/$writer"
+  done
+  echo "Python $name reads what ${names[*]} wrote"
+done
