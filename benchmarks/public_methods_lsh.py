@@ -233,6 +233,7 @@ def changed_storage(made: Any) -> None:
 def of_index() -> list[Method]:
     return [
         Method("MinHashLSH()", lambda library: lambda: library.MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)),
+        Method("MinHashLSH(params)", lambda library: lambda: library.MinHashLSH(num_perm=PERMUTATIONS, params=(16, 8))),
         Method(f"MinHashLSH.insert, {SMALL} times", inserted, once=True),
         Method("MinHashLSH.insert and get_counts", inserted_and_read, once=True),
         Method("MinHashLSH.insertion_session", inserted_in_session, once=True),

@@ -171,9 +171,7 @@ def tune(
 ) -> None:
     """Show what a run will find, and the memory it will take, before running it."""
     with one_line_errors():
-        plan = make_plan(
-            threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads
-        )
+        plan = make_plan(threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads)
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)

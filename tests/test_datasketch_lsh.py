@@ -564,7 +564,7 @@ def test_a_name_that_is_not_there_says_what_to_use(package):
     assert getattr(package, "HNSW", None) is None
     with pytest.raises(AttributeError, match="MinHashLSHForest"):
         package.HNSW  # noqa: B018
-    with pytest.raises(ImportError, match="no HNSW: .*MinHashLSHForest"):
+    with pytest.raises(ImportError, match=r"no HNSW: .*MinHashLSHForest"):
         exec(f"from {package.__name__} import HNSW")
     with pytest.raises(ImportError, match="cannot import name 'NoSuchName'"):
         exec(f"from {package.__name__} import NoSuchName")
@@ -613,7 +613,11 @@ def test_threads_insert_query_and_remove():
             for _ in range(500):
                 assert index.query(lasting) == ["lasting"]
                 assert index.query(lasting, with_scores=True) == [("lasting", 1.0)]
-                pickle.loads(pickle.dumps(index))._entries.keys()
+                again = pickle.loads(pickle.dumps(index))
+                for one in (index, again):
+                    assert "lasting" in set(one.keys)
+                    assert sum(one.get_counts()[0].values()) > 0
+                    assert len(one.keys["lasting"]) == one.b
         except BaseException as error:
             errors.append(error)
 

@@ -122,7 +122,7 @@ def test_what_cannot_be_compared_is_refused(place):
         ({"threshold": 2}, ValueError, "threshold"),
         ({"num_perm": 1}, ValueError, "num_perm"),
         ({"weights": (1, 1)}, ValueError, "weights"),
-        ({"params": (8, 17)}, ValueError, "at most num_perm"),
+        ({"params": (8, 17)}, ValueError, "need b x r = 136 slots, but num_perm is 128"),
     ],
 )
 def test_bad_arguments(arguments, error, message):

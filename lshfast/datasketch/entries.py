@@ -36,6 +36,11 @@ class Entries(ABC):
     keys: Any
     tables: Sequence[Any]
 
+    @property
+    def sends_batches(self) -> bool:
+        """Whether many insertions are faster if they are kept back and sent together."""
+        return False
+
     @abstractmethod
     def insert(
         self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
@@ -107,7 +112,7 @@ class StoredEntries(Entries):
     def insert(
         self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
     ) -> bool:
-        if check and self.holds(key, others):
+        if check and any(map(self._is_there, (key, *others))):
             return False
         names = self.names_of(row, form)
         self.keys.insert(key, *names, buffer=buffer)
@@ -141,7 +146,7 @@ class StoredEntries(Entries):
                 table.remove(name)
 
     def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
-        return self._is_there(key) or any(map(self._is_there, others))
+        return key in self.keys or any(other in self.keys for other in others)
 
     def _is_there(self, key: Any) -> bool:
         """Tell whether a key has an entry, or will have one when all that waits is sent."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -77,10 +77,13 @@ class MinHashLSH:
     ----------
     h, b, r : int
         num_perm, bands, and slots a band.
-    keys : Keys
-        What is stored, as a view.
-    hashtables : list of Buckets
-        The buckets of each band, as views.
+    hashranges : list of (int, int)
+        The slots of each band: from, and up to but without.
+    keys : OrderedStorage
+        The keys as they are stored (pickled where `prepickle` is true), and of each the names of its buckets, band
+        after band.
+    hashtables : list of UnorderedStorage
+        For each band, the names of its buckets, and of each the set of its keys.
 
     Notes
     -----
@@ -89,6 +92,12 @@ class MinHashLSH:
     matches nothing. Keys are any hashable objects.
 
     In memory, any number of threads may call anything. Sketches are not kept but their slots, 8 bytes each.
+
+    In memory, `keys` and `hashtables` are made from the entries when they are first read, which takes as long as the
+    entries take datasketch to insert, and as much memory; later changes are added when they are read again. The lists
+    and sets that they return are the index's own, and not to be changed. An index whose `keys` or `hashtables` are
+    changed by their methods (`insert`, `remove`, `remove_val`) has its entries in them from then on: its queries find
+    what they hold, at datasketch's speed.
 
     Examples
     --------
@@ -107,6 +116,8 @@ class MinHashLSH:
     >>> lsh.remove("b")
     >>> "b" in lsh, lsh.query(sketches["a"])
     (False, ['a'])
+    >>> list(lsh.keys), [lsh.hashtables[band][name] for band, name in enumerate(lsh.keys["a"])][0]
+    (['a', 'c'], {'a'})
     """
 
     def __init__(
@@ -146,50 +157,9 @@ class MinHashLSH:
             )
         else:
             self._entries = MemoryEntries(self.h, self.b, self.r, self.hashfunc)
-
-    @property
-    def hashranges(self) -> list[tuple[int, int]]:
-        """The slots of each band: from, and up to but without."""
-        return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
-
-    @cached_property
-    def keys(self) -> Any:
-        """The keys as they are stored, and the names of the buckets of each: an `OrderedStorage`.
-
-        Keys are pickled where `prepickle` is true, as it is on Redis by default. The lists that it returns are the
-        index's own. See `hashtables` for changes.
-
-        Examples
-        --------
-        >>> from lshfast.datasketch import MinHash, MinHashLSH
-        >>> lsh = MinHashLSH(num_perm=16, params=(4, 4))
-        >>> lsh.insert("a", MinHash(num_perm=16))
-        >>> list(lsh.keys), "a" in lsh.keys, len(lsh.keys["a"])
-        (['a'], True, 4)
-        """
-        return self._entries.keys
-
-    @cached_property
-    def hashtables(self) -> list[Any]:
-        """The buckets of each of the b bands, an `UnorderedStorage` each: names of buckets, and sets of keys.
-
-        In memory, `hashtables` and `keys` are made from the entries when they are first read, which takes as long as
-        the entries take datasketch to insert; later changes are added when they are read again. The sets that they
-        return are the index's own. An index whose `keys` or `hashtables` are changed (`insert`, `remove`,
-        `remove_val`) has its entries in them from then on, and is as fast as datasketch's.
-
-        Examples
-        --------
-        >>> from lshfast.datasketch import MinHash, MinHashLSH
-        >>> lsh = MinHashLSH(num_perm=16, params=(4, 4))
-        >>> for key, tokens in {"a": [b"x"], "b": [b"x"], "c": [b"y"]}.items():
-        ...     sketch = MinHash(num_perm=16)
-        ...     sketch.update_batch(tokens)
-        ...     lsh.insert(key, sketch)
-        >>> sorted(sorted(lsh.hashtables[0][name]) for name in lsh.hashtables[0])
-        [['a', 'b'], ['c']]
-        """
-        return list(self._entries.tables)
+        self.keys: Any = self._entries.keys
+        self.hashtables: list[Any] = list(self._entries.tables)
+        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     @property
     def buffer_size(self) -> int:
@@ -341,7 +311,7 @@ class MinHashLSH:
                 self._entries.insert_many(stored, rows, form)
                 continue
             for key, row in zip(stored, rows, strict=True):
-                self._entries.insert(key, row, form, check=False, buffer=True)
+                self._entries.insert(key, row, form, check=False, buffer=self._entries.sends_batches)
         self._entries.flush()
 
     @property
@@ -547,6 +517,7 @@ PARTS = frozenset(
         "_entries",
         "keys",
         "hashtables",
+        "hashranges",
     ]
 )
 

@@ -107,6 +107,10 @@ class RedisEntries(StoredEntries):
         insert, remove, find = map(self._client.register_script, (_INSERT, _REMOVE, _FIND))
         return insert, remove, find
 
+    @property
+    def sends_batches(self) -> bool:
+        return self._scripts is not None
+
     def insert(
         self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
     ) -> bool:
@@ -119,7 +123,7 @@ class RedisEntries(StoredEntries):
         if not buffer:
             return bool(scripts[0](keys=self._all_names, args=arguments))
         with self._lock:
-            if check and self.holds(key, others):
+            if check and any(map(self._is_there, (key, *others))):
                 return False
             self._wait(scripts[0], key, True, arguments)
         return True

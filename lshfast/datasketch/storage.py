@@ -166,7 +166,7 @@ class DictListStorage(OrderedStorage):
             del self._dict[key]
 
     def remove_val(self, key: Any, val: Any, **kwargs: Any) -> None:
-        self.get(key).remove(val)
+        (self._dict.get(key) or self._kind()).remove(val)
 
     def size(self) -> int:
         return len(self._dict)

@@ -1,7 +1,11 @@
-"""AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout."""
+"""AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout.
+
+That layout is the one that `redis_entries` describes, but that the number of a band is one byte.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from collections.abc import Generator
 from typing import Any
@@ -17,11 +21,15 @@ from lshfast.tokens import UInt64Array
 
 BATCH_SIZE = 10_000
 
+# Requests that are under way at once, each of which takes a connection.
+UNDER_WAY = 32
+
 
 class AsyncMinHashLSH:
     """A `MinHashLSH` on a Redis server for asyncio, as ``datasketch.AsyncMinHashLSH``.
 
-    Its entries are those of a `MinHashLSH` with the same basename, of this library or of datasketch.
+    The layout on the server is datasketch's, so that both libraries can work on one index. As in datasketch, a
+    `MinHashLSH` does not read what an AsyncMinHashLSH wrote, as it names its buckets otherwise.
 
     Parameters
     ----------
@@ -109,20 +117,20 @@ class AsyncMinHashLSH:
 
     async def init_storages(self) -> None:
         """Connect to the server; what is connected stays as it is."""
+        self._turns = asyncio.Semaphore(UNDER_WAY)
         if self.keys is None:
             name = self._config["basename"]
             self.keys = AsyncRedisListStorage(self._config, name + b"_keys")
             self.hashtables = [
-                AsyncRedisSetStorage(self._config, name + b"_bucket_" + struct.pack(">H", band), self.keys._redis)
+                AsyncRedisSetStorage(self._config, name + b"_bucket_" + band_number(band), self.keys._redis)
                 for band in range(self.b)
             ]
 
     async def close(self) -> None:
-        """Send what sessions have kept back, and close the connection; `init_storages` opens it again."""
+        """Send what sessions have kept back, and close the connection; a later call opens it again."""
         if self.keys is not None:
             await self._flush()
             await self.keys.close()
-            self.keys = self.hashtables = None
 
     async def _opened(self) -> AsyncMinHashLSH:
         await self.init_storages()
@@ -188,7 +196,7 @@ class AsyncMinHashLSH:
         pipe = self._pipeline() if buffer else keys._redis.pipeline(transaction=True)
         self._put(pipe, stored, row, form)
         if not buffer:
-            await pipe.execute()
+            await self._answers(pipe)
         elif len(self._waiting) >= self._batch_size:
             await self._flush()
 
@@ -200,11 +208,11 @@ class AsyncMinHashLSH:
             if not there:
                 self._waiting[stored] = True
             return not there
-        async with keys._redis.pipeline(transaction=True) as pipe:
-            for other in others:
-                pipe.hexists(keys._name, other)
-            pipe.hsetnx(keys._name, stored, keys.redis_key(stored))
-            *known, taken = await pipe.execute()
+        pipe = keys._redis.pipeline(transaction=True)
+        for other in others:
+            pipe.hexists(keys._name, other)
+        pipe.hsetnx(keys._name, stored, keys.redis_key(stored))
+        *known, taken = await self._answers(pipe)
         if taken and any(known):
             await keys._redis.hdel(keys._name, stored)
         return bool(taken) and not any(known)
@@ -238,7 +246,9 @@ class AsyncMinHashLSH:
             await self._flush()
         self._waiting.update(dict.fromkeys(there, False))
         pipe = self._pipeline()
-        for one, names in zip(there, await keys.getmany(*there), strict=True):
+        async with self._turns:
+            lists = await keys.getmany(*there)
+        for one, names in zip(there, lists, strict=True):
             for at, name in enumerate(names):
                 tables[at % self.b].discard(pipe, name, one)
                 self._left.add((at % self.b, name))
@@ -258,17 +268,22 @@ class AsyncMinHashLSH:
         left, self._left = list(self._left), set()
         self._waiting.clear()
         if pipe is not None:
-            await pipe.execute()
+            await self._answers(pipe)
         if not left:
             return
-        async with keys._redis.pipeline(transaction=False) as pipe:
-            for band, name in left:
-                pipe.exists(tables[band].redis_key(name))
-            held = await pipe.execute()
-            for (band, name), stays in zip(left, held, strict=True):
-                if not stays:
-                    tables[band].drop(pipe, name)
-            await pipe.execute()
+        pipe = keys._redis.pipeline(transaction=False)
+        for band, name in left:
+            pipe.exists(tables[band].redis_key(name))
+        held = await self._answers(pipe)
+        for (band, name), stays in zip(left, held, strict=True):
+            if not stays:
+                tables[band].drop(pipe, name)
+        await self._answers(pipe)
+
+    async def _answers(self, pipe: Any) -> list[Any]:
+        """Send a pipeline and return the answers, when it is its turn."""
+        async with self._turns:
+            return list(await pipe.execute())
 
     def insertion_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHInsertionSession:
         """Return an asynchronous context that inserts in pieces of `batch_size` entries, all sent at its end."""
@@ -292,10 +307,10 @@ class AsyncMinHashLSH:
         row, form = await self._read(minhash)
         if row[0] == EMPTY:
             return []
-        async with keys._redis.pipeline(transaction=False) as pipe:
-            for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
-                pipe.smembers(table.redis_key(name))
-            found = sorted(set().union(*await pipe.execute()))
+        pipe = keys._redis.pipeline(transaction=False)
+        for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
+            pipe.smembers(table.redis_key(name))
+        found = sorted(set().union(*await self._answers(pipe)))
         if found and self._sketches.form is None:  # what was stored before is of this form
             self._sketches.form = form
         return self._given(found)
@@ -312,7 +327,7 @@ class AsyncMinHashLSH:
     async def has_key(self, key: Any) -> bool:
         """Tell whether a key is there."""
         self._storages()
-        return self._can_be_stored(key) and bool(await self._there(self._stored(key)))
+        return self._can_be_stored(key) and any(await self._on_server(self._stored(key)))
 
     async def is_empty(self) -> bool:
         """Tell whether there is no key."""
@@ -337,7 +352,8 @@ class AsyncMinHashLSH:
         row, form = self._sketches.read(minhash)
         if self._sketches.form is None:
             table = self._storages()[1][0]
-            _, met = await table._redis.hscan(table._name, count=1)
+            async with self._turns:
+                _, met = await table._redis.hscan(table._name, count=1)
             width = next((len(name) // self.r for name in met), form.width)
             if width != form.width:
                 raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
@@ -357,14 +373,23 @@ class AsyncMinHashLSH:
             )
         return [key]
 
+    async def _on_server(self, stored: list[bytes]) -> list[bool]:
+        """Tell of each of the forms of a key whether it is there."""
+        keys, _ = self._storages()
+        pipe = keys._redis.pipeline(transaction=False)
+        for one in stored:
+            pipe.hexists(keys._name, one)
+        return list(map(bool, await self._answers(pipe)))
+
     async def _there(self, stored: list[bytes]) -> list[bytes]:
         """Return those of the forms of a key that are there, or will be when all that is kept back is sent."""
-        keys, _ = self._storages()
-        async with keys._redis.pipeline(transaction=False) as pipe:
-            for one in stored:
-                pipe.hexists(keys._name, one)
-            found = await pipe.execute()
+        found = await self._on_server(stored)
         return [one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)]
+
+
+def band_number(band: int) -> bytes:
+    """Return what a band is named by on the server: a byte, as in datasketch, and two from 256 on."""
+    return bytes([band]) if band < 256 else struct.pack(">H", band)
 
 
 class _Session:
