@@ -14,3 +14,19 @@ def band_keys(signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: np
 def pairs_of_band(
     keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], limit: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def filters_hold(
+    filters: npt.NDArray[np.uint8],
+    slots: npt.NDArray[np.uint64],
+    rows: int,
+    bits: int,
+    hashes: int,
+    first: int = 0,
+) -> bool: ...
+def filters_add(
+    filters: npt.NDArray[np.uint8],
+    slots: npt.NDArray[np.uint64],
+    rows: int,
+    bits: int,
+    hashes: int,
+    first: int = 0,
+) -> None: ...
