@@ -240,7 +240,9 @@ class MinHashLSHBloom:
         with self._lock:
             filters = self._open_filters()
         row = self._sketches.row(minhash)
-        return row.item(0) != EMPTY and filters_hold(filters, row, self.r, self.bits, self.hashes)
+        if row.item(0) == EMPTY:
+            return False
+        return filters_hold(filters, row, self.r, self.bits, self.hashes)
 
     def sync(self) -> None:
         """Write the filters to the disk; without a folder, give a RuntimeWarning that there is none.
@@ -390,10 +392,12 @@ class BloomTable:
         return filters_hold(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
 
     def sync(self) -> None:
-        """Write the filter to its file, if it has one."""
-        if self.fname is not None:
-            with atomic_file(self.fname, overwrite=True) as file:
-                file.write(self._header() + self._filter.tobytes())
+        """Write the filter to its file; without one, give a RuntimeWarning that there is none."""
+        if self.fname is None:
+            warnings.warn("a filter in memory is not saved: give it an fname", RuntimeWarning, stacklevel=2)
+            return
+        with atomic_file(self.fname, overwrite=True) as file:
+            file.write(self._header() + self._filter.tobytes())
 
 
 def size_of(n: Any, fp: Any, name: str) -> tuple[int, int]:

@@ -188,7 +188,7 @@ class MemoryEntries(Entries):
         return key in self.numbers
 
     def is_empty(self) -> bool:
-        return not self.numbers
+        return not self.numbers or (self.stored is not None and not all(self.sets))
 
     def _open(self) -> BandTables:
         if self._tables is None:

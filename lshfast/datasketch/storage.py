@@ -190,7 +190,8 @@ class DictSetStorage(UnorderedStorage, DictListStorage):
     _kind = set
 
     def get(self, key: Any) -> Any:
-        return self._dict.get(key) or set()
+        found = self._dict.get(key)
+        return set() if found is None else found
 
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
         held = self._dict.get(key)
