@@ -245,9 +245,9 @@ class AsyncMinHashLSH:
         if any(self._waiting.get(one) for one in there):
             await self._flush()
         self._waiting.update(dict.fromkeys(there, False))
-        pipe = self._pipeline()
         async with self._turns:
             lists = await keys.getmany(*there)
+        pipe = self._pipeline()  # now, as another task may have sent the one before
         for one, names in zip(there, lists, strict=True):
             for at, name in enumerate(names):
                 tables[at % self.b].discard(pipe, name, one)
