@@ -3,8 +3,8 @@
     python benchmarks/public_methods.py [part of a name ...] [--repeat 25] [--limit 1.2] [--slower] [--markdown]
 
 One CPU, one thread. Each library in turn makes the call for about two milliseconds, or once. The table shows the median
-time of a call in microseconds, and the median over the turns of the ratio lshfast / datasketch: below 1, lshfast is faster.
-Ratios above `--limit` are marked with an asterisk, and the exit status is then 1.
+time of a call in microseconds, and the median over the turns of the ratio lshfast / datasketch: below 1, lshfast is
+faster. Ratios above `--limit` are marked with an asterisk, and the exit status is then 1.
 
 The methods stand in the modules named in `LISTS`, each a function `methods()` that returns `Method` objects.
 """
@@ -25,7 +25,7 @@ from typing import Any
 from contest import installed, keep_to_one_cpu, label, print_table, show
 
 TURN = 0.002  # seconds that a library's turn takes, if a call is shorter
-LISTS = ("public_methods_lsh", "public_methods_sketch")
+LISTS = ("public_methods_lsh", "public_methods_redis", "public_methods_sketch")
 LIBRARIES = {"datasketch": "datasketch", "lshfast": "lshfast.datasketch"}
 Call = Callable[[], object]
 

@@ -471,6 +471,18 @@ class Buckets(_View, DictSetStorage):
 
     __len__ = size
 
+    def keys(self) -> KeysView[bytes]:
+        if not self._entries.current:
+            self._entries.sync()
+        return self._held.keys()
+
+    def has_key(self, key: Any) -> bool:
+        if not self._entries.current:
+            self._entries.sync()
+        return key in self._held
+
+    __contains__ = has_key
+
 
 def _storage(kind: type[DictListStorage], content: dict[Any, Any]) -> DictListStorage:
     """Return a storage with this content: what a pickle of a view becomes."""

@@ -141,6 +141,10 @@ class RedisEntries(StoredEntries):
                 self._wait(scripts[1], one, False, [one])
         return bool(stored)
 
+    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
+        lists = self._client.hmget(self._all_names[0], [key, *others])
+        return any(name is not None for name in lists)
+
     def _wait(self, script: Any, key: bytes, stays: bool, arguments: list[Any]) -> None:
         if self._pipe is None:
             self._pipe = self._client.pipeline(transaction=self._transaction)

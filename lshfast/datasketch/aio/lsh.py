@@ -376,10 +376,9 @@ class AsyncMinHashLSH:
     async def _on_server(self, stored: list[bytes]) -> list[bool]:
         """Tell of each of the forms of a key whether it is there."""
         keys, _ = self._storages()
-        pipe = keys._redis.pipeline(transaction=False)
-        for one in stored:
-            pipe.hexists(keys._name, one)
-        return list(map(bool, await self._answers(pipe)))
+        async with self._turns:
+            lists = await keys._redis.hmget(keys._name, stored)
+        return [name is not None for name in lists]
 
     async def _there(self, stored: list[bytes]) -> list[bytes]:
         """Return those of the forms of a key that are there, or will be when all that is kept back is sent."""
