@@ -9,7 +9,6 @@ import re
 import sys
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -184,11 +183,15 @@ def other_pickles(key: Any) -> tuple[bytes, ...]:
     (False, 2)
     """
     usual = pickle.dumps(key)
-    spelled = []
+    found: list[bytes] = []
     for protocol in PROTOCOLS:
-        with suppress(pickle.PicklingError, AttributeError, TypeError):  # protocol 3 has no nested classes
-            spelled.append(pickle.dumps(key, protocol))
-    return tuple(data for data in dict.fromkeys(spelled) if data != usual)
+        try:
+            data = pickle.dumps(key, protocol)
+        except (pickle.PicklingError, AttributeError, TypeError):  # protocol 3 has no nested classes
+            continue
+        if data != usual and data not in found:
+            found.append(data)
+    return tuple(found)
 
 
 def protocol_of(data: bytes) -> int:
