@@ -47,7 +47,7 @@ DIFFERENCES = (
         "an empty sketch in an index, forest, ensemble or Bloom filter",
         "finds all other empty ones",
         "is there, in no bucket, and matches nothing",
-        "As above.",
+        "An empty set is like no other: all empty texts would be duplicates of each other.",
         (
             "empty sketches | in no bucket",
             "MinHashLSH | empty sketches",

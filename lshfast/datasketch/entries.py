@@ -15,6 +15,10 @@ from lshfast.tokens import UInt64Array
 # Keys whose names are read from a server at once.
 PIECE = 1000
 
+# Options of a storage's changes; storages that others wrote need not know of buffers.
+AT_ONCE: dict[str, bool] = {}
+BUFFERED = {"buffer": True}
+
 HashFunction = Callable[[bytes], bytes]
 
 
@@ -84,6 +88,10 @@ class Entries(ABC):
     def flush(self) -> None:  # noqa: B027 (in memory nothing is kept back)
         """Send what sessions have kept back."""
 
+    def width(self) -> int | None:
+        """Return the bytes of a slot of what is stored; None where there is nothing to tell them from."""
+        return None
+
 
 class StoredEntries(Entries):
     """Entries in storages: the names of the buckets of each key, and the keys of each bucket.
@@ -114,11 +122,11 @@ class StoredEntries(Entries):
     ) -> bool:
         if check and any(map(self._is_there, (key, *others))):
             return False
-        names = self.names_of(row, form)
-        self.keys.insert(key, *names, buffer=buffer)
+        names, options = self.names_of(row, form), BUFFERED if buffer else AT_ONCE
+        self.keys.insert(key, *names, **options)
         if row[0] != EMPTY:
             for table, name in zip(self.tables, names, strict=True):
-                table.insert(name, key, buffer=buffer)
+                table.insert(name, key, **options)
         if buffer:
             self._waiting[key] = True
         return True
@@ -130,7 +138,7 @@ class StoredEntries(Entries):
         for one in stored:
             for at, name in enumerate(self.keys.get(one)):
                 self._take_out(at % self.bands, name, one, buffer)
-            self.keys.remove(one, buffer=buffer)
+            self.keys.remove(one, **(BUFFERED if buffer else AT_ONCE))
             if buffer:
                 self._waiting[one] = False
         return bool(stored)
@@ -139,7 +147,7 @@ class StoredEntries(Entries):
         table = self.tables[band]
         held = table.get(name)
         if key in held:
-            table.remove_val(name, key, buffer=buffer)
+            table.remove_val(name, key, **(BUFFERED if buffer else AT_ONCE))
             if buffer:
                 self._left[band].add(name)
             elif not table.get(name):

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
+from struct import pack
 from typing import Any
 
 import numpy as np
 
-from lshfast.datasketch.entries import Entries
+from lshfast.datasketch.entries import Entries, StoredEntries
 from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.memory_entries import MemoryEntries
 from lshfast.datasketch.minhash import MinHash, check_int
@@ -27,6 +28,7 @@ from lshfast.datasketch.storage import (
 )
 from lshfast.datasketch.weighted_minhash import WeightedMinHash
 from lshfast.lsh.bands import choose_bands
+from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import check_number
 
 __all__ = [
@@ -135,31 +137,67 @@ class MinHashLSH:
         self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
         if hashfunc is not None and not callable(hashfunc):
             raise TypeError(f"hashfunc must be callable, not {hashfunc!r}")
-        redis = config["type"] == "redis"
-        self.prepickle = redis if prepickle is None else bool(prepickle)
+        on_server = config["type"] != "dict"
+        self.prepickle = on_server if prepickle is None else bool(prepickle)
         self.hashfunc = hashfunc
         self._config = dict(config)
-        if redis:
+        if on_server:
             self._config.setdefault("basename", random_name())
         self._make()
 
     def _make(self) -> None:
-        self._learning = threading.Lock()
-        self._sketches = Sketches(self.h)
-        self._asked: list[tuple[np.ndarray[Any, Any], Form]] = []
-        self._redis = self._config["type"] == "redis"
-        self._loads = self._config.get("loads", plain_loads) if self._redis else pickle.loads
-        self._entries: Entries
-        if self._redis:
-            redis_entries = import_module("lshfast.datasketch.redis_entries")
-            self._entries = redis_entries.RedisEntries(
-                self._config, self._config["basename"], self.b, self.r, self.hashfunc
-            )
-        else:
-            self._entries = MemoryEntries(self.h, self.b, self.r, self.hashfunc)
+        self._begin(self._config["type"] != "dict")
+        self._entries = self._new_entries()
         self.keys: Any = self._entries.keys
         self.hashtables: list[Any] = list(self._entries.tables)
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+
+    def _begin(self, on_server: bool) -> None:
+        self._learning = threading.Lock()
+        self._sketches = Sketches(self.h)
+        self._asked: list[tuple[np.ndarray[Any, Any], Form]] = []
+        self._redis = on_server
+        self._loads = self._config.get("loads", plain_loads) if on_server else pickle.loads
+
+    def _new_entries(self) -> Entries:
+        if self._config["type"] == "dict":
+            return MemoryEntries(self.h, self.b, self.r, self.hashfunc)
+        name = self._config["basename"]
+        if self._config["type"] == "redis":
+            redis_entries = import_module("lshfast.datasketch.redis_entries")
+            made: Entries = redis_entries.RedisEntries(self._config, name, self.b, self.r, self.hashfunc)
+            return made
+        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which refuse all others
+        tables = [unordered_storage(self._config, name + b"_bucket_" + pack(">H", band)) for band in range(self.b)]
+        return StoredEntries(ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc)
+
+    def __getattr__(self, name: str) -> Any:
+        """Complete an index whose class has a constructor of its own, which set `keys`, `hashtables` and the rest."""
+        state = vars(self)
+        if name not in PARTS or not {"h", "b", "r", "keys", "hashtables"} <= state.keys():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        for own, value in (("prepickle", False), ("hashfunc", None), ("_config", {"type": "own"})):
+            state.setdefault(own, value)
+        self._use_storages(False)
+        return getattr(self, name)
+
+    def _use_storages(self, on_server: bool) -> None:
+        """Make `keys` and `hashtables`, which are storages already, the entries."""
+        self._begin(on_server)
+        self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
+        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+
+    def _byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
+        """Return the bytes of hash values, the high bytes first."""
+        return hs.astype(hs.dtype.newbyteorder(">")).tobytes()
+
+    def _hashed_byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
+        assert self.hashfunc is not None
+        return self.hashfunc(self._byteswap(hs))
+
+    def _H(self, hs: np.ndarray[Any, Any]) -> bytes:
+        """Return the name of the bucket of a band's hash values, which datasketch calls H."""
+        return self._byteswap(hs) if self.hashfunc is None else self._hashed_byteswap(hs)
 
     @property
     def buffer_size(self) -> int:
@@ -215,7 +253,7 @@ class MinHashLSH:
 
     def _check_width(self, form: Form) -> None:
         if self._redis:
-            width = self._entries.width()  # type: ignore[attr-defined]
+            width = self._entries.width()
             if width not in (None, form.width):
                 raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
 
@@ -416,6 +454,16 @@ class MinHashLSH:
             self._check_width(form)
         return row, form
 
+    def _query_b(self, minhash: Any, b: int) -> set[Any]:
+        """Return the keys, as they are stored, that share one of the first b bands: datasketch's name for it."""
+        if b > self.b:
+            raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
+        row, form = self._asking(minhash)
+        if row[0] == EMPTY:
+            return set()
+        names = map(self._H, np.split(form.values_of(row)[: b * self.r], b))
+        return set().union(*(table.get(name) for table, name in zip(self.hashtables, names, strict=False)))
+
     def add_to_query_buffer(self, minhash: Any) -> None:
         """Keep a query until `collect_query_buffer` is called."""
         self._asked.append(self._asking(minhash))
@@ -479,6 +527,8 @@ class MinHashLSH:
             "form": None if form is None else form.state,
             "entries": self._entries.dump() if isinstance(self._entries, MemoryEntries) else None,
         }
+        if self._config["type"] not in ("dict", "redis"):
+            state["storages"] = self.keys, self.hashtables
         return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -486,7 +536,11 @@ class MinHashLSH:
             raise ValueError("this is no pickle of an lshfast MinHashLSH of format 1")
         self.h, self.b, self.r = state["shape"]
         self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
-        self._make()
+        if "storages" in state:
+            self.keys, self.hashtables = state["storages"]
+            self._use_storages(self._config["type"] != "own")
+        else:
+            self._make()
         if state["form"] is not None:
             self._sketches.form = Form.of_state(state["form"])
         if isinstance(self._entries, MemoryEntries):

@@ -91,9 +91,12 @@ class RedisEntries(StoredEntries):
         super().__init__(keys, tables, depth, hashfunc)
         self._lock = threading.RLock()
         self._transaction = bool(resolved(config.get("redis_buffer", {})).get("transaction", True))
-        self._tables_names = names
-        self._all_names = [basename + b"_keys", *names]
         self._pipe: Any = None
+
+    @property
+    def _all_names(self) -> list[bytes]:
+        """The names of the storages on the server, which programs may have changed."""
+        return [self.keys._name, *(table._name for table in self.tables)]
 
     @cached_property
     def _scripts(self) -> tuple[Any, Any, Any] | None:
@@ -142,7 +145,7 @@ class RedisEntries(StoredEntries):
         return bool(stored)
 
     def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
-        lists = self._client.hmget(self._all_names[0], [key, *others])
+        lists = self._client.hmget(self.keys._name, [key, *others])
         return any(name is not None for name in lists)
 
     def _wait(self, script: Any, key: bytes, stays: bool, arguments: list[Any]) -> None:
@@ -168,9 +171,9 @@ class RedisEntries(StoredEntries):
             return []
         if self._scripts is None:
             return sorted(super().find(row, form))
-        return sorted(self._scripts[2](keys=self._tables_names, args=self.names_of(row, form)))
+        return sorted(self._scripts[2](keys=self._all_names[1:], args=self.names_of(row, form)))
 
     def width(self) -> int | None:
         """Return the bytes of a slot of what is stored; None where there is nothing to tell them from."""
-        met = None if self.hashfunc else next(iter(self._client.hscan_iter(self._tables_names[0], count=10)), None)
+        met = None if self.hashfunc else next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
         return None if met is None else len(met[0]) // self.depth

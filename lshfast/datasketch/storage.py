@@ -240,12 +240,12 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
 
 
 def check_storage(config: Any) -> dict[str, Any]:
-    """Return a storage_config, {"type": "dict"} for None, or say why it cannot be used."""
+    """Return a storage_config, {"type": "dict"} for None, or say what is wrong with it. Its type may be any."""
     if not config:
         return {"type": "dict"}
     if not isinstance(config, dict):
         raise TypeError(f"storage_config must be a dict, not {type(config).__name__}")
-    check_type(config)
+    _check_has_type(config)
     if not isinstance(config.get("basename", b""), bytes):
         raise TypeError(f"basename must be bytes, not {config['basename']!r}")
     return config
@@ -253,8 +253,7 @@ def check_storage(config: Any) -> dict[str, Any]:
 
 def check_type(config: dict[str, Any]) -> str:
     """Return the type that a storage_config names, "dict" or "redis", or raise an error that says what there is."""
-    if "type" not in config:
-        raise KeyError(f'storage_config needs "type": "dict" or "redis"; it has {sorted(map(str, config))} only')
+    _check_has_type(config)
     kind = config["type"]
     if kind not in ("dict", "redis"):
         advice = ""
@@ -266,9 +265,17 @@ def check_type(config: dict[str, Any]) -> str:
     return str(kind)
 
 
+def _check_has_type(config: dict[str, Any]) -> None:
+    if "type" not in config:
+        raise KeyError(f'storage_config needs "type": "dict" or "redis"; it has {sorted(map(str, config))} only')
+
+
 def random_name(length: int = 11) -> bytes:
     """Return a name of small letters for a storage that was given none."""
     return "".join(random.choices(string.ascii_lowercase, k=length)).encode()
+
+
+_random_name = random_name  # datasketch's name, which programs with storages of their own import
 
 
 def resolved(config: dict[str, Any]) -> dict[str, Any]:

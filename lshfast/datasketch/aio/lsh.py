@@ -37,7 +37,8 @@ class AsyncMinHashLSH:
         As for `MinHashLSH`.
     storage_config : dict
         ``{"type": "aioredis", "basename": b"...", "redis": {"host": ..., "port": ...}}``, with the arguments of
-        ``redis.asyncio.Redis``. It must be given. ``"loads"`` is that of `MinHashLSH`.
+        ``redis.asyncio.Redis``. It must be given; it is checked when the index is opened. ``"loads"`` is that of
+        `MinHashLSH`.
     prepickle : bool, default True
         Whether keys are pickled before they are stored. Without it, keys must be bytes.
 
@@ -81,9 +82,7 @@ class AsyncMinHashLSH:
     ) -> None:
         self.h = check_num_perm(num_perm)
         self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
-        check_type(storage_config)
-        assert storage_config is not None
-        self._config = {"basename": random_name(), **storage_config}
+        self._config = {"basename": random_name(), **(storage_config or {})}
         self.prepickle = True if prepickle is None else bool(prepickle)
         self._batch_size = BATCH_SIZE
         self._make()
@@ -117,6 +116,7 @@ class AsyncMinHashLSH:
 
     async def init_storages(self) -> None:
         """Connect to the server; what is connected stays as it is."""
+        check_type(self._config)
         self._turns = asyncio.Semaphore(UNDER_WAY)
         if self.keys is None:
             name = self._config["basename"]

@@ -192,6 +192,6 @@ def check_type(config: Any) -> None:
     if not isinstance(config, dict):
         raise TypeError(f"storage_config must be a dict, not {type(config).__name__}")
     if config.get("type") != "aioredis":
-        raise ValueError(f"Unknown storage type: {config.get('type')} (it must be 'aioredis')")
+        raise ValueError(f'Unknown storage type: {config.get("type")} (storage_config needs "type": "aioredis")')
     if not isinstance(config.get("basename", b""), bytes):
         raise TypeError(f"basename must be bytes, not {config['basename']!r}")
