@@ -21,7 +21,7 @@ from lshfast.datasketch.storage import (
     BUFFER_SIZE,
     OrderedStorage,
     UnorderedStorage,
-    check_storage,
+    check_form,
     ordered_storage,
     random_name,
     unordered_storage,
@@ -132,7 +132,7 @@ class MinHashLSH:
         prepickle: bool | None = None,
         hashfunc: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        config = check_storage(storage_config)
+        config = check_form(storage_config)
         self.h = check_num_perm(num_perm)
         self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
         if hashfunc is not None and not callable(hashfunc):

@@ -240,7 +240,14 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
 
 
 def check_storage(config: Any) -> dict[str, Any]:
-    """Return a storage_config, {"type": "dict"} for None, or say what is wrong with it. Its type may be any."""
+    """Return a storage_config, {"type": "dict"} for None, or say what is wrong with it."""
+    checked = check_form(config)
+    check_type(checked)
+    return checked
+
+
+def check_form(config: Any) -> dict[str, Any]:
+    """Return what `check_storage` does, for a storage_config of any type."""
     if not config:
         return {"type": "dict"}
     if not isinstance(config, dict):
