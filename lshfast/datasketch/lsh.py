@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
 from struct import pack
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -145,8 +145,20 @@ class MinHashLSH:
             self._config.setdefault("basename", random_name())
         self._make()
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
+        made = super().__new__(cls)
+        # A class made from this one may have a constructor that calls none of this one's, and sets h, b, r, `keys` and
+        # `hashtables`, as programs with storages of their own do: then these are used when first something is asked.
+        made._config = {"type": "own"}
+        made.prepickle, made.hashfunc = False, None
+        made._begin(False)
+        made._sketches = cast(Any, _Unmade(made, "_sketches"))
+        made._entries = cast(Any, _Unmade(made, "_entries"))
+        return made
+
     def _make(self) -> None:
         self._begin(self._config["type"] != "dict")
+        self._sketches = Sketches(self.h)
         self._entries = self._new_entries()
         self.keys: Any = self._entries.keys
         self.hashtables: list[Any] = list(self._entries.tables)
@@ -154,7 +166,6 @@ class MinHashLSH:
 
     def _begin(self, on_server: bool) -> None:
         self._learning = threading.Lock()
-        self._sketches = Sketches(self.h)
         self._asked: list[tuple[np.ndarray[Any, Any], Form]] = []
         self._redis = on_server
         self._loads = self._config.get("loads", plain_loads) if on_server else pickle.loads
@@ -171,19 +182,9 @@ class MinHashLSH:
         tables = [unordered_storage(self._config, name + b"_bucket_" + pack(">H", band)) for band in range(self.b)]
         return StoredEntries(ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc)
 
-    def __getattr__(self, name: str) -> Any:
-        """Complete an index whose class has a constructor of its own, which set `keys`, `hashtables` and the rest."""
-        state = vars(self)
-        if name not in PARTS or not {"h", "b", "r", "keys", "hashtables"} <= state.keys():
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        for own, value in (("prepickle", False), ("hashfunc", None), ("_config", {"type": "own"})):
-            state.setdefault(own, value)
-        self._use_storages(False)
-        return getattr(self, name)
-
-    def _use_storages(self, on_server: bool) -> None:
+    def _use_storages(self) -> None:
         """Make `keys` and `hashtables`, which are storages already, the entries."""
-        self._begin(on_server)
+        self._sketches = Sketches(self.h)
         self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
@@ -293,8 +294,11 @@ class MinHashLSH:
         self._remove(key, False)
 
     def _remove(self, key: Any, buffer: bool) -> None:
-        there = not self._is_text_on_redis(key)
-        if there:
+        if not (self.prepickle or self._redis):
+            there = self._entries.remove(key, buffer=buffer)
+        elif self._is_text_on_redis(key):
+            there = False
+        else:
             stored, others = self._stored(key)
             there = self._entries.remove(stored, buffer=buffer, others=others)
         if not there:
@@ -327,7 +331,8 @@ class MinHashLSH:
             raise ValueError(f"Cannot merge indexes of other num_perm, b and r: {theirs} into {mine}")
         if other.hashfunc is not None and not other._has_all_slots:
             raise ValueError("the other index has a hashfunc and holds no slots: insert its sketches instead")
-        form = other._sketches.form or self._sketches.form
+        own_form, form = self._sketches.form, other._sketches.form
+        form = form or own_form
         if form is None:
             if not other.is_empty():
                 raise ValueError("which sketches the server holds is not known: insert one, or find one by a query")
@@ -538,7 +543,8 @@ class MinHashLSH:
         self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
         if "storages" in state:
             self.keys, self.hashtables = state["storages"]
-            self._use_storages(self._config["type"] != "own")
+            self._begin(self._config["type"] != "own")
+            self._use_storages()
         else:
             self._make()
         if state["form"] is not None:
@@ -552,6 +558,28 @@ class MinHashLSH:
     def _spelled_here(self, stored: bytes) -> bytes:
         """Return a pickled key as this interpreter pickles it."""
         return stored if protocol_of(stored) == pickle.DEFAULT_PROTOCOL else dumps(pickle.loads(stored))
+
+
+class _Unmade:
+    """Stands for a part of an index whose class has a constructor of its own, until something is asked of it."""
+
+    __slots__ = ("_lsh", "_part")
+
+    def __init__(self, lsh: MinHashLSH, part: str) -> None:
+        object.__setattr__(self, "_lsh", lsh)
+        object.__setattr__(self, "_part", part)
+
+    def _made(self) -> Any:
+        if not {"h", "b", "r", "keys", "hashtables"} <= vars(self._lsh).keys():
+            raise AttributeError(f"the constructor of {type(self._lsh).__name__} was not run, or set no storages")
+        self._lsh._use_storages()
+        return getattr(self._lsh, self._part)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._made(), name, value)
 
 
 # What an index is made of; what else it has was given to it, and is pickled with it.

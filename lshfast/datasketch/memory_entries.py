@@ -112,7 +112,9 @@ class MemoryEntries(Entries):
             self._names[number] = key
             self._form, self.current = form, False
             try:
-                tables = self._open()
+                tables = self._tables
+                if tables is None:
+                    tables = self._open()
                 with self._gate.writing():
                     tables.insert_one(number, row)
                     self.numbers[key] = number if known is None else (*_numbers(known), number)
@@ -151,7 +153,8 @@ class MemoryEntries(Entries):
             self.current = False
             if self._is_read:
                 self._gone.append(key)
-            tables = self._open()
+            tables = self._tables
+            assert tables is not None
             with self._gate.writing():
                 for number in _numbers(known):
                     tables.discard_one(number)
