@@ -9,7 +9,7 @@ from setuptools import Extension, setup
 SOURCES = {
     "text": ["text.c", "text_avx2.c", "text_avx512.c", "cpu.c"],
     "sketch": ["sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
-    "bands": ["bands.c", "bands_avx512.c", "cpu.c"],
+    "bands": ["bands.c", "bands_avx512.c", "filters.c", "cpu.c"],
     "sets": ["sets.c"],
     "tables": ["tables.c", "tables_avx512.c", "band_tables.c", "bands.c", "bands_avx512.c", "sets.c", "cpu.c"],
     "trees": ["trees.c"],

@@ -5,8 +5,8 @@
 [True, False, True]
 """
 
-from lshfast import datasketch
 from lshfast.datasketch import (
+    AsyncMinHashLSH,
     HyperLogLog,
     HyperLogLogPlusPlus,
     LeanMinHash,
@@ -21,6 +21,7 @@ from lshfast.datasketch import (
     WeightedMinHashLSHForest,
     bBitMinHash,
 )
+from lshfast.datasketch.advice import no_attribute
 from lshfast.dedup import (
     DedupResult,
     Recommendation,
@@ -59,6 +60,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PAIR",
+    "AsyncMinHashLSH",
     "BBits",
     "Bands",
     "DataError",
@@ -115,6 +117,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("HNSW", "AsyncMinHashLSH"):  # raises an ImportError that says what to use
-        return getattr(datasketch, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_attribute(__name__, name)

@@ -59,9 +59,7 @@ def pieces(lengths: Int64Array, most: int = PIECE) -> Iterator[slice]:
         start = stop
 
 
-def shingle(
-    texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, threads: int | None = None
-) -> TokenSets:
+def shingle(texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, threads: int | None = None) -> TokenSets:
     """Cut texts into shingles of words or characters, hashed to tokens.
 
     Words are maximal runs of letters, marks, digits and underscores, in lower case; in scripts written without spaces

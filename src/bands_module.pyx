@@ -1,6 +1,6 @@
 """Band keys, and candidate pairs by sorting them: the kernels of the third stage."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 import numpy as np
@@ -35,6 +35,13 @@ cdef extern from "bands.h":
                                              int32_t*) nogil
     size_t bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
                         int64_t*, int64_t*, size_t, size_t) nogil
+
+cdef extern from "filters.h":
+    struct band_filters:
+        size_t bands, first, rows, stride, hashes
+        uint64_t bits
+    bint c_filters_hold "filters_hold"(band_key_kernel*, const band_filters*, const uint8_t*, const uint64_t*) nogil
+    void c_filters_add "filters_add"(band_key_kernel*, const band_filters*, uint8_t*, const uint64_t*) nogil
 
 # Pairs are written in pieces of this size first, each further piece twice as long.
 FIRST_PIECE = 1 << 12
@@ -211,3 +218,33 @@ cdef _move_by_digit(const uint64_t[::1] numbers, const int64_t[::1] places, unsi
 cdef void keys_of_bands(const uint64_t* signatures, size_t n, size_t k, size_t bands, size_t rows,
                         uint64_t* out) noexcept nogil:
     c_band_keys(kernel, signatures, n, k, bands, rows, out)
+
+
+cdef band_filters shape_of(const uint8_t[:, ::1] filters, size_t slots, size_t first, size_t rows, uint64_t bits,
+                           size_t hashes) except *:
+    """Return the shape of Bloom filters of bands, after checking it against the arrays."""
+    cdef band_filters shape
+    shape.bands, shape.stride = filters.shape[0], filters.shape[1]
+    shape.first, shape.rows, shape.bits, shape.hashes = first, rows, bits, hashes
+    if shape.bands < 1 or rows < 1 or rows > slots or shape.bands > slots // rows:
+        raise ValueError(f"{shape.bands} filters of bands of {rows} rows need as many slots, not {slots}")
+    if bits < 1 or (bits - 1) // 8 >= shape.stride:
+        raise ValueError(f"bits must be in 1..{8 * shape.stride}, the length of the filters, not {bits}")
+    return shape
+
+
+def filters_hold(const uint8_t[:, ::1] filters not None, const uint64_t[::1] slots not None, size_t rows, uint64_t bits,
+                 size_t hashes, size_t first=0):
+    """Tell whether any of the Bloom filters (n, bytes), of the bands from `first` on, holds the key of its band.
+
+    slots are those of these bands, (at least n * rows,): the first belongs to band `first`.
+    """
+    cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
+    return c_filters_hold(kernel, &shape, &filters[0, 0], &slots[0])
+
+
+def filters_add(uint8_t[:, ::1] filters not None, const uint64_t[::1] slots not None, size_t rows, uint64_t bits,
+                size_t hashes, size_t first=0):
+    """Set the bits of the keys of the bands in their Bloom filters: the arguments are those of `filters_hold`."""
+    cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
+    c_filters_add(kernel, &shape, &filters[0, 0], &slots[0])

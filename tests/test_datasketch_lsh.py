@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import importlib
 import pickle
 import pickletools
 import threading
@@ -19,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+import lshfast
 from lshfast.datasketch import (
     LeanMinHash,
     MinHash,
@@ -29,9 +31,10 @@ from lshfast.datasketch import (
     WeightedMinHashLSH,
     bBitMinHash,
 )
+from lshfast.datasketch.key_pickles import plain_loads
 from lshfast.datasketch.lsh import bands_and_rows
 from lshfast.datasketch.slots import PAIRS, Form, rows_of
-from lshfast.datasketch.storage import MemoryEntries, plain_loads
+from lshfast.datasketch.storage import OrderedStorage, UnorderedStorage
 
 # (num_perm, weights) and what datasketch 2.0 chooses for each of THRESHOLDS.
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -378,27 +381,118 @@ def test_copies_are_independent():
         assert 40 not in made.query(near(40))
 
 
-def test_buckets_are_made_once_for_each_band_and_change(monkeypatch):
-    made = []
-    whole = MemoryEntries._buckets
-    monkeypatch.setattr(MemoryEntries, "_buckets", lambda self, *args: made.append(args[0]) or whole(self, *args))
+def test_views_follow_changes():
     index = held()
-    names = {key: index.keys[key] for key in index.keys}
-    for _ in range(2):
-        for table, name in zip(index.hashtables, names[40], strict=True):
-            assert 40 in table[name]
-            table[name].clear()
-    assert made == list(range(index.b))
-    table, name = index.hashtables[0], names[40][0]
+    keys, table, name = index.keys, index.hashtables[0], index.keys[40][0]
+    untouched = table[index.keys[0][0]]
     index.remove(40)
     assert 40 not in table[name]
+    assert 40 not in keys
+    assert keys.get(40) == []
     index.insert(40, near(40))
     assert 40 in table[name]
     index.insert("again", near(40))
+    index.remove("again")
+    index.insert("again", near(40))
     assert {40, "again"} <= table[name]
     index.insert("again", near(0), check_duplication=False)
-    assert "again" in table[index.keys["again"][index.b]]
-    assert made == [*range(index.b), 0, 0, 0, 0]
+    assert "again" in table[keys["again"][index.b]]
+    assert keys.itemcounts()["again"] == 2 * index.b
+    index.remove("again")
+    assert "again" not in set().union(*(bucket for table in index.hashtables for bucket in map(table.get, table)))
+    assert table[keys[0][0]] is untouched  # and not made anew
+
+
+def test_views_equal_those_of_an_index_that_was_never_read():
+    index, rng = held(), np.random.default_rng(5)
+    alive = {40, 38, 35, 20, 0}
+    for step in range(300):
+        n = int(rng.integers(0, 60))
+        if n in alive:
+            index.remove(n)
+        else:
+            index.insert(n, near(n))
+        alive ^= {n}
+        if step % 50:
+            continue
+        fresh = held(sorted(alive))
+        assert index.get_counts() == fresh.get_counts()
+        assert {key: index.keys[key] for key in index.keys} == {key: fresh.keys[key] for key in fresh.keys}
+        for table, other in zip(index.hashtables, fresh.hashtables, strict=True):
+            assert {name: table[name] for name in table} == {name: other[name] for name in other}
+
+
+def test_an_index_changed_through_its_views():
+    index = held()
+    for band, name in enumerate(index.keys[40]):
+        index.hashtables[band].remove_val(name, 40)
+        if not index.hashtables[band].get(name):
+            index.hashtables[band].remove(name)
+    index.keys.remove(40)
+    assert 40 not in index
+    assert 40 not in index.query(near(40))
+    with pytest.raises(ValueError, match="does not exist: 40"):
+        index.remove(40)
+    names = [b"bucket"] * index.b
+    index.keys.insert("new", *names)
+    for table, name in zip(index.hashtables, names, strict=True):
+        table.insert(name, "new")
+    assert index.get_counts()[0][b"bucket"] == 1
+    index.insert(40, near(40))
+    assert set(index.query(near(40))) == {40, 38, 35}
+    assert dict(index.query(near(40), with_scores=True))[40] == 1
+    with pytest.raises(ValueError, match="already exists: 'new'"):
+        index.insert("new", near(1))
+    again = pickle.loads(pickle.dumps(index))
+    for one in (index, again):
+        one.remove("new")
+        assert b"bucket" not in one.hashtables[0]
+        assert sorted(one.keys) == [0, 20, 35, 38, 40]
+        assert set(one.query(near(40))) == {40, 38, 35}
+        one.remove(40)
+        assert one.query(near(40)) == [key for key in one.query(near(40)) if key != 40]
+    assert 40 in copy.copy(held())
+
+
+@pytest.mark.parametrize("changed", ["index", "other", "both"])
+def test_merges_of_indexes_changed_through_their_views(changed):
+    index, other = held([40, 20]), held([38, 0])
+    for one, name in ((index, "index"), (other, "other")):
+        if changed in (name, "both"):
+            one.keys.insert("gone")
+            one.keys.remove("gone")
+    index.merge(other)
+    assert set(index.query(near(40))) == {40, 38}
+    assert index.get_counts() == held([40, 20, 38, 0]).get_counts()
+
+
+def test_a_hashfunc_that_fails_leaves_the_views_right():
+    calls = []
+
+    def failing(name):
+        calls.append(name)
+        if len(calls) == 3:
+            raise RuntimeError("once")
+        return name
+
+    index = held([40, 38], hashfunc=failing)
+    with pytest.raises(RuntimeError, match="once"):
+        index.get_counts()
+    assert index.get_counts() == held([40, 38]).get_counts()
+    assert index.keys.itemcounts() == dict.fromkeys([40, 38], index.b)
+
+
+def test_views_are_storages_that_can_be_pickled():
+    index = held([40, 38])
+    assert isinstance(index.keys, OrderedStorage)
+    assert all(isinstance(table, UnorderedStorage) for table in index.hashtables)
+    keys, table = pickle.loads(pickle.dumps((index.keys, index.hashtables[0])))
+    assert {key: keys[key] for key in keys} == {key: index.keys[key] for key in (40, 38)}
+    assert table.itemcounts() == index.get_counts()[0]
+    index.keys.add_to_select_buffer([40, "q"])
+    assert index.keys.collect_select_buffer() == [index.keys[40], []]
+    assert index.keys.collect_select_buffer() == []
+    assert index.keys.status() == {"keyspace_size": 2}
 
 
 @pytest.mark.filterwarnings("ignore:without save_dir")
@@ -440,7 +534,7 @@ def test_pickles_of_another_format_are_refused():
         ({"num_perm": 16.0}, TypeError, "num_perm must be an int"),
         ({"weights": (0.5, 0.6)}, ValueError, "weights"),
         ({"weights": (1.5, -0.5)}, ValueError, "weights"),
-        ({"params": (4, 33)}, ValueError, r"at most num_perm = 128, not 4 x 33 = 132"),
+        ({"params": (4, 33)}, ValueError, r"need b x r = 132 slots, but num_perm is 128"),
         ({"params": (0, 3)}, ValueError, "b of params must be at least 1, not 0"),
         ({"params": (2, 3.0)}, TypeError, "r of params must be an int"),
         ({"hashfunc": 5}, TypeError, "hashfunc must be callable, not 5"),
@@ -464,12 +558,29 @@ def test_bad_buffer_sizes(size, error):
         MinHashLSH(num_perm=16).deletion_session(buffer_size=size)
 
 
-@pytest.mark.parametrize("name", ["HNSW", "AsyncMinHashLSH"])
-def test_names_that_are_not_there_say_what_to_use(name):
-    import lshfast.datasketch as ours
+@pytest.mark.parametrize("package", [lshfast, lshfast.datasketch])
+def test_a_name_that_is_not_there_says_what_to_use(package):
+    assert not hasattr(package, "HNSW")
+    assert getattr(package, "HNSW", None) is None
+    with pytest.raises(AttributeError, match="MinHashLSHForest"):
+        package.HNSW  # noqa: B018
+    with pytest.raises(ImportError, match=r"no HNSW: .*MinHashLSHForest"):
+        exec(f"from {package.__name__} import HNSW")
+    with pytest.raises(ImportError, match="cannot import name 'NoSuchName'"):
+        exec(f"from {package.__name__} import NoSuchName")
 
-    with pytest.raises(ImportError, match=f"no {name}: .*MinHashLSH"):
-        getattr(ours, name)
+
+@pytest.mark.parametrize(
+    ("module", "advice"),
+    [
+        ("hnsw", "MinHashLSHForest"),
+        ("experimental", r"lshfast\.datasketch\.aio"),
+        ("experimental.aio.lsh", r"lshfast\.datasketch\.aio"),
+    ],
+)
+def test_a_module_that_is_not_there_says_what_to_use(module, advice):
+    with pytest.raises(ImportError, match=advice):
+        importlib.import_module(f"lshfast.datasketch.{module}")
 
 
 # Threads
@@ -502,7 +613,11 @@ def test_threads_insert_query_and_remove():
             for _ in range(500):
                 assert index.query(lasting) == ["lasting"]
                 assert index.query(lasting, with_scores=True) == [("lasting", 1.0)]
-                pickle.loads(pickle.dumps(index))._entries.keys()
+                again = pickle.loads(pickle.dumps(index))
+                for one in (index, again):
+                    assert "lasting" in set(one.keys)
+                    assert sum(one.get_counts()[0].values()) > 0
+                    assert len(one.keys["lasting"]) == one.b
         except BaseException as error:
             errors.append(error)
 

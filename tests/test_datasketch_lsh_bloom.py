@@ -9,8 +9,11 @@ import warnings
 import numpy as np
 import pytest
 
+import lshfast.kernels
 from lshfast.datasketch import LeanMinHash, MinHash, bBitMinHash
-from lshfast.datasketch.lsh_bloom import HEADER, NAME, MinHashLSHBloom
+from lshfast.datasketch.lsh_bloom import HEADER, NAME, BloomTable, MinHashLSHBloom
+from lshfast.kernels.bands import filters_add, filters_hold
+from lshfast.lsh.bands import Bands
 from lshfast.store.base import FormatError
 from tests.test_datasketch_lsh import Weighted, near
 
@@ -122,7 +125,7 @@ def test_what_cannot_be_compared_is_refused(place):
         ({"threshold": 2}, ValueError, "threshold"),
         ({"num_perm": 1}, ValueError, "num_perm"),
         ({"weights": (1, 1)}, ValueError, "weights"),
-        ({"params": (8, 17)}, ValueError, "at most num_perm"),
+        ({"params": (8, 17)}, ValueError, "need b x r = 136 slots, but num_perm is 128"),
     ],
 )
 def test_bad_arguments(arguments, error, message):
@@ -274,3 +277,96 @@ def test_closed_filters(place):
     for call in (lambda: seen.insert(near(40)), lambda: seen.query(near(40)), lambda: seen.query(near(0)), seen.sync):
         with pytest.raises(ValueError, match="the filter is closed"):
             call()
+
+
+# The filters of bands, beside their definition in pure Python
+
+
+def mixed(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def bits_of(key, bits, hashes):
+    x = mixed(key)
+    step = mixed(x) | 1
+    return {(x + i * step) % 2**64 % bits for i in range(hashes)}
+
+
+@pytest.mark.parametrize("level", lshfast.kernels.available())
+@pytest.mark.parametrize(
+    ("bands", "rows", "bits", "hashes"), [(1, 1, 8, 1), (3, 5, 1001, 7), (9, 2, 64, 3), (4, 7, 1, 2)]
+)
+def test_filters_of_bands_are_as_defined(level, bands, rows, bits, hashes):
+    rng = np.random.default_rng(1)
+    with lshfast.kernels.use(level):
+        filters = np.zeros((bands, -(-bits // 8) + 1), np.uint8)
+        model = [set() for _ in range(bands)]
+        for slots in rng.integers(0, 2**64, (20, bands * rows), np.uint64):
+            keys = Bands(bands, rows).keys(slots[np.newaxis])[0].tolist()
+            for first, own in ((0, slots), (bands - 1, slots[(bands - 1) * rows :])):
+                held = [bits_of(key, bits, hashes) <= own_bits for key, own_bits in zip(keys, model, strict=True)]
+                assert filters_hold(filters[first:], own, rows, bits, hashes, first) == any(held[first:])
+            filters_add(filters, slots, rows, bits, hashes)
+            for own, key in zip(model, keys, strict=True):
+                own |= bits_of(key, bits, hashes)
+            assert filters_hold(filters, slots, rows, bits, hashes)
+        for row, own in zip(np.unpackbits(filters, axis=1, bitorder="little"), model, strict=True):
+            assert set(np.flatnonzero(row).tolist()) == own
+
+
+@pytest.mark.parametrize("call", [filters_hold, filters_add])
+@pytest.mark.parametrize(
+    ("shape", "slots", "rows", "bits"),
+    [((0, 4), 8, 2, 8), ((2, 4), 3, 2, 8), ((2, 4), 4, 0, 8), ((2, 4), 4, 2, 33), ((2, 4), 4, 2, 0), ((2, 0), 4, 2, 1)],
+)
+def test_filters_of_wrong_shapes_are_refused(call, shape, slots, rows, bits):
+    with pytest.raises(ValueError, match=r"slots|bits must be"):
+        call(np.zeros(shape, np.uint8), np.zeros(slots, np.uint64), rows, bits, 1)
+
+
+def test_a_table_of_an_index_is_its_filter():
+    seen = MinHashLSHBloom(0.5, 64, 100, 1e-6)
+    sketch = near(40)
+    seen.insert(sketch)
+    for table, (low, high) in zip(seen.hashtables, seen.hashranges, strict=True):
+        assert table.query(sketch.hashvalues[low:high])
+        assert not table.query(near(0).hashvalues[low:high])
+    low, high = seen.hashranges[2]
+    seen.hashtables[2].insert(near(0).hashvalues[low:high])
+    assert seen.query(near(0))
+
+
+def test_a_table_in_a_file(tmp_path):
+    path = tmp_path / "table"
+    table = BloomTable(10, 0.01, 3, path)
+    table.insert([2, 3, 31])
+    table.sync()
+    again = BloomTable(10, 0.01, 3, path)
+    assert again.query(np.array([2, 3, 31], np.uint32))
+    assert not again.query([3, 2, 31])
+    with pytest.raises(ValueError, match="another item_count, fp or band_size"):
+        BloomTable(10, 0.01, 4, path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(FormatError, match="must be of"):
+        BloomTable(10, 0.01, 3, path)
+    path.write_bytes(b"something else")
+    with pytest.raises(FormatError, match="no file of a BloomTable"):
+        BloomTable(10, 0.01, 3, path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((0, 0.1, 3), ValueError, "item_count, the number of sets, must be at least 1, not 0"),
+        ((10, 2, 3), ValueError, r"fp must be in \(0, 1\), not 2"),
+        ((10, 0.1, 0), ValueError, "band_size must be at least 1, not 0"),
+        ((10, 0.1, "3"), TypeError, "band_size"),
+    ],
+)
+def test_bad_arguments_of_a_table(arguments, error, message):
+    with pytest.raises(error, match=message):
+        BloomTable(*arguments)
+    with pytest.raises(RuntimeError, match="a band has 3 hash values, not 2"):
+        BloomTable(10, 0.1, 3).insert([1, 2])

@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
+from lshfast.datasketch.advice import no_attribute
+from lshfast.datasketch.aio import AsyncMinHashLSH
 from lshfast.datasketch.b_bit_minhash import bBitMinHash
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64
 from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
 from lshfast.datasketch.lean_minhash import LeanMinHash
-from lshfast.datasketch.lsh import MinHashLSH, missing
+from lshfast.datasketch.lsh import MinHashLSH
 from lshfast.datasketch.lsh_bloom import MinHashLSHBloom
 from lshfast.datasketch.lshensemble import MinHashLSHEnsemble
 from lshfast.datasketch.lshforest import MinHashLSHForest
@@ -27,6 +29,7 @@ WeightedMinHashLSH = MinHashLSH
 WeightedMinHashLSHForest = MinHashLSHForest
 
 __all__ = [
+    "AsyncMinHashLSH",
     "HyperLogLog",
     "HyperLogLogPlusPlus",
     "LeanMinHash",
@@ -46,6 +49,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("HNSW", "AsyncMinHashLSH"):
-        raise missing(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_attribute(__name__, name)

@@ -14,12 +14,12 @@ import numpy as np
 from lshfast.datasketch.b_bit_minhash import bBitMinHash
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64
 from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
+from lshfast.datasketch.key_pickles import plain_loads
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH
 from lshfast.datasketch.lshforest import MinHashLSHForest
 from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.schemes import SCHEMES, Values
-from lshfast.datasketch.storage import plain_loads
 from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
 
 # What stands in slots that an index did not keep: hardly any set has it, and so no similarity comes out too high.

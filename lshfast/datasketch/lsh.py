@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from importlib import import_module
+from struct import pack
+from typing import Any, cast
 
 import numpy as np
 
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.entries import Entries, StoredEntries
+from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.memory_entries import MemoryEntries
+from lshfast.datasketch.minhash import MinHash, check_int
 from lshfast.datasketch.slots import Form, Sketches, with_attributes
 from lshfast.datasketch.storage import (
     BUFFER_SIZE,
-    Entries,
-    MemoryEntries,
-    RedisEntries,
-    check_storage,
-    dumps,
-    plain_loads,
+    OrderedStorage,
+    UnorderedStorage,
+    check_form,
+    ordered_storage,
     random_name,
+    unordered_storage,
 )
+from lshfast.datasketch.weighted_minhash import WeightedMinHash
 from lshfast.lsh.bands import choose_bands
+from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import check_number
+
+__all__ = [
+    "MinHash",
+    "MinHashLSH",
+    "MinHashLSHDeletionSession",
+    "MinHashLSHInsertionSession",
+    "OrderedStorage",
+    "UnorderedStorage",
+    "WeightedMinHash",
+    "WeightedMinHashLSH",
+    "ordered_storage",
+    "unordered_storage",
+]
 
 
 class MinHashLSH:
@@ -60,10 +79,13 @@ class MinHashLSH:
     ----------
     h, b, r : int
         num_perm, bands, and slots a band.
-    keys : Keys
-        What is stored, as a view.
-    hashtables : list of Buckets
-        The buckets of each band, as views.
+    hashranges : list of (int, int)
+        The slots of each band: from, and up to but without.
+    keys : OrderedStorage
+        The keys as they are stored (pickled where `prepickle` is true), and of each the names of its buckets, band
+        after band.
+    hashtables : list of UnorderedStorage
+        For each band, the names of its buckets, and of each the set of its keys.
 
     Notes
     -----
@@ -72,6 +94,12 @@ class MinHashLSH:
     matches nothing. Keys are any hashable objects.
 
     In memory, any number of threads may call anything. Sketches are not kept but their slots, 8 bytes each.
+
+    In memory, `keys` and `hashtables` are made from the entries when they are first read, which takes as long as the
+    entries take datasketch to insert, and as much memory; later changes are added when they are read again. The lists
+    and sets that they return are the index's own, and not to be changed. An index whose `keys` or `hashtables` are
+    changed by their methods (`insert`, `remove`, `remove_val`) has its entries in them from then on: its queries find
+    what they hold, at datasketch's speed.
 
     Examples
     --------
@@ -90,6 +118,8 @@ class MinHashLSH:
     >>> lsh.remove("b")
     >>> "b" in lsh, lsh.query(sketches["a"])
     (False, ['a'])
+    >>> list(lsh.keys), [lsh.hashtables[band][name] for band, name in enumerate(lsh.keys["a"])][0]
+    (['a', 'c'], {'a'})
     """
 
     def __init__(
@@ -102,72 +132,73 @@ class MinHashLSH:
         prepickle: bool | None = None,
         hashfunc: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        config = check_storage(storage_config)
+        config = check_form(storage_config)
         self.h = check_num_perm(num_perm)
         self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
         if hashfunc is not None and not callable(hashfunc):
             raise TypeError(f"hashfunc must be callable, not {hashfunc!r}")
-        if not isinstance(config.get("basename", b""), bytes):
-            raise TypeError(f"basename must be bytes, not {config['basename']!r}")
-        redis = config["type"] == "redis"
-        self.prepickle = redis if prepickle is None else bool(prepickle)
+        on_server = config["type"] != "dict"
+        self.prepickle = on_server if prepickle is None else bool(prepickle)
         self.hashfunc = hashfunc
         self._config = dict(config)
-        if redis:
+        if on_server:
             self._config.setdefault("basename", random_name())
         self._make()
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
+        made = super().__new__(cls)
+        # A class made from this one may have a constructor that calls none of this one's, and sets h, b, r, `keys` and
+        # `hashtables`, as programs with storages of their own do: then these are used when first something is asked.
+        made._config = {"type": "own"}
+        made.prepickle, made.hashfunc = False, None
+        made._begin(False)
+        made._sketches = cast(Any, _Unmade(made, "_sketches"))
+        made._entries = cast(Any, _Unmade(made, "_entries"))
+        return made
+
     def _make(self) -> None:
-        self._learning = threading.Lock()
+        self._begin(self._config["type"] != "dict")
         self._sketches = Sketches(self.h)
+        self._entries = self._new_entries()
+        self.keys: Any = self._entries.keys
+        self.hashtables: list[Any] = list(self._entries.tables)
+        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+
+    def _begin(self, on_server: bool) -> None:
+        self._learning = threading.Lock()
         self._asked: list[tuple[np.ndarray[Any, Any], Form]] = []
-        self._redis = self._config["type"] == "redis"
-        self._loads = self._config.get("loads", plain_loads) if self._redis else pickle.loads
-        self._entries: Entries
-        if self._redis:
-            self._entries = RedisEntries(self._config, self._config["basename"], self.b, self.r, self.hashfunc)
-        else:
-            self._entries = MemoryEntries(self.h, self.b, self.r, self.hashfunc)
+        self._redis = on_server
+        self._loads = self._config.get("loads", plain_loads) if on_server else pickle.loads
 
-    @property
-    def hashranges(self) -> list[tuple[int, int]]:
-        """The slots of each band: from, and up to but without."""
-        return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+    def _new_entries(self) -> Entries:
+        if self._config["type"] == "dict":
+            return MemoryEntries(self.h, self.b, self.r, self.hashfunc)
+        name = self._config["basename"]
+        if self._config["type"] == "redis":
+            redis_entries = import_module("lshfast.datasketch.redis_entries")
+            made: Entries = redis_entries.RedisEntries(self._config, name, self.b, self.r, self.hashfunc)
+            return made
+        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which refuse all others
+        tables = [unordered_storage(self._config, name + b"_bucket_" + pack(">H", band)) for band in range(self.b)]
+        return StoredEntries(ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc)
 
-    @property
-    def keys(self) -> Keys:
-        """What is stored, as a view: iterates over the keys, and gives the names of the buckets of each.
+    def _use_storages(self) -> None:
+        """Make `keys` and `hashtables`, which are storages already, the entries."""
+        self._sketches = Sketches(self.h)
+        self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
+        self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
-        Keys are as they are stored: pickled where `prepickle` is true, as it is on Redis by default.
+    def _byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
+        """Return the bytes of hash values, the high bytes first."""
+        return hs.astype(hs.dtype.newbyteorder(">")).tobytes()
 
-        Examples
-        --------
-        >>> from lshfast.datasketch import MinHash, MinHashLSH
-        >>> lsh = MinHashLSH(num_perm=16, params=(4, 4))
-        >>> lsh.insert("a", MinHash(num_perm=16))
-        >>> list(lsh.keys), "a" in lsh.keys, len(lsh.keys["a"])
-        (['a'], True, 4)
-        """
-        return Keys(self)
+    def _hashed_byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
+        assert self.hashfunc is not None
+        return self.hashfunc(self._byteswap(hs))
 
-    @property
-    def hashtables(self) -> list[Buckets]:
-        """The buckets of each of the b bands, as views: each a mapping from the names of buckets to sets of keys.
-
-        In memory they are made from all entries, and again after a change: for looking into, not for queries.
-
-        Examples
-        --------
-        >>> from lshfast.datasketch import MinHash, MinHashLSH
-        >>> lsh = MinHashLSH(num_perm=16, params=(4, 4))
-        >>> for key, tokens in {"a": [b"x"], "b": [b"x"], "c": [b"y"]}.items():
-        ...     sketch = MinHash(num_perm=16)
-        ...     sketch.update_batch(tokens)
-        ...     lsh.insert(key, sketch)
-        >>> sorted(sorted(lsh.hashtables[0][name]) for name in lsh.hashtables[0])
-        [['a', 'b'], ['c']]
-        """
-        return [Buckets(self, band) for band in range(self.b)]
+    def _H(self, hs: np.ndarray[Any, Any]) -> bytes:
+        """Return the name of the bucket of a band's hash values, which datasketch calls H."""
+        return self._byteswap(hs) if self.hashfunc is None else self._hashed_byteswap(hs)
 
     @property
     def buffer_size(self) -> int:
@@ -203,14 +234,17 @@ class MinHashLSH:
 
     def _insert(self, key: Any, minhash: Any, check: bool, buffer: bool) -> None:
         row, form = self._sketches.read(minhash)
-        stored = key if not (self.prepickle or self._redis) else self._stored(key)
+        stored, others = (key, ()) if not (self.prepickle or self._redis) else self._stored(key)
         if form is self._sketches.form:
-            self._entries.insert(stored, row, form, check=check, buffer=buffer)
-            return
-        with self._learning:  # the first, unless another thread's was
-            self._learn(form)
-            self._entries.insert(stored, row, form, check=check, buffer=buffer)
-            self._sketches.form = form
+            inserted = self._entries.insert(stored, row, form, check=check, buffer=buffer, others=others)
+        else:
+            with self._learning:  # the first, unless another thread's was
+                self._learn(form)
+                inserted = self._entries.insert(stored, row, form, check=check, buffer=buffer, others=others)
+                if inserted:
+                    self._sketches.form = form
+        if not inserted:
+            raise ValueError(f"The given key already exists: {key!r}")
 
     def _learn(self, form: Form) -> None:
         """Check that the first sketch met can be one of those held."""
@@ -219,17 +253,21 @@ class MinHashLSH:
         self._check_width(form)
 
     def _check_width(self, form: Form) -> None:
-        if isinstance(self._entries, RedisEntries):
+        if self._redis:
             width = self._entries.width()
             if width not in (None, form.width):
                 raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
 
-    def _stored(self, key: Any) -> Any:
+    def _stored(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return a key as it is stored, and its further forms on a server."""
         if self.prepickle:
-            return dumps(key)
+            return dumps(key), other_pickles(key) if self._redis else ()
         if self._redis and not isinstance(key, bytes):
-            raise TypeError(f"without prepickle, keys on Redis must be bytes, not {type(key).__name__}")
-        return key
+            raise TypeError(
+                f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
+                "encode them, or use prepickle=True"
+            )
+        return key, ()
 
     def remove(self, key: Any) -> None:
         """Remove a key, with all sketches that it was inserted with.
@@ -256,9 +294,19 @@ class MinHashLSH:
         self._remove(key, False)
 
     def _remove(self, key: Any, buffer: bool) -> None:
-        if self._redis and not self.prepickle and not isinstance(key, bytes):
+        if not (self.prepickle or self._redis):
+            there = self._entries.remove(key, buffer=buffer)
+        elif self._is_text_on_redis(key):
+            there = False
+        else:
+            stored, others = self._stored(key)
+            there = self._entries.remove(stored, buffer=buffer, others=others)
+        if not there:
             raise ValueError(f"The given key does not exist: {key!r}")
-        self._entries.remove(self._stored(key), buffer=buffer)
+
+    def _is_text_on_redis(self, key: Any) -> bool:
+        """Tell whether a key cannot be on the server, as it is neither bytes nor pickled."""
+        return self._redis and not self.prepickle and not isinstance(key, bytes)
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
         """Insert all entries of another index.
@@ -273,17 +321,18 @@ class MinHashLSH:
         ------
         ValueError
             If it is no MinHashLSH, has other numbers of slots, bands or rows, holds sketches that cannot be compared,
-            or has a key of this one and `check_overlap` is true; then nothing was inserted. Also for a server's entries
-            into memory where b r < num_perm or there is a hashfunc: the server does not hold all slots.
+            or has a key of this one and `check_overlap` is true; then nothing was inserted. Also if it has a hashfunc
+            and is on a server, which then holds no slots.
         """
         if type(self) is not type(other):
             raise ValueError(f"Cannot merge type {type(self).__name__} and type {type(other).__name__}.")
         if (self.h, self.b, self.r) != (other.h, other.b, other.r):
             mine, theirs = (self.h, self.b, self.r), (other.h, other.b, other.r)
             raise ValueError(f"Cannot merge indexes of other num_perm, b and r: {theirs} into {mine}")
-        if other._redis and (other.hashfunc is not None or (not self._redis and self.b * self.r < self.h)):
-            raise ValueError("the server holds the slots of b x r only, none with a hashfunc: insert sketches instead")
-        form = other._sketches.form or self._sketches.form
+        if other.hashfunc is not None and not other._has_all_slots:
+            raise ValueError("the other index has a hashfunc and holds no slots: insert its sketches instead")
+        own_form, form = self._sketches.form, other._sketches.form
+        form = form or own_form
         if form is None:
             if not other.is_empty():
                 raise ValueError("which sketches the server holds is not known: insert one, or find one by a query")
@@ -292,17 +341,30 @@ class MinHashLSH:
             self._learn(form)
             if check_overlap:
                 for key in other.keys:
-                    if self._transferred(key, other) in self._entries:
+                    if self._entries.holds(self._transferred(key, other)):
                         raise ValueError(f"The keys are overlapping: {other._given(key)!r} is in both.")
             self._sketches.form = form
-        if other is not self:
-            for key, row in other._entries.rows(form):
-                self._entries.insert(self._transferred(key, other), row, form, check=False, buffer=self._redis)
-            self._entries.flush()
+        if other is self:
+            return
+        if isinstance(self._entries, MemoryEntries) and not other._has_all_slots:
+            self._entries.release()
+        for keys, rows in other._entries.rows(form):
+            stored = keys if self.prepickle == other.prepickle else [self._transferred(key, other) for key in keys]
+            if isinstance(self._entries, MemoryEntries):
+                self._entries.insert_many(stored, rows, form)
+                continue
+            for key, row in zip(stored, rows, strict=True):
+                self._entries.insert(key, row, form, check=False, buffer=self._entries.sends_batches)
+        self._entries.flush()
+
+    @property
+    def _has_all_slots(self) -> bool:
+        """Whether the entries have all their slots, and not only those that are in bands."""
+        return isinstance(self._entries, MemoryEntries) and self._entries.has_rows
 
     def _transferred(self, key: Any, other: MinHashLSH) -> Any:
         """Return a key stored by another index as this one stores it."""
-        return key if self.prepickle == other.prepickle else self._stored(other._given(key))
+        return key if self.prepickle == other.prepickle else self._stored(other._given(key))[0]
 
     def insertion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHInsertionSession:
         """Return a context that inserts: into Redis in pieces of `buffer_size` entries, which are there at its end.
@@ -369,18 +431,43 @@ class MinHashLSH:
         """
         row, form = self._asking(minhash) if self._redis else self._sketches.read(minhash)
         if with_scores:
-            scored = [(self._given(key), score) for key, score in self._entries.scored(row, form)]
+            scored = self._each_once(self._entries.scored(row, form))
             return [scored[place] for place in sorted(_places(scored), key=lambda place: -scored[place][1])]
         found = self._entries.find(row, form)
-        if self._redis and found and self._sketches.form is None:  # what was stored before is of this form
+        if not self._redis:
+            return [self._loads(key) for key in found] if self.prepickle else found
+        if found and self._sketches.form is None:  # what was stored before is of this form
             self._sketches.form = form
-        return [self._loads(key) for key in found] if self.prepickle else found
+        return [key for key, _ in self._each_once([(key, 0.0) for key in found])] if self.prepickle else found
+
+    def _each_once(self, scored: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
+        """Return keys as they were given, each once, with the greatest score of its stored forms."""
+        if not self.prepickle:
+            return scored
+        given = [(self._loads(key), score) for key, score in scored]
+        if len({protocol_of(key) for key, _ in scored}) < 2:
+            return given
+        best: dict[bytes, tuple[Any, float]] = {}
+        for key, score in given:
+            form = dumps(key)
+            best[form] = (key, max(score, best.get(form, (key, 0.0))[1]))
+        return list(best.values())
 
     def _asking(self, minhash: Any) -> tuple[np.ndarray[Any, Any], Form]:
         row, form = self._sketches.read(minhash)
         if self._redis and self._sketches.form is None:
             self._check_width(form)
         return row, form
+
+    def _query_b(self, minhash: Any, b: int) -> set[Any]:
+        """Return the keys, as they are stored, that share one of the first b bands: datasketch's name for it."""
+        if b > self.b:
+            raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
+        row, form = self._asking(minhash)
+        if row[0] == EMPTY:
+            return set()
+        names = map(self._H, np.split(form.values_of(row)[: b * self.r], b))
+        return set().union(*(table.get(name) for table, name in zip(self.hashtables, names, strict=False)))
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """Keep a query until `collect_query_buffer` is called."""
@@ -394,30 +481,39 @@ class MinHashLSH:
         for _, form in asked:
             if self._sketches.form is not None:
                 self._sketches.form.check_same(form)
-        found = [self._entries.find(row, form) for row, form in asked]
-        common = set(found[0]).intersection(*found[1:])
-        return [self._given(key) for key in found[0] if key in common]
+        common: dict[Any, None] = dict.fromkeys(self._entries.find(*asked[0]))
+        for row, form in asked[1:]:
+            found = set(self._entries.find(row, form))
+            common = {key: None for key in common if key in found}
+        return [key for key, _ in self._each_once([(key, 0.0) for key in common])]
 
     def __contains__(self, key: Any) -> bool:
-        if self._redis and not self.prepickle and not isinstance(key, bytes):
-            return False
-        return self._stored(key) in self._entries
+        if not (self.prepickle or self._redis):
+            return self._entries.holds(key)
+        return not self._is_text_on_redis(key) and self._entries.holds(*self._stored(key))
 
     def is_empty(self) -> bool:
         """Tell whether there is no key."""
-        return len(self._entries) == 0
+        return self._entries.is_empty()
 
     def get_counts(self) -> list[dict[bytes, int]]:
         """Return for each band a dict from the names of its buckets to the numbers of keys in them."""
-        return [self._entries.counts(band, self._sketches.form) for band in range(self.b)]
+        return [table.itemcounts() for table in self.hashtables]
 
     def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return what `get_counts` does, counting these keys only."""
+        """Return what `get_counts` does, counting these keys only.
+
+        Keys that are not there are not counted.
+        """
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
-        for key in set(keys):
-            names = self._entries.buckets_of(self._stored(key), self._sketches.form)
-            for place, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):
-                counts[place][name] = counts[place].get(name, 0) + 1
+        stored = [form for key in set(keys) for one in [self._stored(key)] for form in (one[0], *one[1])]
+        for names in self.keys.getmany(*stored):
+            if len(names) <= self.b:
+                for own, name in zip(counts, names, strict=False):
+                    own[name] = own.get(name, 0) + 1
+                continue
+            for at, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):  # inserted repeatedly
+                counts[at][name] = counts[at].get(name, 0) + 1
         return counts
 
     def _given(self, stored: Any) -> Any:
@@ -436,6 +532,8 @@ class MinHashLSH:
             "form": None if form is None else form.state,
             "entries": self._entries.dump() if isinstance(self._entries, MemoryEntries) else None,
         }
+        if self._config["type"] not in ("dict", "redis"):
+            state["storages"] = self.keys, self.hashtables
         return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -443,12 +541,45 @@ class MinHashLSH:
             raise ValueError("this is no pickle of an lshfast MinHashLSH of format 1")
         self.h, self.b, self.r = state["shape"]
         self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
-        self._make()
+        if "storages" in state:
+            self.keys, self.hashtables = state["storages"]
+            self._begin(self._config["type"] != "own")
+            self._use_storages()
+        else:
+            self._make()
         if state["form"] is not None:
             self._sketches.form = Form.of_state(state["form"])
         if isinstance(self._entries, MemoryEntries):
-            self._entries.load(state["entries"])
+            form = self._sketches.form
+            key_of = self._spelled_here if self.prepickle else None
+            self._entries.load(state["entries"], form, key_of)
         vars(self).update(state.get("attributes", {}))
+
+    def _spelled_here(self, stored: bytes) -> bytes:
+        """Return a pickled key as this interpreter pickles it."""
+        return stored if protocol_of(stored) == pickle.DEFAULT_PROTOCOL else dumps(pickle.loads(stored))
+
+
+class _Unmade:
+    """Stands for a part of an index whose class has a constructor of its own, until something is asked of it."""
+
+    __slots__ = ("_lsh", "_part")
+
+    def __init__(self, lsh: MinHashLSH, part: str) -> None:
+        object.__setattr__(self, "_lsh", lsh)
+        object.__setattr__(self, "_part", part)
+
+    def _made(self) -> Any:
+        if not {"h", "b", "r", "keys", "hashtables"} <= vars(self._lsh).keys():
+            raise AttributeError(f"the constructor of {type(self._lsh).__name__} was not run, or set no storages")
+        self._lsh._use_storages()
+        return getattr(self._lsh, self._part)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._made(), name, value)
 
 
 # What an index is made of; what else it has was given to it, and is pickled with it.
@@ -466,93 +597,13 @@ PARTS = frozenset(
         "_redis",
         "_loads",
         "_entries",
+        "keys",
+        "hashtables",
+        "hashranges",
     ]
 )
 
 WeightedMinHashLSH = MinHashLSH
-
-
-class Keys:
-    """The keys of a MinHashLSH as they are stored (pickled, if it pickles them), and the buckets of each."""
-
-    def __init__(self, lsh: MinHashLSH) -> None:
-        self._lsh = lsh
-
-    def __len__(self) -> int:
-        return len(self._lsh._entries)
-
-    size = __len__
-
-    @property
-    def buffer_size(self) -> int:
-        return self._lsh.buffer_size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._lsh._entries.keys())
-
-    def __contains__(self, key: Any) -> bool:
-        return key in self._lsh._entries
-
-    has_key = __contains__
-
-    def keys(self) -> list[Any]:
-        return self._lsh._entries.keys()
-
-    def get(self, key: Any) -> list[bytes]:
-        """Return the names of the buckets of a key, band after band; none if there is no such key."""
-        return self._lsh._entries.buckets_of(key, self._lsh._sketches.form)
-
-    __getitem__ = get
-
-    def getmany(self, *keys: Any) -> list[list[bytes]]:
-        return list(map(self.get, keys))
-
-    def itemcounts(self) -> dict[Any, int]:
-        """Return how many buckets each key is in."""
-        return {key: len(self.get(key)) for key in self}
-
-
-class Buckets:
-    """The buckets of one band of a MinHashLSH, each a set of keys as they are stored.
-
-    In memory they are made from the entries, and those that were looked into are kept until the next change.
-    """
-
-    def __init__(self, lsh: MinHashLSH, band: int) -> None:
-        self._lsh, self._band = lsh, band
-
-    def __len__(self) -> int:
-        return len(self.itemcounts())
-
-    size = __len__
-
-    @property
-    def buffer_size(self) -> int:
-        return self._lsh.buffer_size
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self.itemcounts())
-
-    def __contains__(self, name: bytes) -> bool:
-        return bool(self.get(name))
-
-    has_key = __contains__
-
-    def keys(self) -> list[bytes]:
-        return list(self)
-
-    def get(self, name: bytes) -> set[Any]:
-        """Return the keys in a bucket; none if there is no such bucket."""
-        return self._lsh._entries.bucket(self._band, name, self._lsh._sketches.form)
-
-    __getitem__ = get
-
-    def getmany(self, *names: bytes) -> list[set[Any]]:
-        return list(map(self.get, names))
-
-    def itemcounts(self) -> dict[bytes, int]:
-        """Return how many keys each bucket holds."""
-        return self._lsh._entries.counts(self._band, self._lsh._sketches.form)
 
 
 class _Session:
@@ -621,7 +672,10 @@ def bands_and_rows(
         if check_int(value, f"{name} of params") < 1:
             raise ValueError(f"{name} of params must be at least 1, not {value}")
     if b * r > num_perm:
-        raise ValueError(f"b x r of params must be at most num_perm = {num_perm}, not {b} x {r} = {b * r}")
+        raise ValueError(
+            f"params (b, r) = ({b}, {r}) need b x r = {b * r} slots, but num_perm is {num_perm}: "
+            f"choose smaller params, or give num_perm={b * r} and sketches of as many slots"
+        )
     return int(b), int(r)
 
 
@@ -642,6 +696,13 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
     return choice.bands, choice.rows
 
 
+def _optimal_param(
+    threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
+) -> tuple[int, int]:
+    """Return the bands and rows for a threshold: datasketch's name for what `bands_and_rows` does."""
+    return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)
+
+
 def _places(scored: list[tuple[Any, float]]) -> list[int]:
     """Return the places of matches in the order of their keys, where they compare."""
     if len(scored) < 2:
@@ -651,14 +712,3 @@ def _places(scored: list[tuple[Any, float]]) -> list[int]:
         return sorted(range(len(keys)), key=keys.__getitem__)
     except TypeError:
         return list(range(len(keys)))
-
-
-def missing(name: str) -> ImportError:
-    """Return the error for a name of datasketch that this library does not have."""
-    advice = {
-        "HNSW": "a graph index of vectors is what hnswlib and faiss are for; of MinHash sketches, "
-        "MinHashLSHForest returns the most similar",
-        "AsyncMinHashLSH": "MinHashLSH with storage_config={'type': 'redis', ...} keeps entries on Redis; call it with "
-        "asyncio.to_thread",
-    }
-    return ImportError(f"lshfast.datasketch has no {name}: {advice[name]}")

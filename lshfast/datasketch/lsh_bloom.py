@@ -29,8 +29,9 @@ import numpy.typing as npt
 
 from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import PAIRS, Form, Sketches, with_attributes
-from lshfast.lsh.bands import Bands
+from lshfast.datasketch.slots import PAIRS, Form, Sketches, rows_of, with_attributes
+from lshfast.kernels.bands import filters_add, filters_hold
+from lshfast.readers.output import atomic_file
 from lshfast.sketch.minhash import EMPTY
 from lshfast.store.base import FormatError
 from lshfast.tokens import UInt64Array, check_number
@@ -111,12 +112,7 @@ class MinHashLSHBloom:
     ) -> None:
         self.h = check_num_perm(num_perm)
         self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
-        if n is None or check_int(n, "n") < 1:
-            raise ValueError(f"n, the number of sets, must be at least 1, not {n}")
-        if fp is None or not 0 < check_number("fp", fp) < 1:
-            raise ValueError(f"fp must be in (0, 1), not {fp}")
-        per_set = -math.log(fp) / math.log(2) ** 2
-        self.bits, self.hashes = max(math.ceil(n * per_set), 8), max(round(per_set * math.log(2)), 1)
+        self.bits, self.hashes = size_of(n, fp, "n")
         self.save_dir = None if save_dir is None else os.fspath(save_dir)
         if self.save_dir is None:
             warnings.warn("without save_dir, this index is in memory only", RuntimeWarning, stacklevel=2)
@@ -125,7 +121,6 @@ class MinHashLSHBloom:
     def _make(self) -> None:
         self._lock = threading.Lock()
         self._sketches = Sketches(self.h)
-        self._bands = Bands(self.b, self.r)
         self._map: mmap.mmap | None = None
         self._closed = False
         size = self.b * -(-self.bits // 8)
@@ -185,20 +180,10 @@ class MinHashLSHBloom:
         return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     @property
-    def hashtables(self) -> list[npt.NDArray[np.uint8]]:
-        """The filters of the b bands, as they lie in memory or in the file: uint8 (bits / 8 rounded up,) each.
-
-        Not to be written to.
-        """
-        return list(self._filters)
-
-    def _places(self, row: UInt64Array) -> tuple[UInt64Array, npt.NDArray[np.uint8]]:
-        """Return the bytes and bits of a row in each filter, both (b, hashes)."""
-        x = _mixed(self._bands.keys(row.reshape(1, -1))[0])
-        step = _mixed(x) | np.uint64(1)
-        turns = np.arange(self.hashes, dtype=np.uint64)
-        bits = np.remainder(x[:, None] + step[:, None] * turns, np.uint64(self.bits), dtype=np.uint64)
-        return bits >> np.uint64(3), np.left_shift(1, (bits & np.uint64(7)).astype(np.uint8)).astype(np.uint8)
+    def hashtables(self) -> list[BloomTable]:
+        """The filters of the b bands, as they are in memory or in the file."""
+        shape = self.r, self.bits, self.hashes
+        return [BloomTable._of(self._filters[band : band + 1], *shape, band) for band in range(self.b)]
 
     def _open_filters(self) -> npt.NDArray[np.uint8]:
         """Return the filters, and learn what sketches the folder is of if others were the first to insert."""
@@ -230,9 +215,7 @@ class MinHashLSHBloom:
                 if self._map is not None:
                     self._map[: HEADER.size] = self._header()
             if row[0] != EMPTY:
-                places, bits = self._places(row)
-                for table, own, mask in zip(filters, places, bits, strict=True):
-                    np.bitwise_or.at(table, own, mask)
+                filters_add(filters, row, self.r, self.bits, self.hashes)
 
     def query(self, minhash: Any) -> bool:
         """Tell whether a similar set was inserted, or seems to have been.
@@ -257,11 +240,9 @@ class MinHashLSHBloom:
         with self._lock:
             filters = self._open_filters()
         row = self._sketches.row(minhash)
-        if row[0] == EMPTY:
+        if row.item(0) == EMPTY:
             return False
-        places, bits = self._places(row)
-        held = np.take_along_axis(filters, places.astype(np.intp), axis=1)
-        return bool(((held & bits) == bits).all(axis=1).any())
+        return filters_hold(filters, row, self.r, self.bits, self.hashes)
 
     def sync(self) -> None:
         """Write the filters to the disk; without a folder, give a RuntimeWarning that there is none.
@@ -312,13 +293,121 @@ class MinHashLSHBloom:
 
 
 # What an index is made of; what else it has was given to it, and is pickled with it.
-PARTS = frozenset(
-    ["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_bands", "_map", "_closed", "_filters"]
-)
+PARTS = frozenset(["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_map", "_closed", "_filters"])
 
 
-def _mixed(x: UInt64Array) -> UInt64Array:
-    """Return 64 bits mixed (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+class BloomTable:
+    """A Bloom filter of bands of sketches, as ``datasketch.lsh_bloom.BloomTable``.
+
+    Parameters
+    ----------
+    item_count : int
+        How many bands will be inserted, at least 1.
+    fp : float
+        The share of false positives when so many are in, in (0, 1).
+    band_size : int
+        Hash values of a band, at least 1.
+    fname : path, optional
+        A file that `sync` writes; the filter in it is read first, if there is one. The format is the library's own.
+
+    Attributes
+    ----------
+    r : int
+        band_size.
+    bits, hashes : int
+        Bits of the filter, and of these how many a band sets.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range, or the filter in the file was made with others.
+    FormatError
+        If the file is no filter's.
+
+    Examples
+    --------
+    >>> from lshfast.datasketch.lsh_bloom import BloomTable
+    >>> table = BloomTable(10, 0.01, band_size=3)
+    >>> table.insert([2, 3, 31])
+    >>> table.query([2, 3, 31]), table.query([2, 3, 30])
+    (True, False)
+    """
+
+    def __init__(self, item_count: int, fp: float, band_size: int, fname: str | os.PathLike[str] | None = None) -> None:
+        if check_int(band_size, "band_size") < 1:
+            raise ValueError(f"band_size must be at least 1, not {band_size}")
+        self.r = int(band_size)
+        self.bits, self.hashes = size_of(item_count, fp, "item_count")
+        self.fname = None if fname is None else os.fspath(fname)
+        self._first = 0
+        self._filter = np.zeros((1, -(-self.bits // 8)), np.uint8)
+        if self.fname is not None and os.path.exists(self.fname):
+            with open(self.fname, "rb") as file:
+                self._read(file.read())
+
+    @classmethod
+    def _of(cls, filters: npt.NDArray[np.uint8], r: int, bits: int, hashes: int, band: int) -> BloomTable:
+        """Return the table over the filter of a band, uint8 (1, bytes), which it does not copy."""
+        made = cls.__new__(cls)
+        made.r, made.bits, made.hashes, made.fname = r, bits, hashes, None
+        made._filter, made._first = filters, band
+        return made
+
+    def _header(self) -> bytes:
+        return HEADER.pack(MAGIC, FORMAT, self.r, 1, self.r, self.hashes, 0, self.bits, 0, 0, b"", b"")
+
+    def _read(self, data: bytes) -> None:
+        if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
+            raise FormatError(f"{self.fname}: is no file of a BloomTable")
+        if data[: HEADER.size] != self._header():
+            raise ValueError(f"{self.fname}: was made with another item_count, fp or band_size")
+        if len(data) != HEADER.size + self._filter.size:
+            raise FormatError(f"{self.fname}: must be of {HEADER.size + self._filter.size} bytes, not {len(data)}")
+        self._filter = np.frombuffer(data, np.uint8, offset=HEADER.size).reshape(1, -1).copy()
+
+    def _slots(self, hashvalues: Any) -> UInt64Array:
+        values = np.asarray(hashvalues)
+        self.assert_size(values)
+        if values.ndim == 2:
+            return rows_of(values.astype(PAIRS), Form(None, None, PAIRS))
+        return values.astype(np.uint64)
+
+    def assert_size(self, hashvalues: Any) -> None:
+        """Raise RuntimeError unless there are as many hash values as in a band."""
+        if len(hashvalues) != self.r:
+            raise RuntimeError(f"a band has {self.r} hash values, not {len(hashvalues)}")
+
+    def insert(self, hashvalues: Any) -> None:
+        """Insert the hash values of a band, array_like of int, (r,), or (r, 2) of a weighted sketch.
+
+        Raises
+        ------
+        RuntimeError
+            If they are another number.
+        """
+        filters_add(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
+
+    def query(self, hashvalues: Any) -> bool:
+        """Tell whether these hash values were inserted, or seem to have been; errors are those of `insert`."""
+        return filters_hold(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
+
+    def sync(self) -> None:
+        """Write the filter to its file; without one, give a RuntimeWarning that there is none."""
+        if self.fname is None:
+            warnings.warn("a filter in memory is not saved: give it an fname", RuntimeWarning, stacklevel=2)
+            return
+        with atomic_file(self.fname, overwrite=True) as file:
+            file.write(self._header() + self._filter.tobytes())
+
+
+def size_of(n: Any, fp: Any, name: str) -> tuple[int, int]:
+    """Return the bits of a filter, and how many of them each of n entries sets, for a share fp of false positives.
+
+    Errors name the range; `name` is that of the argument n.
+    """
+    if n is None or check_int(n, name) < 1:
+        raise ValueError(f"{name}, the number of sets, must be at least 1, not {n}")
+    if fp is None or not 0 < check_number("fp", fp) < 1:
+        raise ValueError(f"fp must be in (0, 1), not {fp}")
+    each = -math.log(fp) / math.log(2) ** 2
+    return max(math.ceil(n * each), 8), max(round(each * math.log(2)), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Form:
         given = () if self.permutations is None else (self.permutations,)
         return self.scheme, self.seed, self.dtype.str, *given
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes of a slot in the names of buckets: 4, 8 or 16."""
         return 16 if self.dtype == PAIRS else self.dtype.itemsize
@@ -92,9 +93,15 @@ class Form:
 
     def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
         """Return the names of the buckets of a row: of each band the hash values as they are, the high bytes first."""
-        values = self.values_of(row)
-        text, size = values.astype(values.dtype.newbyteorder(">")).tobytes(), rows * self.width
+        big, is_plain = self._named
+        text = (row if is_plain else self.values_of(row)).astype(big).tobytes()
+        size = rows * self.width
         return [text[start : start + size] for start in range(0, bands * size, size)]
+
+    @cached_property
+    def _named(self) -> tuple[np.dtype[Any], bool]:
+        """The dtype of slots in the names of buckets, and whether rows are cast to it as they are."""
+        return self.dtype.newbyteorder(">"), self.dtype != PAIRS and (self.width == 4 or self.empty == EMPTY)
 
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
         """Return hash values as bytes that mean the same on each machine."""

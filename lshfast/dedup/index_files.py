@@ -245,9 +245,7 @@ def _rejects(path: str, corpus: Corpus, overwrite: bool) -> str | None:
     return rejects
 
 
-def _fill(
-    index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, progress: Progress | None
-) -> int:
+def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, progress: Progress | None) -> int:
     """Insert all rows of a corpus, and return how many of them have no shingles."""
     row = empty = 0
     batches = text_batches(corpus, progress)

@@ -19,3 +19,19 @@ def number_buckets(
 ) -> int: ...
 def sorted_numbers(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]: ...
 def order(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]: ...
+def filters_hold(
+    filters: npt.NDArray[np.uint8],
+    slots: npt.NDArray[np.uint64],
+    rows: int,
+    bits: int,
+    hashes: int,
+    first: int = 0,
+) -> bool: ...
+def filters_add(
+    filters: npt.NDArray[np.uint8],
+    slots: npt.NDArray[np.uint64],
+    rows: int,
+    bits: int,
+    hashes: int,
+    first: int = 0,
+) -> None: ...

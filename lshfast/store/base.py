@@ -113,9 +113,7 @@ class Store(ABC):
         """Tell which keys have an entry, bool (n,)."""
 
     @abstractmethod
-    def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
-    ) -> int:
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
         """Store entries, all of the batch or none.
 
         Parameters

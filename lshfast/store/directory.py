@@ -286,4 +286,3 @@ def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt6
 def _rows_of(tags: Any, slots: npt.NDArray[np.uint32]) -> UInt64Array:
     """Return the rows in some slots of blocks, with their tags above them."""
     return np.asarray((slots.astype(np.uint64) | tags)[slots != _NO_ROW])
-

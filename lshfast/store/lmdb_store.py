@@ -254,9 +254,7 @@ class LmdbStore(Store):
 
     # ---- writing ----
 
-    def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
-    ) -> int:
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
         # not copied: they are written before this returns
         return self._write_through(lambda memory: memory.insert(keys, signatures, on_duplicate, copy=False))
 

@@ -65,9 +65,7 @@ class MemoryStore(Store):
                     return row >= 0
         return super().contains_one(key)
 
-    def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
-    ) -> int:
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
         with self.gate.writing():
             self.check_writable()
             if not len(keys):
@@ -102,8 +100,8 @@ class MemoryStore(Store):
         if self.loose is None:
             self.loose = empty_part(self.parameters, kind)
         elif self.loose.kind not in (kind, "object"):
-            self.loose = built(self.parameters, "object", [self.loose]) if len(self.loose) else empty_part(
-                self.parameters, kind
+            self.loose = (
+                built(self.parameters, "object", [self.loose]) if len(self.loose) else empty_part(self.parameters, kind)
             )
         return self.loose
 
@@ -172,9 +170,7 @@ class MemoryStore(Store):
             held = [(part, part.given_up, part.tables.rows_in_use()) for part in self.parts]
             return [(*each, each[0].names_of(each[2]) if each[0].gone is None else None) for each in held]
 
-    def _entries_of(
-        self, keys: Column, part: Part, given_up: int, rows: Int64Array
-    ) -> tuple[Column, UInt64Array]:
+    def _entries_of(self, keys: Column, part: Part, given_up: int, rows: Int64Array) -> tuple[Column, UInt64Array]:
         """Return those of the keys that are there still, and their signatures.
 
         They were in these rows of a part, and are unless rows of it are gone or were given up since, or it was written

@@ -112,9 +112,7 @@ class RedisStore(Store):
         encoded = _encode(keys)
         return _present(self._check("contains", encoded) if self.parameters else b"0" * len(encoded))
 
-    def insert(
-        self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True
-    ) -> int:
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
         if on_duplicate not in get_args(OnDuplicate):
             raise ValueError(f"on_duplicate must be 'error', 'replace' or 'skip', not {on_duplicate!r}")
         encoded, entries = _encode(keys), self._with_band_keys(signatures)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import importlib
 import math
 import pickle
 import struct
@@ -131,10 +132,11 @@ def named(library: ModuleType) -> dict[str, Any]:
     public = {name: getattr(library, name) for name in library.__all__ if name not in NOT_PART}
     helpers = {"sketch": sketch, "lean": lean, "counter": counter, "count": count, "attempt": attempt}
     helpers |= {"number": number, "half": half}
+    helpers |= {name: importlib.import_module(f"{library.__name__}.{name}") for name in ("lsh", "lsh_bloom", "storage")}
     return {**public, **helpers, "np": np, "pickle": pickle, "copy": copy, "struct": struct, "sparse": scipy.sparse}
 
 
-NOT_PART = ("HNSW", "AsyncMinHashLSH")
+NOT_PART = ("HNSW",)
 
 
 def number(data: Any) -> Any:
@@ -164,7 +166,8 @@ def run(library: ModuleType, source: str, **names: Any) -> Outcome:
                     exec(compile(ast.Module([statement], []), "<case>", "exec"), space)
         except Exception as raised:
             errors, said = kinds(raised), " ".join(str(raised).split())
-    return Outcome(tuple(values), tuple(warning.category.__name__ for warning in caught), errors, said)
+    warned = tuple(warning.category.__name__ for warning in caught if warning.category is not ResourceWarning)
+    return Outcome(tuple(values), warned, errors, said)
 
 
 def difference(peer: Outcome, ours: Outcome) -> str:

@@ -1,4 +1,7 @@
-"""Calls of MinHashLSH on a Redis server: `config` is the storage, under a name of its own for each run."""
+"""Calls of MinHashLSH and AsyncMinHashLSH on a Redis server.
+
+`config` is the storage, under a name of its own for each run.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,92 @@ NEAR = "def near(n, **o):\n    return sketch(count(40 - n, 80 - n), **{'num_perm
 NEW = NEAR + "index = MinHashLSH(0.5, 64, storage_config=config)\n"
 INDEX = NEW + "for n in (40, 38, 35, 20, 0): index.insert(f'n{n}', near(n))\n"
 
+ASYNC = NEAR + (
+    "import asyncio\nconfig['type'] = 'aioredis'\nNew = AsyncMinHashLSH\n"
+    "async def filled(**options):\n"
+    "    index = await AsyncMinHashLSH(threshold=0.5, num_perm=64, storage_config=config, **options)\n"
+    "    for n in (40, 38, 35, 20, 0): await index.insert(b'n%d' % n, near(n))\n"
+    "    return index\n"
+    "async def failed(coroutine):\n"
+    "    try: return await coroutine\n"
+    "    except Exception as error: return type(error).__name__\n"
+)
+
+
+def asynchronous(*lines: str) -> str:
+    """Return a case that awaits these expressions one after the other, on an index that holds some keys."""
+    calls = ", ".join(lines)
+    body = f"    index = await filled()\n    try: return [{calls}]\n    finally: await index.close()\n"
+    return f"{ASYNC}async def main():\n{body}asyncio.run(main())"
+
+
+ASYNC_CASES = {
+    "the usual": asynchronous("index.b", "index.r", "index.h", "index.prepickle", "index.batch_size"),
+    "query": asynchronous(
+        *(f"sorted(await index.query(near({n})))" for n in (40, 38, 20, 0, 7)), "await index.close()"
+    ),
+    "in": asynchronous("await index.has_key(b'n40')", "await index.has_key('n40')", "await index.is_empty()"),
+    "remove": asynchronous(
+        "await index.remove(b'n40')", "await failed(index.remove(b'n40'))", "sorted(await index.query(near(40)))"
+    ),
+    "all removed": asynchronous(
+        "[await index.remove(b'n%d' % n) for n in (40, 38, 35, 20, 0)]",
+        "await index.is_empty()",
+        "[await table.size() for table in index.hashtables]",
+        "await index.get_counts()",
+    ),
+    "a key twice": asynchronous(
+        "await failed(index.insert(b'n40', near(0)))", "await index.insert(b'n40', near(0), check_duplication=False)"
+    ),
+    "counts": asynchronous("await index.get_counts()", "await index.get_subset_counts(b'n40', b'n38')"),
+    "keys and tables": asynchronous(
+        "sorted(await index.keys.keys())",
+        "await index.keys.size()",
+        "[sorted(await index.hashtables[i].get(name)) for i, name in enumerate(await index.keys.get((await "
+        "index.keys.keys())[0]))]",
+        "await index.hashtables[0].itemcounts()",
+        "await index.keys.getmany(b'none')",
+        "len(await index.hashtables[0].getmany(*await index.hashtables[0].keys()))",
+        "await index.keys.has_key(b'none')",
+    ),
+    "wrong sketches": asynchronous(
+        "await failed(index.query(MinHash(63)))", "await failed(index.insert(b'a', near(40, scheme='legacy')))"
+    ),
+    "opened twice": asynchronous("await index.init_storages()", "await index.close()", "await index.has_key(b'n40')"),
+    "sessions": ASYNC
+    + (
+        "async def main():\n"
+        "    async with New(threshold=0.5, num_perm=64, storage_config=config, prepickle=False) as index:\n"
+        "        async with index.insertion_session(batch_size=3) as session:\n"
+        "            for n in range(10): await session.insert(b'%d' % n, near(n))\n"
+        "        found = sorted(await index.query(near(5)))\n"
+        "        async with index.delete_session(batch_size=4) as session:\n"
+        "            for n in range(8): await session.remove(b'%d' % n)\n"
+        "        return index.batch_size, found, sorted(await index.query(near(9))), sorted(await index.keys.keys())\n"
+        "asyncio.run(main())"
+    ),
+    "without prepickle": ASYNC
+    + (
+        "async def main():\n"
+        "    async with New(threshold=0.5, num_perm=64, storage_config=config, prepickle=False) as index:\n"
+        "        await index.insert(b'a', near(40))\n"
+        "        return [await index.query(near(40)), await failed(index.insert('b', near(40)))]\n"
+        "asyncio.run(main())"
+    ),
+    "pickle": ASYNC
+    + (
+        "async def main():\n"
+        "    index = await filled()\n"
+        "    await index.close()\n"
+        "    async with pickle.loads(pickle.dumps(index)) as again:\n"
+        "        return sorted(await again.query(near(40)))\n"
+        "asyncio.run(main())"
+    ),
+    "by place": ASYNC + "index = New(0.8, 64, (0.2, 0.8), None, config, False); index.b; index.r; index.prepickle",
+}
+
 CASES = {
+    "AsyncMinHashLSH": ASYNC_CASES,
     "MinHashLSH on Redis": {
         "the usual": NEW + "index.prepickle; index.b; index.r; index.is_empty(); index.query(near(40)); 'a' in index",
         "query": INDEX + "[sorted(index.query(near(n))) for n in (40, 39, 30, 20, 0)]; index.is_empty()",

@@ -1,0 +1,9 @@
+"""MinHashLSH for asyncio, with its entries on a Redis server: the names of ``datasketch.aio``."""
+
+from lshfast.datasketch.aio.lsh import (
+    AsyncMinHashLSH,
+    AsyncMinHashLSHDeleteSession,
+    AsyncMinHashLSHInsertionSession,
+)
+
+__all__ = ["AsyncMinHashLSH", "AsyncMinHashLSHDeleteSession", "AsyncMinHashLSHInsertionSession"]

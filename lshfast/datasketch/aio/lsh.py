@@ -1,0 +1,426 @@
+"""AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout.
+
+That layout is the one that `redis_entries` describes, but that the number of a band is one byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Generator
+from typing import Any
+
+from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
+from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
+from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.slots import Form, Sketches
+from lshfast.datasketch.storage import random_name
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import UInt64Array
+
+BATCH_SIZE = 10_000
+
+# Requests that are under way at once, each of which takes a connection.
+UNDER_WAY = 32
+
+
+class AsyncMinHashLSH:
+    """A `MinHashLSH` on a Redis server for asyncio, as ``datasketch.AsyncMinHashLSH``.
+
+    The layout on the server is datasketch's, so that both libraries can work on one index. As in datasketch, a
+    `MinHashLSH` does not read what an AsyncMinHashLSH wrote, as it names its buckets otherwise.
+
+    Parameters
+    ----------
+    threshold, num_perm, weights, params
+        As for `MinHashLSH`.
+    storage_config : dict
+        ``{"type": "aioredis", "basename": b"...", "redis": {"host": ..., "port": ...}}``, with the arguments of
+        ``redis.asyncio.Redis``. It must be given; it is checked when the index is opened. ``"loads"`` is that of
+        `MinHashLSH`.
+    prepickle : bool, default True
+        Whether keys are pickled before they are stored. Without it, keys must be bytes.
+
+    Attributes
+    ----------
+    h, b, r : int
+        num_perm, bands, and slots a band.
+    keys : AsyncRedisListStorage
+        The keys as they are stored, and the names of the buckets of each; None before `init_storages`.
+    hashtables : list of AsyncRedisSetStorage
+        The buckets of each band; None before `init_storages`.
+
+    Notes
+    -----
+    Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)`` and ``await
+    lsh.close()``. An object belongs to one event loop. An empty set's sketch is stored and matches nothing.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from lshfast.datasketch import AsyncMinHashLSH, MinHash
+    >>> async def main():
+    ...     config = {"type": "aioredis", "redis": {"host": "localhost", "port": 6379}}
+    ...     async with AsyncMinHashLSH(threshold=0.5, storage_config=config) as lsh:
+    ...         sketch = MinHash()
+    ...         sketch.update(b"token")
+    ...         await lsh.insert("key", sketch)
+    ...         return await lsh.query(sketch)
+    >>> asyncio.run(main())  # doctest: +SKIP
+    ['key']
+    """
+
+    def __init__(
+        self,
+        threshold: float = 0.9,
+        num_perm: int = 128,
+        weights: tuple[float, float] = (0.5, 0.5),
+        params: tuple[int, int] | None = None,
+        storage_config: dict[str, Any] | None = None,
+        prepickle: bool | None = None,
+    ) -> None:
+        self.h = check_num_perm(num_perm)
+        self.b, self.r = bands_and_rows(threshold, num_perm, weights, params)
+        self._config = {"basename": random_name(), **(storage_config or {})}
+        self.prepickle = True if prepickle is None else bool(prepickle)
+        self._batch_size = BATCH_SIZE
+        self._make()
+
+    def _make(self) -> None:
+        self.keys: AsyncRedisListStorage | None = None
+        self.hashtables: list[AsyncRedisSetStorage] | None = None
+        self._loads = self._config.get("loads", plain_loads)
+        self._sketches = Sketches(self.h)
+        self._kept: Any = None  # the pipeline of a session
+        self._waiting: dict[bytes, bool] = {}  # keys that a session has inserted (True) or removed (False)
+        self._left: set[tuple[int, bytes]] = set()  # buckets that a session has removed keys from
+
+    @property
+    def hashranges(self) -> list[tuple[int, int]]:
+        """The slots of each band: from, and up to but without."""
+        return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+
+    @property
+    def batch_size(self) -> int:
+        """How many entries a session keeps until it sends them."""
+        return self._batch_size
+
+    @batch_size.setter
+    def batch_size(self, value: int) -> None:
+        if check_int(value, "batch_size") < 1:
+            raise ValueError(f"batch_size must be at least 1, not {value}")
+        self._batch_size = int(value)
+
+    # ---- opening and closing ----
+
+    async def init_storages(self) -> None:
+        """Connect to the server; what is connected stays as it is."""
+        check_type(self._config)
+        self._turns = asyncio.Semaphore(UNDER_WAY)
+        if self.keys is None:
+            name = self._config["basename"]
+            self.keys = AsyncRedisListStorage(self._config, name + b"_keys")
+            self.hashtables = [
+                AsyncRedisSetStorage(self._config, name + b"_bucket_" + band_number(band), self.keys._redis)
+                for band in range(self.b)
+            ]
+
+    async def close(self) -> None:
+        """Send what sessions have kept back, and close the connection; a later call opens it again."""
+        if self.keys is not None:
+            await self._flush()
+            await self.keys.close()
+
+    async def _opened(self) -> AsyncMinHashLSH:
+        await self.init_storages()
+        return self
+
+    def __await__(self) -> Generator[Any, None, AsyncMinHashLSH]:
+        return self._opened().__await__()
+
+    async def __aenter__(self) -> AsyncMinHashLSH:
+        return await self._opened()
+
+    async def __aexit__(self, kind: object, error: object, traceback: object) -> None:
+        await self.close()
+
+    def _storages(self) -> tuple[AsyncRedisListStorage, list[AsyncRedisSetStorage]]:
+        if self.keys is None or self.hashtables is None:
+            raise RuntimeError("the index is not open: use `async with`, or await it or init_storages() first")
+        return self.keys, self.hashtables
+
+    def __getstate__(self) -> dict[str, Any]:
+        form = self._sketches.form
+        return {
+            "version": 1,
+            "shape": (self.h, self.b, self.r),
+            "config": self._config,
+            "prepickle": self.prepickle,
+            "batch_size": self._batch_size,
+            "form": None if form is None else form.state,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.get("version") != 1:
+            raise ValueError("this is no pickle of an lshfast AsyncMinHashLSH of format 1")
+        self.h, self.b, self.r = state["shape"]
+        self._config, self.prepickle, self._batch_size = state["config"], state["prepickle"], state["batch_size"]
+        self._make()
+        if state["form"] is not None:
+            self._sketches.form = Form.of_state(state["form"])
+
+    # ---- writing ----
+
+    async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
+        """Insert a key and the sketch of its set: parameters and errors are those of `MinHashLSH.insert`.
+
+        Raises
+        ------
+        ValueError
+            If the key is there already, or the sketch cannot be compared with those held.
+        TypeError
+            If this is no sketch, or the key is not bytes and `prepickle` is false.
+        """
+        await self._insert(key, minhash, check_duplication, False)
+
+    async def _insert(self, key: Any, minhash: Any, check: bool, buffer: bool) -> None:
+        keys, _ = self._storages()
+        row, form = await self._read(minhash)
+        stored, *others = self._stored(key)
+        if check and not await self._claim(stored, others, buffer):
+            raise ValueError(f"The given key already exists: {key!r}")
+        if self._sketches.form is not None:  # another task's insertion was the first
+            self._sketches.form.check_same(form)
+        self._sketches.form = form
+        pipe = self._pipeline() if buffer else keys._redis.pipeline(transaction=True)
+        self._put(pipe, stored, row, form)
+        if not buffer:
+            await self._answers(pipe)
+        elif len(self._waiting) >= self._batch_size:
+            await self._flush()
+
+    async def _claim(self, stored: bytes, others: list[bytes], buffer: bool) -> bool:
+        """Take a key that is not there and return True; return False if it is there."""
+        keys, _ = self._storages()
+        if buffer:
+            there = await self._there([stored, *others])
+            if not there:
+                self._waiting[stored] = True
+            return not there
+        pipe = keys._redis.pipeline(transaction=True)
+        for other in others:
+            pipe.hexists(keys._name, other)
+        pipe.hsetnx(keys._name, stored, keys.redis_key(stored))
+        *known, taken = await self._answers(pipe)
+        if taken and any(known):
+            await keys._redis.hdel(keys._name, stored)
+        return bool(taken) and not any(known)
+
+    def _put(self, pipe: Any, stored: bytes, row: UInt64Array, form: Form) -> None:
+        keys, tables = self._storages()
+        names = form.buckets_of(row, self.b, self.r)
+        keys.put(pipe, stored, *names)
+        if row[0] != EMPTY:
+            for table, name in zip(tables, names, strict=True):
+                table.put(pipe, name, stored)
+        if pipe is self._kept:
+            self._waiting[stored] = True
+
+    async def remove(self, key: Any) -> None:
+        """Remove a key, with all sketches that it was inserted with.
+
+        Raises
+        ------
+        ValueError
+            If there is no such key.
+        """
+        await self._remove(key, False)
+
+    async def _remove(self, key: Any, buffer: bool) -> None:
+        keys, tables = self._storages()
+        there = await self._there(self._stored(key)) if self._can_be_stored(key) else []
+        if not there:
+            raise ValueError(f"The given key does not exist: {key!r}")
+        if any(self._waiting.get(one) for one in there):
+            await self._flush()
+        self._waiting.update(dict.fromkeys(there, False))
+        async with self._turns:
+            lists = await keys.getmany(*there)
+        pipe = self._pipeline()  # now, as another task may have sent the one before
+        for one, names in zip(there, lists, strict=True):
+            for at, name in enumerate(names):
+                tables[at % self.b].discard(pipe, name, one)
+                self._left.add((at % self.b, name))
+            keys.drop(pipe, one)
+        if not buffer or len(self._waiting) >= self._batch_size:
+            await self._flush()
+
+    def _pipeline(self) -> Any:
+        if self._kept is None:
+            self._kept = self._storages()[0]._redis.pipeline(transaction=True)
+        return self._kept
+
+    async def _flush(self) -> None:
+        """Send what is kept back, and remove the buckets that are empty then."""
+        keys, tables = self._storages()
+        pipe, self._kept = self._kept, None
+        left, self._left = list(self._left), set()
+        self._waiting.clear()
+        if pipe is not None:
+            await self._answers(pipe)
+        if not left:
+            return
+        pipe = keys._redis.pipeline(transaction=False)
+        for band, name in left:
+            pipe.exists(tables[band].redis_key(name))
+        held = await self._answers(pipe)
+        for (band, name), stays in zip(left, held, strict=True):
+            if not stays:
+                tables[band].drop(pipe, name)
+        await self._answers(pipe)
+
+    async def _answers(self, pipe: Any) -> list[Any]:
+        """Send a pipeline and return the answers, when it is its turn."""
+        async with self._turns:
+            return list(await pipe.execute())
+
+    def insertion_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHInsertionSession:
+        """Return an asynchronous context that inserts in pieces of `batch_size` entries, all sent at its end."""
+        return AsyncMinHashLSHInsertionSession(self, batch_size)
+
+    def delete_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHDeleteSession:
+        """Return an asynchronous context that removes in pieces of `batch_size` keys, all sent at its end."""
+        return AsyncMinHashLSHDeleteSession(self, batch_size)
+
+    # ---- reading ----
+
+    async def query(self, minhash: Any) -> list[Any]:
+        """Return the keys that are likely to be similar, each once.
+
+        Raises
+        ------
+        ValueError
+            If the sketch cannot be compared with those held.
+        """
+        keys, tables = self._storages()
+        row, form = await self._read(minhash)
+        if row[0] == EMPTY:
+            return []
+        pipe = keys._redis.pipeline(transaction=False)
+        for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
+            pipe.smembers(table.redis_key(name))
+        found = sorted(set().union(*await self._answers(pipe)))
+        if found and self._sketches.form is None:  # what was stored before is of this form
+            self._sketches.form = form
+        return self._given(found)
+
+    def _given(self, found: list[bytes]) -> list[Any]:
+        """Return stored keys as they were given, each once."""
+        if not self.prepickle:
+            return found
+        given = list(map(self._loads, found))
+        if len(set(map(protocol_of, found))) < 2:
+            return given
+        return list({dumps(key): key for key in given}.values())
+
+    async def has_key(self, key: Any) -> bool:
+        """Tell whether a key is there."""
+        self._storages()
+        return self._can_be_stored(key) and any(await self._on_server(self._stored(key)))
+
+    async def is_empty(self) -> bool:
+        """Tell whether there is no key."""
+        return await self._storages()[0].size() == 0
+
+    async def get_counts(self) -> list[dict[bytes, int]]:
+        """Return for each band a dict from the names of its buckets to the numbers of keys in them."""
+        return [await table.itemcounts() for table in self._storages()[1]]
+
+    async def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
+        """Return what `get_counts` does, counting these keys only; keys that are not there are not counted."""
+        counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
+        stored = dict.fromkeys(form for key in keys for form in self._stored(key))
+        for names in await self._storages()[0].getmany(*stored):
+            for at, name in dict.fromkeys((at % self.b, name) for at, name in enumerate(names)):
+                counts[at][name] = counts[at].get(name, 0) + 1
+        return counts
+
+    # ---- keys and sketches ----
+
+    async def _read(self, minhash: Any) -> tuple[UInt64Array, Form]:
+        row, form = self._sketches.read(minhash)
+        if self._sketches.form is None:
+            table = self._storages()[1][0]
+            async with self._turns:
+                _, met = await table._redis.hscan(table._name, count=1)
+            width = next((len(name) // self.r for name in met), form.width)
+            if width != form.width:
+                raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
+        return row, form
+
+    def _can_be_stored(self, key: Any) -> bool:
+        return self.prepickle or isinstance(key, bytes)
+
+    def _stored(self, key: Any) -> list[bytes]:
+        """Return the forms in which a key may be stored, the usual one first."""
+        if self.prepickle:
+            return [dumps(key), *other_pickles(key)]
+        if not isinstance(key, bytes):
+            raise TypeError(
+                f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
+                "encode them, or use prepickle=True"
+            )
+        return [key]
+
+    async def _on_server(self, stored: list[bytes]) -> list[bool]:
+        """Tell of each of the forms of a key whether it is there."""
+        keys, _ = self._storages()
+        async with self._turns:
+            lists = await keys._redis.hmget(keys._name, stored)
+        return [name is not None for name in lists]
+
+    async def _there(self, stored: list[bytes]) -> list[bytes]:
+        """Return those of the forms of a key that are there, or will be when all that is kept back is sent."""
+        found = await self._on_server(stored)
+        return [one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)]
+
+
+def band_number(band: int) -> bytes:
+    """Return what a band is named by on the server: a byte, as in datasketch, and two from 256 on."""
+    return bytes([band]) if band < 256 else struct.pack(">H", band)
+
+
+class _Session:
+    def __init__(self, lsh: AsyncMinHashLSH, batch_size: int) -> None:
+        self.lsh = lsh
+        self.lsh.batch_size = batch_size
+
+    async def __aexit__(self, kind: object, error: object, traceback: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Send what was kept back."""
+        await self.lsh._flush()
+
+
+class AsyncMinHashLSHInsertionSession(_Session):
+    """What `AsyncMinHashLSH.insertion_session` returns."""
+
+    async def __aenter__(self) -> AsyncMinHashLSHInsertionSession:
+        return self
+
+    async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
+        """Insert a key and the sketch of its set, as ``AsyncMinHashLSH.insert`` does, and raise what that raises."""
+        await self.lsh._insert(key, minhash, check_duplication, True)
+
+
+class AsyncMinHashLSHDeleteSession(_Session):
+    """What `AsyncMinHashLSH.delete_session` returns."""
+
+    async def __aenter__(self) -> AsyncMinHashLSHDeleteSession:
+        return self
+
+    async def remove(self, key: Any) -> None:
+        """Remove a key, as ``AsyncMinHashLSH.remove`` does, and raise what that raises."""
+        await self.lsh._remove(key, True)

@@ -1,0 +1,197 @@
+"""Storages on a Redis server for asyncio: those of `redis_storage`, whose methods are coroutines.
+
+The client is imported when the first storage is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from lshfast.datasketch.storage import BUFFER_SIZE, random_name, resolved
+from lshfast.readers.files import optional
+
+
+class AsyncRedisListStorage:
+    """A storage on a Redis server that keeps the values of a key in a list. Keys and values are bytes.
+
+    Parameters
+    ----------
+    config : dict
+        ``{"redis": {"host": ..., "port": ...}}``, with the arguments of ``redis.asyncio.Redis``.
+    name : bytes, optional
+        Of the storage on the server; drawn at random by default.
+    client : redis.asyncio.Redis, optional
+        To be used in place of one of its own.
+
+    Notes
+    -----
+    Changes with ``buffer=True`` are kept until `empty_buffer` is called or they are `buffer_size` commands.
+    """
+
+    def __init__(self, config: dict[str, Any], name: bytes | None = None, client: Any = None) -> None:
+        self.config = config
+        self.buffer_size = BUFFER_SIZE
+        self._name = random_name() if name is None else name
+        self._redis = connect(config) if client is None else client
+        self._kept: Any = None
+
+    def redis_key(self, key: bytes) -> bytes:
+        """Return the name under which the values of a key are."""
+        return self._name + key
+
+    async def keys(self) -> list[bytes]:
+        """Return all keys."""
+        return list(await self._redis.hkeys(self._name))
+
+    async def redis_keys(self) -> list[bytes]:
+        """Return the names under which the values of all keys are."""
+        return list(await self._redis.hvals(self._name))
+
+    async def size(self) -> int:
+        """Return the number of keys."""
+        return int(await self._redis.hlen(self._name))
+
+    async def has_key(self, key: bytes) -> bool:
+        """Tell whether there is such a key."""
+        return bool(await self._redis.hexists(self._name, key))
+
+    async def status(self) -> dict[str, Any]:
+        """Return where this storage is, and its number of keys."""
+        return {**resolved(self.config["redis"]), "keyspace_size": await self.size()}
+
+    async def get(self, key: bytes) -> Any:
+        """Return the values of a key: an empty list or set if there is no such key."""
+        return await self._values(self._redis, key)
+
+    async def getmany(self, *keys: bytes) -> list[Any]:
+        """Return the values of each of these keys."""
+        return await self._together(self._values, keys)
+
+    async def itemcounts(self, **kwargs: Any) -> dict[bytes, int]:
+        """Return the number of values of each key."""
+        keys = await self.keys()
+        return dict(zip(keys, await self._together(self._count, keys), strict=True))
+
+    async def _together(self, command: Any, keys: Any) -> list[Any]:
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for key in keys:
+                command(pipe, key)
+            return list(await pipe.execute())
+
+    async def insert(self, key: bytes, *vals: Any, **kwargs: Any) -> None:
+        """Add values to those of a key."""
+        async with self._changing(kwargs) as pipe:
+            self.put(pipe, key, *vals)
+
+    async def remove(self, *keys: bytes, **kwargs: Any) -> None:
+        """Remove these keys and their values."""
+        if keys:
+            async with self._changing(kwargs) as pipe:
+                self.drop(pipe, *keys)
+
+    async def remove_val(self, key: bytes, val: Any, **kwargs: Any) -> None:
+        """Remove one of the values of a key."""
+        async with self._changing(kwargs) as pipe:
+            self.discard(pipe, key, val)
+
+    @asynccontextmanager
+    async def _changing(self, options: dict[str, Any]) -> AsyncIterator[Any]:
+        """Give a pipeline for a change, and send it: at once, or with ``buffer=True`` when enough changes are kept."""
+        if not options.get("buffer", False):
+            pipe = self._redis.pipeline(transaction=True)
+            yield pipe
+            await pipe.execute()
+            return
+        if self._kept is None:
+            self._kept = self._redis.pipeline(transaction=True)
+        yield self._kept
+        if len(self._kept) >= self.buffer_size:
+            await self.empty_buffer()
+
+    async def empty_buffer(self) -> None:
+        """Send the changes that were made with ``buffer=True``."""
+        pipe, self._kept = self._kept, None
+        if pipe is not None:
+            await pipe.execute()
+
+    async def close(self) -> None:
+        """Send what is kept back, and close the connection; a later call opens it again."""
+        await self.empty_buffer()
+        await self._redis.aclose()
+
+    def put(self, pipe: Any, key: bytes, *vals: Any) -> None:
+        """Add the commands of `insert` to a pipeline."""
+        pipe.hset(self._name, key, self.redis_key(key))
+        if vals:
+            self._add(pipe, key, *vals)
+
+    def drop(self, pipe: Any, *keys: bytes) -> None:
+        """Add the commands of `remove` to a pipeline."""
+        pipe.hdel(self._name, *keys)
+        pipe.delete(*map(self.redis_key, keys))
+
+    def _values(self, client: Any, key: bytes) -> Any:
+        return client.lrange(self.redis_key(key), 0, -1)
+
+    def _count(self, client: Any, key: bytes) -> Any:
+        return client.llen(self.redis_key(key))
+
+    def _add(self, client: Any, key: bytes, *vals: Any) -> None:
+        client.rpush(self.redis_key(key), *vals)
+
+    def discard(self, client: Any, key: bytes, val: Any) -> None:
+        """Add the command of `remove_val` to a pipeline."""
+        client.lrem(self.redis_key(key), 1, val)
+
+
+class AsyncRedisSetStorage(AsyncRedisListStorage):
+    """A storage on a Redis server that keeps the values of a key in a set. Keys and values are bytes.
+
+    Parameters
+    ----------
+    config, name, client
+        See `AsyncRedisListStorage`.
+    """
+
+    def _values(self, client: Any, key: bytes) -> Any:
+        return client.smembers(self.redis_key(key))
+
+    def _count(self, client: Any, key: bytes) -> Any:
+        return client.scard(self.redis_key(key))
+
+    def _add(self, client: Any, key: bytes, *vals: Any) -> None:
+        client.sadd(self.redis_key(key), *vals)
+
+    def discard(self, client: Any, key: bytes, val: Any) -> None:
+        client.srem(self.redis_key(key), val)
+
+
+def connect(config: dict[str, Any]) -> Any:
+    """Return a client for the server of a storage_config."""
+    if "redis" not in config:
+        raise KeyError('storage_config needs "redis": {"host": ..., "port": ...}')
+    return optional("redis.asyncio", "redis").Redis(**resolved(config["redis"]))
+
+
+def async_ordered_storage(config: dict[str, Any], name: bytes | None = None) -> AsyncRedisListStorage:
+    """Return a storage of lists for ``{"type": "aioredis", "redis": {...}}``."""
+    check_type(config)
+    return AsyncRedisListStorage(config, name)
+
+
+def async_unordered_storage(config: dict[str, Any], name: bytes | None = None) -> AsyncRedisSetStorage:
+    """Return a storage of sets for ``{"type": "aioredis", "redis": {...}}``."""
+    check_type(config)
+    return AsyncRedisSetStorage(config, name)
+
+
+def check_type(config: Any) -> None:
+    """Raise an error that says what there is unless a storage_config is one for asyncio."""
+    if not isinstance(config, dict):
+        raise TypeError(f"storage_config must be a dict, not {type(config).__name__}")
+    if config.get("type") != "aioredis":
+        raise ValueError(f'Unknown storage type: {config.get("type")} (storage_config needs "type": "aioredis")')
+    if not isinstance(config.get("basename", b""), bytes):
+        raise TypeError(f"basename must be bytes, not {config['basename']!r}")

@@ -1,0 +1,218 @@
+"""What a MinHashLSH asks of the place where its entries are, and entries that are kept in storages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lshfast.datasketch.slots import Form
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import UInt64Array
+
+# Keys whose names are read from a server at once.
+PIECE = 1000
+
+# Options of a storage's changes; storages that others wrote need not know of buffers.
+AT_ONCE: dict[str, bool] = {}
+BUFFERED = {"buffer": True}
+
+HashFunction = Callable[[bytes], bytes]
+
+
+class Entries(ABC):
+    """Keys, as they are stored, and rows of slots. A key may have several rows.
+
+    Attributes
+    ----------
+    keys : OrderedStorage
+        The buckets of each key, band after band.
+    tables : list of UnorderedStorage
+        The keys in each bucket, a storage for each band.
+
+    Notes
+    -----
+    `others` are further stored forms of the same key: on a server it may have been pickled by another protocol.
+    """
+
+    keys: Any
+    tables: Sequence[Any]
+
+    @property
+    def sends_batches(self) -> bool:
+        """Whether many insertions are faster if they are kept back and sent together."""
+        return False
+
+    @abstractmethod
+    def insert(
+        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+    ) -> bool:
+        """Store an entry and return True; with `check`, return False if the key has one."""
+
+    @abstractmethod
+    def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
+        """Remove all entries of a key; return False if it has none."""
+
+    @abstractmethod
+    def find(self, row: UInt64Array, form: Form) -> list[Any]:
+        """Return the keys that meet a row in a band, each once."""
+
+    @abstractmethod
+    def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
+        """Return the keys that meet a row in a band, and the share of slots in which each equals it, at most."""
+
+    @abstractmethod
+    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
+        """Tell whether a key has an entry."""
+
+    @abstractmethod
+    def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
+        """Yield all entries, some at a time: their keys, and their rows, uint64 (n, slots)."""
+
+    def is_empty(self) -> bool:
+        """Tell whether there is no entry."""
+        return len(self.keys) == 0
+
+    @property
+    def buffer_size(self) -> int:
+        """How many entries a session keeps back until they are sent."""
+        return int(self.keys.buffer_size)
+
+    @buffer_size.setter
+    def buffer_size(self, value: int) -> None:
+        for storage in (self.keys, *self.tables):
+            storage.buffer_size = value
+
+    def flush(self) -> None:  # noqa: B027 (in memory nothing is kept back)
+        """Send what sessions have kept back."""
+
+    def width(self) -> int | None:
+        """Return the bytes of a slot of what is stored; None where there is nothing to tell them from."""
+        return None
+
+
+class StoredEntries(Entries):
+    """Entries in storages: the names of the buckets of each key, and the keys of each bucket.
+
+    Parameters
+    ----------
+    keys : OrderedStorage
+    tables : list of UnorderedStorage
+    depth : int
+        Slots of a band.
+    hashfunc : callable, optional
+        Makes the name of a bucket from the bytes of its slots.
+    """
+
+    def __init__(self, keys: Any, tables: Sequence[Any], depth: int, hashfunc: HashFunction | None) -> None:
+        self.keys, self.tables = keys, tables
+        self.bands, self.depth, self.hashfunc = len(tables), depth, hashfunc
+        self._waiting: dict[Any, bool] = {}  # keys that a session has inserted (True) or removed (False)
+        self._left: list[set[bytes]] = [set() for _ in tables]  # buckets that a session has removed keys from
+
+    def names_of(self, row: UInt64Array, form: Form) -> list[bytes]:
+        """Return the names of the buckets of a row."""
+        names = form.buckets_of(row, self.bands, self.depth)
+        return names if self.hashfunc is None else [self.hashfunc(name) for name in names]
+
+    def insert(
+        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+    ) -> bool:
+        if check and any(map(self._is_there, (key, *others))):
+            return False
+        names, options = self.names_of(row, form), BUFFERED if buffer else AT_ONCE
+        self.keys.insert(key, *names, **options)
+        if row[0] != EMPTY:
+            for table, name in zip(self.tables, names, strict=True):
+                table.insert(name, key, **options)
+        if buffer:
+            self._waiting[key] = True
+        return True
+
+    def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
+        stored = [one for one in (key, *others) if self._is_there(one)]
+        if any(self._waiting.get(one) for one in stored):
+            self.flush()
+        for one in stored:
+            for at, name in enumerate(self.keys.get(one)):
+                self._take_out(at % self.bands, name, one, buffer)
+            self.keys.remove(one, **(BUFFERED if buffer else AT_ONCE))
+            if buffer:
+                self._waiting[one] = False
+        return bool(stored)
+
+    def _take_out(self, band: int, name: bytes, key: Any, buffer: bool) -> None:
+        table = self.tables[band]
+        held = table.get(name)
+        if key in held:
+            table.remove_val(name, key, **(BUFFERED if buffer else AT_ONCE))
+            if buffer:
+                self._left[band].add(name)
+            elif not table.get(name):
+                table.remove(name)
+
+    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
+        return key in self.keys or any(other in self.keys for other in others)
+
+    def _is_there(self, key: Any) -> bool:
+        """Tell whether a key has an entry, or will have one when all that waits is sent."""
+        stays = self._waiting.get(key)
+        return key in self.keys if stays is None else stays
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        for storage in (self.keys, *self.tables):
+            storage.empty_buffer()
+        self._waiting.clear()
+        for table, names in zip(self.tables, self._left, strict=True):
+            given = list(names)
+            empty = [name for name, held in zip(given, table.getmany(*given), strict=True) if not held]
+            names.clear()
+            if empty:
+                table.remove(*empty)
+
+    def find(self, row: UInt64Array, form: Form) -> list[Any]:
+        found: dict[Any, None] = {}
+        if row[0] != EMPTY:
+            for table, name in zip(self.tables, self.names_of(row, form), strict=True):
+                found.update(dict.fromkeys(table.get(name)))
+        return list(found)
+
+    def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
+        if self.hashfunc is not None:
+            raise ValueError("with_scores needs the slots of entries; with a hashfunc, buckets do not hold them")
+        keys = self.find(row, form)
+        wanted, slots, scores = form.values_of(row), self.bands * self.depth, []
+        for key, names in zip(keys, self.keys.getmany(*keys), strict=True):
+            held = [form.values_of(one) for one in self._rows_of(names, form)]
+            equal = [values == wanted[:slots] for values in held]
+            counts = [int((each.all(axis=1) if each.ndim == 2 else each).sum()) for each in equal]
+            scores.append((key, max(counts, default=0) / slots))
+        return scores
+
+    def _rows_of(self, names: Sequence[bytes], form: Form) -> list[UInt64Array]:
+        """Return the rows that these buckets are named after; names that somebody made otherwise are left out."""
+        size, rows = self.depth * form.width, []
+        for start in range(0, len(names) - self.bands + 1, self.bands):
+            own = list(names[start : start + self.bands])
+            if all(isinstance(name, bytes) and len(name) == size for name in own):
+                rows.append(form.row_of(own))
+        return rows
+
+    def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
+        stored = list(self.keys.keys())
+        for start in range(0, len(stored), PIECE):
+            piece = stored[start : start + PIECE]
+            keys, rows = [], []
+            for key, names in zip(piece, self.keys.getmany(*piece), strict=True):
+                own = self._rows_of(names, form)
+                keys += [key] * len(own)
+                rows += own
+            if keys:
+                found = np.stack(rows)
+                if form.width != 16:
+                    found[(found == form.empty).all(axis=1)] = EMPTY
+                yield keys, found

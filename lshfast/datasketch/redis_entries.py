@@ -1,0 +1,179 @@
+"""Entries of a MinHashLSH on a Redis server, in datasketch's own layout.
+
+For the basename NAME, in which i is a band's number, two bytes, high byte first:
+
+    NAME_keys           hash: of each key the name of its list
+    NAME_keysKEY        list, a key's: the buckets that it is in, a band after the other
+    NAME_bucket_i       hash: of each bucket the name of its set
+    NAME_bucket_iBUCKET set, a bucket: the keys in it
+
+A bucket is named after the hash values of its band, high bytes first, or what `hashfunc` makes of them. KEY is the key
+pickled, or the key itself if it is bytes and nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from functools import cached_property
+from typing import Any
+
+from lshfast.datasketch.entries import HashFunction, StoredEntries
+from lshfast.datasketch.redis_storage import RedisListStorage, RedisSetStorage, redis
+from lshfast.datasketch.slots import Form
+from lshfast.datasketch.storage import resolved
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import UInt64Array
+
+# Scripts of the server: an entry is there with all of its buckets, or not at all.
+_INSERT = """
+local names, key, list, check, put, others = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+if check == '1' then
+  if redis.call('HEXISTS', names, key) == 1 then return 0 end
+  for i = 6, 5 + others do
+    if redis.call('HEXISTS', names, ARGV[i]) == 1 then return 0 end
+  end
+end
+redis.call('HSET', names, key, list)
+for i = 6 + others, #ARGV do
+  redis.call('RPUSH', list, ARGV[i])
+  if put == '1' then
+    local table = KEYS[i - others - 4]
+    local bucket = table .. ARGV[i]
+    redis.call('HSET', table, ARGV[i], bucket)
+    redis.call('SADD', bucket, key)
+  end
+end
+return 1
+"""
+_REMOVE = """
+local names, removed = KEYS[1], 0
+for _, key in ipairs(ARGV) do
+  local list = names .. key
+  for j, bucket in ipairs(redis.call('LRANGE', list, 0, -1)) do
+    local table = KEYS[(j - 1) % (#KEYS - 1) + 2]
+    redis.call('SREM', table .. bucket, key)
+    if redis.call('EXISTS', table .. bucket) == 0 then redis.call('HDEL', table, bucket) end
+  end
+  redis.call('DEL', list)
+  removed = removed + redis.call('HDEL', names, key)
+end
+return removed
+"""
+_FIND = """
+local found, met = {}, {}
+for i = 1, #ARGV do
+  for _, key in ipairs(redis.call('SMEMBERS', KEYS[i] .. ARGV[i])) do
+    if not met[key] then
+      met[key] = true
+      found[#found + 1] = key
+    end
+  end
+end
+return found
+"""
+
+
+class RedisEntries(StoredEntries):
+    """Entries on a Redis server, beside whatever datasketch writes there itself.
+
+    Each insertion, removal and query is one script of the server. Where a server or a stand-in for one runs no scripts,
+    they are the commands of datasketch's storages.
+    """
+
+    def __init__(
+        self, config: dict[str, Any], basename: bytes, bands: int, depth: int, hashfunc: HashFunction | None
+    ) -> None:
+        keys = RedisListStorage(config, basename + b"_keys")
+        self._client = keys._redis
+        names = [basename + b"_bucket_" + struct.pack(">H", band) for band in range(bands)]
+        tables = [RedisSetStorage(config, name, client=self._client) for name in names]
+        super().__init__(keys, tables, depth, hashfunc)
+        self._lock = threading.RLock()
+        self._transaction = bool(resolved(config.get("redis_buffer", {})).get("transaction", True))
+        self._pipe: Any = None
+
+    @property
+    def _all_names(self) -> list[bytes]:
+        """The names of the storages on the server, which programs may have changed."""
+        return [self.keys._name, *(table._name for table in self.tables)]
+
+    @cached_property
+    def _scripts(self) -> tuple[Any, Any, Any] | None:
+        """The scripts to insert, remove and find; None where the server runs none."""
+        try:
+            self._client.register_script("return 1")()
+        except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError):
+            raise
+        except (redis.exceptions.ResponseError, AttributeError, NotImplementedError, RuntimeError):
+            return None
+        insert, remove, find = map(self._client.register_script, (_INSERT, _REMOVE, _FIND))
+        return insert, remove, find
+
+    @property
+    def sends_batches(self) -> bool:
+        return self._scripts is not None
+
+    def insert(
+        self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
+    ) -> bool:
+        scripts = self._scripts
+        if scripts is None:
+            with self._lock:
+                return super().insert(key, row, form, check=check, buffer=buffer, others=others)
+        options = [b"1" if check and not buffer else b"0", b"0" if row[0] == EMPTY else b"1", len(others), *others]
+        arguments = [key, self.keys.redis_key(key), *options, *self.names_of(row, form)]
+        if not buffer:
+            return bool(scripts[0](keys=self._all_names, args=arguments))
+        with self._lock:
+            if check and any(map(self._is_there, (key, *others))):
+                return False
+            self._wait(scripts[0], key, True, arguments)
+        return True
+
+    def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
+        scripts = self._scripts
+        if scripts is None:
+            with self._lock:
+                return super().remove(key, buffer=buffer, others=others)
+        if not buffer:
+            return bool(scripts[1](keys=self._all_names, args=[key, *others]))
+        with self._lock:
+            stored = [one for one in (key, *others) if self._is_there(one)]
+            for one in stored:
+                self._wait(scripts[1], one, False, [one])
+        return bool(stored)
+
+    def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
+        lists = self._client.hmget(self.keys._name, [key, *others])
+        return any(name is not None for name in lists)
+
+    def _wait(self, script: Any, key: bytes, stays: bool, arguments: list[Any]) -> None:
+        if self._pipe is None:
+            self._pipe = self._client.pipeline(transaction=self._transaction)
+        script(keys=self._all_names, args=arguments, client=self._pipe)
+        self._waiting[key] = stays
+        if len(self._pipe) >= self.buffer_size:
+            self.flush()
+
+    def flush(self) -> None:
+        with self._lock:
+            if self._scripts is None:
+                super().flush()
+                return
+            pipe, self._pipe = self._pipe, None
+            self._waiting.clear()
+            if pipe is not None:
+                pipe.execute()
+
+    def find(self, row: UInt64Array, form: Form) -> list[Any]:
+        if row[0] == EMPTY:
+            return []
+        if self._scripts is None:
+            return sorted(super().find(row, form))
+        return sorted(self._scripts[2](keys=self._all_names[1:], args=self.names_of(row, form)))
+
+    def width(self) -> int | None:
+        """Return the bytes of a slot of what is stored; None where there is nothing to tell them from."""
+        met = None if self.hashfunc else next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
+        return None if met is None else len(met[0]) // self.depth
