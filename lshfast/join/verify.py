@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from math import exp, lgamma, log
 from typing import Protocol
 
@@ -141,7 +142,8 @@ def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) ->
     """Yield the pairs of one large component, sorted by i, in pieces of about PIECE pairs and tokens of their rows."""
     start, filled = 0, 0
     held: set[int] = set()
-    for at, pair in enumerate(chosen.tolist()):
+    pieces = (chosen[first : first + PIECE].tolist() for first in range(0, len(chosen), PIECE))
+    for at, pair in enumerate(chain.from_iterable(pieces)):
         new = {int(i[pair]), int(j[pair])} - held
         more = 1 + sum(int(sizes[row]) for row in new)
         if at > start and filled + more > PIECE:
