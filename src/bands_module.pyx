@@ -149,7 +149,19 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
         if found > limit:
             raise OverflowError(f"band {band} alone holds more than {limit} candidate pairs")
         capacity = min(2 * capacity, LONGEST_PIECE)
-    return np.concatenate([i for i, _ in parts]), np.concatenate([j for _, j in parts])
+    return _joined([i for i, _ in parts], found), _joined([j for _, j in parts], found)
+
+
+cdef _joined(list parts, size_t n):
+    """Return arrays of int64 as one; between two of them a signal may come."""
+    cdef uint64_t last_pause = 0
+    cdef size_t at = 0
+    whole = np.empty(n, np.int64)
+    for part in parts:
+        whole[at:at + len(part)] = part
+        at += len(part)
+        pause(&last_pause)
+    return whole
 
 
 def sorted_numbers(uint64_t[::1] numbers not None):
@@ -164,6 +176,7 @@ cdef _sorted_below(numbers, int bits):
     """Return numbers that are equal above their lowest bits in ascending order, by their highest digit and by numpy."""
     cdef size_t[DIGIT_VALUES] ends
     cdef size_t first = 0, digit
+    cdef uint64_t last_pause = 0
     cdef unsigned shift = max(bits - DIGIT_BITS, 0)
     if len(numbers) <= FEW:
         numbers.sort()
@@ -172,8 +185,11 @@ cdef _sorted_below(numbers, int bits):
     _move_by_digit(numbers, None, shift, digits, None, ends)
     for digit in range(DIGIT_VALUES):
         part = digits[first:ends[digit]]
-        if len(part) > 1 and shift:
+        if len(part) > FEW and shift:
             part[:] = _sorted_below(part, shift)
+        elif len(part) > 1 and shift:
+            part.sort()
+            pause(&last_pause)
         first = ends[digit]
     return digits
 

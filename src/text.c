@@ -149,6 +149,13 @@ struct words {
     size_t held; /* word hashes carried over, at most size - 1 */
 };
 
+/* Where the shingling of a text stands. */
+struct text_walk {
+    size_t at, held, made; /* bytes done; codes carried over; shingles written */
+    struct words words;
+    uint64_t codes[MAX_SHINGLE + STRETCH + 8]; /* of characters */
+};
+
 /* Append the bits of n <= 64 bytes that stand at buffer + CARRY + filled. */
 static inline void append_bits(struct words *words, uint64_t bits, size_t n) {
     size_t word = words->filled >> 6, shift = words->filled & 63;
@@ -316,46 +323,45 @@ static void carry_word(const struct token_hasher *hasher, struct words *words, i
     words->carried = n;
 }
 
-size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                     size_t length, uint64_t *out, size_t *bad) {
-    struct words words;
-    size_t at = 0, size = shingler->size, made = 0;
-    words.open = SEPARATOR;
-    words.carried = words.held = 0;
-    words.sum = words.summed = 0;
-    while (at < length) {
-        int open = words.open != SEPARATOR;
-        at = normalise(kernels, &words, text, length, at, bad);
-        if (at == SIZE_MAX) return SIZE_MAX;
-        if (at == length && words.open != SEPARATOR) append_separator(&words);
+/* Shingle from walk->at to `end` or some bytes beyond; 0 with *bad set where the text is not UTF-8. */
+static int walk_words(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text, size_t length,
+                      struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
+    struct words *words = &walk->words;
+    size_t at = walk->at, size = shingler->size, made = walk->made;
+    while (at < end) {
+        int open = words->open != SEPARATOR;
+        at = normalise(kernels, words, text, length, at, bad);
+        if (at == SIZE_MAX) return 0;
+        if (at == length && words->open != SEPARATOR) append_separator(words);
 
         size_t edges = 0;
-        if (open) words.edges[edges++] = -(int32_t)words.carried;
-        edges += find_edges(&words, open, words.edges + edges);
+        if (open) words->edges[edges++] = -(int32_t)words->carried;
+        edges += find_edges(words, open, words->edges + edges);
         size_t pairs = edges / 2;
-        uint64_t *hashes = words.hashes + words.held;
-        hash_words(&shingler->words, words.buffer + CARRY, words.edges, pairs, hashes);
-        if (open && words.summed && pairs) { /* the first word began long before */
-            size_t n = (size_t)(words.edges[1] - words.edges[0]);
-            const uint8_t *rest = words.buffer + CARRY - words.carried;
-            hashes[0] = finish_hash(&shingler->words, words.sum, words.summed, rest, n);
+        uint64_t *hashes = words->hashes + words->held;
+        hash_words(&shingler->words, words->buffer + CARRY, words->edges, pairs, hashes);
+        if (open && words->summed && pairs) { /* the first word began long before */
+            size_t n = (size_t)(words->edges[1] - words->edges[0]);
+            const uint8_t *rest = words->buffer + CARRY - words->carried;
+            hashes[0] = finish_hash(&shingler->words, words->sum, words->summed, rest, n);
         }
-        if (pairs) words.sum = words.summed = 0;
-        if (edges % 2) carry_word(&shingler->words, &words, words.edges[edges - 1]);
+        if (pairs) words->sum = words->summed = 0;
+        if (edges % 2) carry_word(&shingler->words, words, words->edges[edges - 1]);
 
-        size_t total = words.held + pairs;
+        size_t total = words->held + pairs;
         if (total >= size) {
             size_t windows = total - size + 1;
-            kernels->word_windows(words.hashes, windows, shingler, out + made);
+            kernels->word_windows(words->hashes, windows, shingler, out + made);
             made += windows;
-            words.held = size - 1;
-            memmove(words.hashes, words.hashes + windows, words.held * sizeof *words.hashes);
+            words->held = size - 1;
+            memmove(words->hashes, words->hashes + windows, words->held * sizeof *words->hashes);
         } else {
-            words.held = total;
+            words->held = total;
         }
     }
-    if (made == 0 && words.held) out[made++] = mix64(horner(words.hashes, words.held, shingler->powers[1]));
-    return made;
+    walk->at = at;
+    walk->made = made;
+    return 1;
 }
 
 /* ---- characters ---- */
@@ -386,11 +392,11 @@ void character_windows_scalar(const uint64_t *codes, size_t windows, const struc
     }
 }
 
-size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                          size_t length, uint64_t *out, size_t *bad) {
-    uint64_t codes[MAX_SHINGLE + STRETCH + 8];
-    size_t at = 0, held = 0, made = 0, size = shingler->size;
-    while (at < length) {
+static int walk_characters(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                           size_t length, struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
+    uint64_t *codes = walk->codes;
+    size_t at = walk->at, held = walk->held, made = walk->made, size = shingler->size;
+    while (at < end) {
         size_t total = held, stop = held + STRETCH;
         while (at < length && total < stop) {
             uint8_t lower[64];
@@ -403,12 +409,12 @@ size_t character_shingles(const struct text_kernels *kernels, const struct shing
                 at += 64;
                 continue;
             }
-            for (size_t end = at + block; at < end && total < stop;) {
+            for (size_t edge = at + block; at < edge && total < stop;) {
                 uint32_t code;
                 size_t taken = utf8_decode(text + at, length - at, &code);
                 if (taken == 0) {
                     *bad = at;
-                    return SIZE_MAX;
+                    return 0;
                 }
                 codes[total++] = (uint64_t)unicode_lower(code) + 1;
                 at += taken;
@@ -423,8 +429,57 @@ size_t character_shingles(const struct text_kernels *kernels, const struct shing
             memmove(codes, codes + windows, held * sizeof *codes);
         }
     }
-    if (made == 0 && held) out[made++] = mix64(horner(codes, held, shingler->powers[1]));
-    return made;
+    walk->at = at;
+    walk->held = held;
+    walk->made = made;
+    return 1;
+}
+
+/* ---- whole texts, and long ones step by step ---- */
+
+size_t text_walk_size(void) { return sizeof(struct text_walk); }
+
+void text_walk_begin(struct text_walk *walk) {
+    walk->at = walk->held = walk->made = 0;
+    walk->words.open = SEPARATOR;
+    walk->words.carried = walk->words.held = 0;
+    walk->words.sum = walk->words.summed = 0;
+}
+
+/* What a text of fewer words or characters than a shingle has is one shingle. */
+static size_t walk_end(const struct text_walk *walk, const struct shingler *shingler, const uint64_t *hashes, size_t held,
+                       uint64_t *out) {
+    if (walk->made || !held) return walk->made;
+    out[0] = mix64(horner(hashes, held, shingler->powers[1]));
+    return 1;
+}
+
+size_t word_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                          size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+    size_t end = length - walk->at < work ? length : walk->at + work;
+    if (!walk_words(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
+    return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->words.hashes, walk->words.held, out);
+}
+
+size_t character_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                               size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+    size_t end = length - walk->at < work ? length : walk->at + work;
+    if (!walk_characters(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
+    return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->codes, walk->held, out);
+}
+
+size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                     size_t length, uint64_t *out, size_t *bad) {
+    struct text_walk walk;
+    text_walk_begin(&walk);
+    return word_shingles_step(kernels, shingler, text, length, &walk, length, out, bad);
+}
+
+size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                          size_t length, uint64_t *out, size_t *bad) {
+    struct text_walk walk;
+    text_walk_begin(&walk);
+    return character_shingles_step(kernels, shingler, text, length, &walk, length, out, bad);
 }
 
 /* ---- the portable level ---- */

@@ -8,6 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from collections.abc import Mapping, Set
@@ -67,6 +68,15 @@ cdef extern from "text.h":
                                            size_t*) nogil
     size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
                                                      uint64_t*, size_t*) nogil
+    const size_t UNFINISHED_TEXT
+    struct text_walk:
+        pass
+    size_t text_walk_size() nogil
+    void text_walk_begin(text_walk*) nogil
+    size_t word_shingles_step(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t, uint64_t*,
+                              size_t*) nogil
+    size_t character_shingles_step(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
+                                   uint64_t*, size_t*) nogil
 
 cdef extern from "field.h":
     const uint64_t P61
@@ -74,6 +84,7 @@ cdef extern from "field.h":
 cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
 
 cdef enum:
+    LONG = 4 * WORK  # bytes of a text that is shingled step by step
     BATCH = 256  # texts whose tokens are made at a time
 
 # Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
@@ -493,6 +504,28 @@ cdef enum Unit:
     CHARACTERS
 
 
+cdef size_t _long_text(const text_kernels* level, const shingler* how, Unit unit, const uint8_t* text, size_t length,
+                       uint64_t* out, size_t* bad) except? 0 nogil:
+    """Write the shingles of one text step by step, so that it can be interrupted; return what c_word_shingles does."""
+    cdef text_walk* walk = <text_walk*>malloc(text_walk_size())
+    cdef size_t got = UNFINISHED_TEXT
+    cdef uint64_t last_pause = 0
+    if walk == NULL:
+        with gil:
+            raise MemoryError
+    try:
+        text_walk_begin(walk)
+        while got == UNFINISHED_TEXT:
+            if unit == WORDS:
+                got = word_shingles_step(level, how, text, length, walk, LONG, out, bad)
+            else:
+                got = character_shingles_step(level, how, text, length, walk, LONG, out, bad)
+            pause(&last_pause)
+        return got
+    finally:
+        free(walk)
+
+
 cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
@@ -515,7 +548,9 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
         else:
             shingler_of_characters(&how, size, &key)
         for i in range(n):
-            if unit == WORDS:
+            if lengths[i] > LONG:
+                got = _long_text(level, &how, unit, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+            elif unit == WORDS:
                 got = c_word_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
             else:
                 got = c_character_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)

@@ -350,6 +350,15 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
         CHECK(found == made && found_bad == bad);
         CHECK(made == SIZE_MAX || made == 0 || memcmp(out, expected, made * sizeof *out) == 0);
     }
+    struct text_walk *walk = buffer(text_walk_size());
+    size_t found = UNFINISHED_TEXT, work = length % 3 ? 1 + length / 7 : 1 + length % 5000;
+    text_walk_begin(walk);
+    while (found == UNFINISHED_TEXT) {
+        found = (words ? word_shingles_step : character_shingles_step)(text_kernels_of(top), shingler, text, length, walk,
+                                                                       work, out, &bad);
+    }
+    CHECK(found == made && (made == SIZE_MAX || made == 0 || memcmp(out, expected, made * sizeof *out) == 0));
+    free(walk);
     free(expected);
     free(out);
     free(shingler);

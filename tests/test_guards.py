@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from lshfast import LSHIndex, MinHasher, TokenSets
+from lshfast import LSHIndex, MinHasher, TokenSets, shingle
 from lshfast.kernels import affine, bands, bits, cardinality, sets, simhash, sketch, tables, text, trees, weighted
 
 CPU_SECONDS = 40
@@ -285,6 +285,20 @@ def test_many_hashes_lower_values_as_few_do(scheme):
     for start in range(0, 5_000, 50):
         functions.lower(hashes[start : start + 50], few)
     assert np.array_equal(many, few)
+
+
+@pytest.mark.parametrize("unit", ["word", "char"])
+def test_a_long_text_has_the_shingles_of_its_parts(unit):
+    words = [f"word{number % 977}é" for number in range(700_000)]
+    if unit == "word":
+        parts = [" ".join(words[max(0, start - 2) : start + 100_000]) for start in range(0, len(words), 100_000)]
+    else:
+        whole = " ".join(words)
+        parts = [whole[max(0, start - 2) : start + 1_000_000] for start in range(0, len(whole), 1_000_000)]
+    (long,) = shingle([" ".join(words)], unit=unit, size=3)
+    assert np.array_equal(long, shingle(parts, unit=unit, size=3).tokens)
+    with pytest.raises(ValueError, match="not UTF-8 at byte 6000000"):
+        shingle([b"some words " * 545454 + b"words \xff"], unit=unit, size=3)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 1000, (1 << 22) + 3])

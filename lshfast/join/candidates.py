@@ -15,6 +15,9 @@ from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 # More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
 MOST_PAIRS = 1 << 28
 
+# Pairs that numpy works on at a time: it cannot be interrupted.
+PIECE = 1 << 20
+
 
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
@@ -139,7 +142,7 @@ def candidates(
         total += len(left)
         if total > most:
             raise OverflowError(f"more than {most} candidate pairs: raise the threshold or the number of rows a band")
-    return sorted_pairs(np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found]))
+    return sorted_pairs(found)
 
 
 def check_copies(n: int, copies: Int64Array) -> Int64Array:
@@ -154,14 +157,26 @@ def check_copies(n: int, copies: Int64Array) -> Int64Array:
     return copies.astype(np.int64)
 
 
-def sorted_pairs(i: Int64Array, j: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return pairs sorted by (i, j)."""
-    width = _width(i, j)
-    if width <= 32:
-        both = kernels.sorted_numbers(_as_numbers(i, j, width))
-        return (both >> np.uint64(width)).view(np.int64), (both & np.uint64(2**width - 1)).view(np.int64)
-    order = np.lexsort((j, i))
-    return i[order], j[order]
+def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array, Int64Array]:
+    """Return the pairs of several (i, j) sorted by (i, j), a piece at a time so that it can be interrupted."""
+    width, total = max((_width(i, j) for i, j in parts), default=0), sum(len(i) for i, _ in parts)
+    if width > 32:
+        i, j = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((j, i))
+        return i[order], j[order]
+    numbers, at = np.empty(total, np.uint64), 0
+    for i, j in parts:
+        for start in range(0, len(i), PIECE):
+            piece = _as_numbers(i[start : start + PIECE], j[start : start + PIECE], width)
+            numbers[at : at + len(piece)] = piece
+            at += len(piece)
+    numbers = kernels.sorted_numbers(numbers)
+    first, second = np.empty(total, np.int64), np.empty(total, np.int64)
+    for start in range(0, total, PIECE):
+        stop = start + PIECE
+        first[start:stop] = numbers[start:stop] >> np.uint64(width)
+        second[start:stop] = numbers[start:stop] & np.uint64(2**width - 1)
+    return first, second
 
 
 def order_of_pairs(i: Int64Array, j: Int64Array) -> Int64Array:

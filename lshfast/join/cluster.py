@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.join.candidates import check_copies, order_of_pairs
+from lshfast.join.candidates import PIECE, check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.tokens import Float64Array, Int64Array
 
@@ -143,6 +143,15 @@ def _between_kinds(
     n: int, pairs: npt.NDArray[np.void], first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
     """Return (i, j, similarity) of pairs as pairs of first copies, those within a kind left out."""
+    parts = [_part_between_kinds(n, pairs[start : start + PIECE], first) for start in range(0, len(pairs), PIECE)]
+    parts = parts or [_part_between_kinds(n, pairs, first)]
+    i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return i, j, similarity
+
+
+def _part_between_kinds(
+    n: int, pairs: npt.NDArray[np.void], first: Int64Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
     for name in ("i", "j"):
         if len(pairs) and not 0 <= pairs[name].min() <= pairs[name].max() < n:
             raise ValueError(f"rows of pairs must be in 0..{n - 1}, not {pairs[name].min()}..{pairs[name].max()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from math import exp, lgamma, log
 from typing import Protocol
 
@@ -16,7 +17,7 @@ from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, che
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
-# Tokens and pairs that a piece of work holds, unless the rows of one pair alone have more.
+# Tokens, and pairs, that a piece of work holds at most, unless the rows of one pair alone have more.
 PIECE = 1 << 21
 
 # The chance that `screen` may drop a pair at the threshold.
@@ -105,7 +106,7 @@ def verify(
 
 
 def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs (their numbers) in pieces of about PIECE tokens and pairs each.
+    """Yield the pairs (their numbers) in pieces of about PIECE tokens, and at most so many pairs, each.
 
     Rows joined by pairs stay together, so that each row is fetched once; a component that is too large is cut.
     """
@@ -121,34 +122,38 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
     weight = np.bincount(np.searchsorted(rows, components[rows]), sizes[rows])
     starts = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
     stops = np.append(starts[1:], len(order))
-    component_weight = weight[np.searchsorted(rows, label[starts])] + (stops - starts)
+    component_weight = weight[np.searchsorted(rows, label[starts])]
     held: list[Int64Array] = []
-    filled = 0.0
+    filled, pairs = 0.0, 0
     for start, stop, more in zip(starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True):
-        if held and filled + more > PIECE:
+        if held and (filled + more > PIECE or pairs + stop - start > PIECE):
             yield np.concatenate(held)
-            held, filled = [], 0.0
+            held, filled, pairs = [], 0.0, 0
         if more > PIECE and stop - start > 1:
             yield from _cut(sizes, i, j, order[start:stop])
+        elif stop - start > PIECE:
+            yield from (order[first : min(first + PIECE, stop)] for first in range(start, stop, PIECE))
         else:
             held.append(order[start:stop])
             filled += more
+            pairs += stop - start
     if held:
         yield np.concatenate(held)
 
 
 def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE pairs and tokens of their rows."""
+    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE tokens of different rows."""
     start, filled = 0, 0
     held: set[int] = set()
-    for at, pair in enumerate(chosen.tolist()):
+    pieces = (chosen[first : first + PIECE].tolist() for first in range(0, len(chosen), PIECE))
+    for at, pair in enumerate(chain.from_iterable(pieces)):
         new = {int(i[pair]), int(j[pair])} - held
-        more = 1 + sum(int(sizes[row]) for row in new)
-        if at > start and filled + more > PIECE:
+        more = sum(int(sizes[row]) for row in new)
+        if at > start and (filled + more > PIECE or at - start == PIECE):
             yield chosen[start:at]
             start, filled, held = at, 0, set()
             new = {int(i[pair]), int(j[pair])}
-            more = 1 + sum(int(sizes[row]) for row in new)
+            more = sum(int(sizes[row]) for row in new)
         held |= new
         filled += more
     yield chosen[start:]
