@@ -42,7 +42,9 @@ def make_data(entries: int, size: int, sizes: Sequence[int], num_perm: int, seed
         for key in range(first, min(first + PLANTED, entries)):
             whole = int(np.exp(generator.uniform(np.log(sizes[0]), np.log(sizes[1] + 1))))
             common = min(int(round(generator.uniform() * size)), whole)
-            sets.append(np.concatenate([generator.choice(query, common, False), np.arange(fresh, fresh + whole - common)]))
+            sets.append(
+                np.concatenate([generator.choice(query, common, False), np.arange(fresh, fresh + whole - common)])
+            )
             fresh += whole - common
             contained[key] = common / size
         queries.append((query, contained))
@@ -99,7 +101,11 @@ def main() -> None:
                 recall, precision, took = measure(ensemble, library, data, threshold)
                 row += [f"{recall:.3f}", f"{precision:.3f}", show(took)]
             rows.append(row)
-    header = ["query", "threshold", *(f"{what} {by}" for by in ("peer", "ours") for what in ("recall", "precision", "µs"))]
+    header = [
+        "query",
+        "threshold",
+        *(f"{what} {by}" for by in ("peer", "ours") for what in ("recall", "precision", "µs")),
+    ]
     print_table(header, rows, options.markdown)
 
 

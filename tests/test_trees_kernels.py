@@ -309,7 +309,9 @@ def test_within_of_single_trees_and_slack(case, data, slack):
         for row, agreement in equal.items():
             share = float(reference.containment(agreement, k, q[i], sizes[row]))
             near = abs(share - threshold) < 1e-9
-            wanted = [reference.reaches(agreement, k, q[i], sizes[row], threshold, slack * s) for s in (1 - 1e-9, 1 + 1e-9)]
+            wanted = [
+                reference.reaches(agreement, k, q[i], sizes[row], threshold, slack * s) for s in (1 - 1e-9, 1 + 1e-9)
+            ]
             assert near or row in given or not all(wanted)
             assert near or row not in given or any(wanted)
 

@@ -435,9 +435,7 @@ class LSHIndex:
 
     # ---- files ----
 
-    def save(
-        self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None
-    ) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
         """Write the index to a file, whole or not at all.
 
         An index (or an empty file) of that name is replaced when the new one is complete, and hands on its permissions.
