@@ -14,7 +14,6 @@ from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
 from lshfast.lsh.ensemble import LSHEnsemble
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
 
 # Standard errors by which the equal slots of an entry may fall short of the number expected at the threshold: 14 in 15
@@ -52,7 +51,7 @@ class MinHashLSHEnsemble:
 
     Notes
     -----
-    Any number of threads may query. An empty set's sketch is kept and matches nothing.
+    Any number of threads may query. Empty sets' sketches find each other.
 
     Examples
     --------
@@ -147,7 +146,7 @@ class MinHashLSHEnsemble:
     def _fill(
         self, keys: list[Any], rows: UInt64Array, values: npt.NDArray[Any], sizes: Int64Array, sketches: Sketches
     ) -> None:
-        self._ensemble.insert(range(len(rows)), rows, np.where(rows[:, 0] == EMPTY, 0, sizes))
+        self._ensemble.insert(range(len(rows)), rows, sizes)
         self._keys, self._numbers = keys, {key: number for number, key in enumerate(keys)}
         self._values, self._sizes, self._sketches = values, sizes, sketches
 
@@ -174,7 +173,6 @@ class MinHashLSHEnsemble:
         """
         size = _check_size(size)
         row = self._sketches.row(minhash)
-        size = 0 if row[0] == EMPTY else size
         if self.is_empty():
             return
         for number, containment in self._ensemble.query(row, size):

@@ -40,7 +40,7 @@ class MinHashLSHForest:
     Notes
     -----
     Keys cannot be found before `index` was called once; those added later can be found at once. Any number of threads
-    may call anything. An empty set's sketch is kept and matches nothing. Sketches are of one scheme, seed and kind.
+    may call anything. Empty sets' sketches find each other. Sketches are of one scheme, seed and kind.
 
     Examples
     --------

@@ -15,6 +15,10 @@ from lshfast.tokens import UInt64Array
 # The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
 EMPTY_32 = 2**32 - 1
 
+# What stands in each slot of an empty set's row if its hash values are EMPTY: indexes keep such a row in no bucket, and
+# here empty sets are found like others.
+NOTHING = np.uint64(2**64 - 2)
+
 PAIRS = np.dtype(np.int64)
 
 
@@ -87,8 +91,10 @@ class Form:
         """Return the hash values that became these rows."""
         if self.dtype == PAIRS:
             return np.stack([rows >> np.uint64(32), rows.astype(np.uint32).view(np.int32)], axis=-1).astype(np.int64)
-        values = np.where(rows == EMPTY, np.uint64(self.empty), rows)
-        return values.astype(self.dtype)
+        values = rows.astype(self.dtype)
+        if self.empty == EMPTY:
+            values[(rows == NOTHING).all(axis=-1)] = EMPTY
+        return values
 
     def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
         """Return the names of the buckets of a row: of each band the hash values as they are, the high bytes first."""
@@ -113,14 +119,15 @@ class Form:
 
 
 def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
-    """Return hash values as rows of uint64, all ones for empty sets: a copy."""
+    """Return hash values as rows of uint64, a copy; no row is all ones, so that empty sets are kept like others."""
     if form.dtype == PAIRS:
         k, t = values[..., 0], values[..., 1]
         if k.min(initial=0) < 0 or max(k.max(initial=0), t.max(initial=0)) >= 2**31 or t.min(initial=0) < -(2**31):
             raise ValueError("hash values of weighted sketches must be k in 0..2**31 - 1 and t of 32 bits")
         return np.asarray(k << 32 | (t & EMPTY_32)).view(np.uint64)
     rows = values.astype(np.uint64)
-    rows[(rows == form.empty).all(axis=-1)] = EMPTY
+    if form.empty == EMPTY:
+        rows[(rows == EMPTY).all(axis=-1)] = NOTHING
     return rows
 
 
@@ -160,7 +167,7 @@ class Sketches:
         self._form = form
 
     def row(self, sketch: Any) -> UInt64Array:
-        """Return a sketch as a row of uint64, all ones for an empty set.
+        """Return a sketch as a row of uint64.
 
         Raises
         ------
@@ -186,8 +193,8 @@ class Sketches:
                 and form is not None
             ):
                 row = values.astype(np.uint64)
-                if row.item(0) == self._empty and bool((row == row[0]).all()):
-                    row.fill(EMPTY)
+                if self._empty == EMPTY and row.item(0) == EMPTY and bool((row == EMPTY).all()):
+                    row.fill(NOTHING)
                 return row, form
             length = len(sketch)
         except (AttributeError, TypeError):
