@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import warnings
+from array import array
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
@@ -57,7 +58,7 @@ def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64A
         return token_hashes(items) if found is None else found
     values = [index(hashfunc(item)) for item in items]
     try:
-        return np.array(values, np.uint64)
+        return np.frombuffer(array("Q", values), np.uint64)  # numpy before 2 would wrap a negative number
     except OverflowError:
         at = next(i for i, value in enumerate(values) if not 0 <= value < 2**64)
         raise ValueError(f"hash value {values[at]} (item {at}) must be in 0..2**64 - 1") from None

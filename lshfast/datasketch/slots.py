@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,9 +115,12 @@ class Form:
 
     def row_of(self, names: list[bytes]) -> UInt64Array:
         """Return the slots that these buckets are named after."""
-        values = np.frombuffer(b"".join(names), self.dtype.newbyteorder(">"))
-        values = values.reshape(-1, 2) if self.dtype == PAIRS else values
-        return rows_of(values.astype(self.dtype), self)
+        return rows_of(self.values_in(names), self)
+
+    def values_in(self, names: list[bytes]) -> npt.NDArray[Any]:
+        """Return the hash values that these buckets are named after."""
+        values = np.frombuffer(b"".join(names), self.dtype.newbyteorder(">")).astype(self.dtype)
+        return values.reshape(-1, 2) if self.dtype == PAIRS else values
 
 
 def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
@@ -221,6 +226,31 @@ class Sketches:
         if hasattr(sketch, "_given") or not hasattr(sketch, "permutations"):
             self._kind = type(sketch)
         return rows, form
+
+
+class made_when_read:  # noqa: N801 (a decorator)
+    """Make an attribute when it is first read; it is an attribute like others from then on, and as quick to read.
+
+    Unlike `functools.cached_property` it does not go through the dict of the object, which would make all its
+    attributes slower.
+    """
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        if thing is None:
+            return self
+        made = self._make(thing)
+        setattr(thing, self._name, made)
+        return made
+
+
+def forget(thing: Any, *names: str) -> None:
+    """Let attributes be made anew when they are read again."""
+    for name in names:
+        with suppress(AttributeError):
+            delattr(thing, name)
 
 
 def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:
