@@ -4,8 +4,8 @@
 
 Both libraries index the same sets and answer the same queries in one process. Each query has 40 sets planted for it:
 the share of the query that a set contains is uniform in [0, 1], its size is log-uniform in the range given, and all
-other elements of the set are in no other set, so that the exact containment is known. A set is relevant to a query if it contains at
-least the threshold of it. Times are microseconds a query, of one thread.
+other elements of the set are in no other set, so that the exact containment is known. A set is relevant to a query if
+it contains at least the threshold of it. Times are microseconds a query, of one thread.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def make_data(entries: int, size: int, sizes: Sequence[int], num_perm: int, seed
         contained = {}
         for key in range(first, min(first + PLANTED, entries)):
             whole = int(np.exp(generator.uniform(np.log(sizes[0]), np.log(sizes[1] + 1))))
-            common = min(int(round(generator.uniform() * size)), whole)
+            common = min(round(generator.uniform() * size), whole)
             sets.append(
                 np.concatenate([generator.choice(query, common, False), np.arange(fresh, fresh + whole - common)])
             )

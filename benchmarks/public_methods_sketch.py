@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -110,9 +110,10 @@ def loaded(made: Callable[..., Any], *arguments: Any) -> Callable[[Any], Call]:
     return prepare
 
 
-def making(call: Callable[[Any], object]) -> Callable[[Any], Call]:
-    """Prepare a call on the library."""
-    return lambda library: lambda: call(library)
+def making(name: str, *arguments: Any) -> Callable[[Any], Call]:
+    """Prepare a call of a class or function of the library."""
+
+    return lambda library: partial(getattr(library, name), *arguments)
 
 
 def shared(name: str, made: Callable[..., Any], *arguments: Any, merges: bool = True) -> list[Method]:
@@ -154,11 +155,15 @@ def of_minhash() -> list[Method]:
     def given(library: Any) -> Call:
         first, _ = minhashes(library)
         values, permutations = first.hashvalues, first.permutations
-        return lambda: library.MinHash(hashvalues=values, permutations=permutations, scheme="affine32")
+        return partial(library.MinHash, hashvalues=values, permutations=permutations, scheme="affine32")
 
     def of_values(library: Any) -> Call:
         values = minhashes(library)[0].hashvalues
-        return lambda: library.MinHash(hashvalues=values, scheme="affine32")
+        return partial(library.MinHash, hashvalues=values, scheme="affine32")
+
+    def listed(library: Any) -> Call:
+        kind = library.MinHash
+        return lambda: list(kind.generator(many))
 
     def function(data: bytes) -> int:
         return len(data)
@@ -168,7 +173,7 @@ def of_minhash() -> list[Method]:
         return lambda: sketch.update_batch(WORDS)
 
     return [
-        Method("MinHash()", making(lambda library: library.MinHash())),
+        Method("MinHash()", making("MinHash")),
         Method("MinHash(hashvalues)", of_values),
         Method("MinHash(hashvalues, permutations)", given),
         Method("MinHash.update", own(lambda sketch: sketch.update(b"token"))),
@@ -177,22 +182,22 @@ def of_minhash() -> list[Method]:
         Method("MinHash.update_batch, hashfunc", with_function),
         Method("MinHash.jaccard", of(minhashes, lambda a, b: a.jaccard(b))),
         Method("MinHash.clear", own(lambda sketch: sketch.clear())),
-        Method("MinHash.bulk", making(lambda library: library.MinHash.bulk(many))),
-        Method("MinHash.generator", making(lambda library: list(library.MinHash.generator(many)))),
+        Method("MinHash.bulk", lambda library: partial(library.MinHash.bulk, many)),
+        Method("MinHash.generator", listed),
         Method("MinHash.hashvalues", of(minhashes, lambda a, b: a.hashvalues)),
         Method("MinHash.permutations", of(minhashes, lambda a, b: a.permutations)),
         Method("MinHash.hashfunc", of(minhashes, lambda a, b: a.hashfunc)),
         Method("MinHash.seed", of(minhashes, lambda a, b: a.seed)),
         *shared("MinHash", minhashes),
-        Method("sha1_hash32", making(lambda library: library.sha1_hash32(b"token"))),
-        Method("sha1_hash64", making(lambda library: library.sha1_hash64(b"token"))),
+        Method("sha1_hash32", making("sha1_hash32", b"token")),
+        Method("sha1_hash64", making("sha1_hash64", b"token")),
     ]
 
 
 def of_lean() -> list[Method]:
     def parts(library: Any) -> Call:
         values = leans(library)[0].hashvalues
-        return lambda: library.LeanMinHash(seed=SEED, hashvalues=values, scheme="affine32")
+        return partial(library.LeanMinHash, seed=SEED, hashvalues=values, scheme="affine32")
 
     def to_buffer(library: Any) -> Call:
         lean = leans(library)[0]
@@ -203,11 +208,11 @@ def of_lean() -> list[Method]:
         lean = leans(library)[0]
         buffer = bytearray(lean.bytesize())
         lean.serialize(buffer)
-        return lambda: library.LeanMinHash.deserialize(buffer)
+        return partial(library.LeanMinHash.deserialize, buffer)
 
     def of_minhash(library: Any) -> Call:
         sketch = minhashes(library)[0]
-        return lambda: library.LeanMinHash(sketch)
+        return partial(library.LeanMinHash, sketch)
 
     return [
         Method("LeanMinHash(minhash)", of_minhash),
@@ -225,7 +230,7 @@ def of_bits() -> list[Method]:
     def made(b: int) -> Callable[[Any], Call]:
         def prepare(library: Any) -> Call:
             sketch = minhashes(library)[0]
-            return lambda: library.bBitMinHash(sketch, b)
+            return partial(library.bBitMinHash, sketch, b)
 
         return prepare
 
@@ -242,8 +247,7 @@ def of_bits() -> list[Method]:
 
 def of_counters(kind: str) -> list[Method]:
     def registers(library: Any) -> Call:
-        registers = counters(library, kind)[0].reg
-        return lambda: getattr(library, kind)(reg=registers)
+        return partial(getattr(library, kind), reg=counters(library, kind)[0].reg)
 
     def to_buffer(library: Any) -> Call:
         counter = counters(library, kind)[0]
@@ -254,7 +258,7 @@ def of_counters(kind: str) -> list[Method]:
         counter = counters(library, kind)[0]
         buffer = bytearray(counter.bytesize())
         counter.serialize(buffer)
-        return lambda: getattr(library, kind).deserialize(buffer)
+        return partial(getattr(library, kind).deserialize, buffer)
 
     def updated(library: Any) -> Call:
         counter = getattr(library, kind)(8)
@@ -269,7 +273,7 @@ def of_counters(kind: str) -> list[Method]:
         return lambda: counter.clear()
 
     def of_p(p: int) -> Callable[[Any], Call]:
-        return making(lambda library: getattr(library, kind)(p))
+        return making(kind, p)
 
     return [
         Method(f"{kind}()", of_p(8)),
@@ -292,15 +296,13 @@ def of_weighted() -> list[Method]:
 
     def parts(library: Any) -> Call:
         values = weighted(library)[0].hashvalues
-        return lambda: library.WeightedMinHash(SEED, values)
+        return partial(library.WeightedMinHash, SEED, values)
 
     return [
         Method("WeightedMinHash()", parts),
         Method("WeightedMinHash.jaccard", of(weighted, lambda a, b: a.jaccard(b))),
         *shared("WeightedMinHash", weighted, merges=False),
-        Method(
-            "WeightedMinHashGenerator()", making(lambda library: library.WeightedMinHashGenerator(DIM, PERMUTATIONS))
-        ),
+        Method("WeightedMinHashGenerator()", making("WeightedMinHashGenerator", DIM, PERMUTATIONS)),
         Method("WeightedMinHashGenerator.minhash", of(generator, lambda made: made.minhash(vector))),
         Method("WeightedMinHashGenerator.minhash_many", of(generator, lambda made: made.minhash_many(matrix))),
         Method("WeightedMinHashGenerator.rs", of(generator, lambda made: made.rs)),
@@ -349,7 +351,7 @@ def of_forest() -> list[Method]:
         return lambda: made.hashtables[0][name]
 
     return [
-        Method("MinHashLSHForest()", making(lambda library: library.MinHashLSHForest(PERMUTATIONS))),
+        Method("MinHashLSHForest()", making("MinHashLSHForest", PERMUTATIONS)),
         Method("MinHashLSHForest.add", added, once=True),
         Method("MinHashLSHForest.index", indexed, once=True),
         Method("MinHashLSHForest.add of 2,000, and index", filled),
@@ -390,7 +392,7 @@ def of_ensemble() -> list[Method]:
         return prepare
 
     return [
-        Method("MinHashLSHEnsemble()", making(lambda library: library.MinHashLSHEnsemble(0.8, PERMUTATIONS))),
+        Method("MinHashLSHEnsemble()", making("MinHashLSHEnsemble", 0.8, PERMUTATIONS)),
         Method("MinHashLSHEnsemble.index", indexed, once=True),
         Method("MinHashLSHEnsemble.query, 20 elements", query(180)),
         Method("MinHashLSHEnsemble.query, 107 elements", query(51)),

@@ -195,7 +195,9 @@ SHARED = {
             ("another scheme", "0.5, 16, 100, 1e-6", "legacy"),
         )
     },
-    "tables written to | rs": "g = WeightedMinHashGenerator(4, 8); g.minhash([1, 2, 3, 4]); g.rs[0, 0] = 1.0; g.rs[0, 0]",
+    "tables written to | rs": (
+        "g = WeightedMinHashGenerator(4, 8); g.minhash([1, 2, 3, 4]); g.rs[0, 0] = 1.0; g.rs[0, 0]"
+    ),
     "tables written to, alike | before they are used": (
         "g = WeightedMinHashGenerator(4, 8); g.rs[:, 2] = 1.0; g.minhash([1, 2, 3, 4])"
     ),

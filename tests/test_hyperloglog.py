@@ -372,7 +372,7 @@ def test_registers_that_are_none(registers, message):
     calls = [lambda: made.update(b"a"), lambda: made.update_batch([b"a"]), made.count, made.is_empty, made.digest]
     calls += [lambda: made.merge(other), lambda: other.merge(made), lambda: HyperLogLog.union(other, made), made.copy]
     for call in calls:
-        with pytest.raises(ValueError, match="reg|p must be"):
+        with pytest.raises(ValueError, match=r"reg|p must be"):
             call()
     assert other.is_empty()
 

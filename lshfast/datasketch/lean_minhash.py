@@ -60,6 +60,9 @@ class LeanMinHash(MinHash):
     """
 
     __slots__ = ("_given", "hashvalues", "scheme", "seed")
+
+    _given: bytes | None  # what is kept of permutations that were given
+
     __eq__ = MinHash.__eq__
 
     def __init__(

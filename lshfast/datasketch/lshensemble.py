@@ -109,7 +109,9 @@ class MinHashLSHEnsemble:
 
     def _make(self) -> None:
         self._sketches = Sketches(self.h)
-        self._ensemble = LSHEnsemble(max(self.threshold, 1e-3), self.h, partitions=self.num_part, recall=RECALL, slack=SLACK)
+        self._ensemble = LSHEnsemble(
+            max(self.threshold, 1e-3), self.h, partitions=self.num_part, recall=RECALL, slack=SLACK
+        )
         self._keys: list[Any] = []
         self._values: npt.NDArray[Any] = np.empty((0, self.h), np.uint32)
         self._sizes = np.empty(0, np.int64)

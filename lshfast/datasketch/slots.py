@@ -228,7 +228,7 @@ class Sketches:
         return rows, form
 
 
-class made_when_read:  # noqa: N801 (a decorator)
+class made_when_read:
     """Make an attribute when it is first read; it is an attribute like others from then on, and as quick to read.
 
     Unlike `functools.cached_property` it does not go through the dict of the object, which would make all its

@@ -174,8 +174,8 @@ class Entries:
             runs = -(-len(order.runs) // groups)
             steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles)
             arrays = held.signatures, held.marks, held.live, held.sizes
-            parts = order.groups, [*order.loose], steps, self._spare, self._singles
-            snapshot = Snapshot(*arrays, self._trees, *parts)
+            loose, singles = [*order.loose], self._singles
+            snapshot = Snapshot(*arrays, self._trees, order.groups, loose, steps, self._spare, singles)
             view = self._view = View(snapshot, steps, order.uppers)
         return view
 

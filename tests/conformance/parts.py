@@ -31,17 +31,21 @@ CASES = {
         "of weighted sketches": WEIGHTED + TABLES + "forest.index()\n" + TABLES,
         "pickled": FOREST
         + "forest.index(); again = pickle.loads(pickle.dumps(forest)); again.keys == forest.keys; "
-        + "again.hashtables == forest.hashtables; again.sorted_hashtables == forest.sorted_hashtables; again.is_empty()\n"
+        + "again.hashtables == forest.hashtables; again.sorted_hashtables == forest.sorted_hashtables\n"
+        + "again.is_empty()\n"
         + "again.add('e', sketch('e', num_perm=16)); again.index(); again.hashtables\n",
-        "keys of two": FOREST + "copy.deepcopy(forest).keys == forest.keys; forest.keys == MinHashLSHForest(16, 4).keys",
+        "keys of two": FOREST
+        + "copy.deepcopy(forest).keys == forest.keys; forest.keys == MinHashLSHForest(16, 4).keys",
         **{
-            f"of scheme {scheme}": f"f = MinHashLSHForest(8, 2); f.add('a', sketch('a', num_perm=8, scheme={scheme!r})); "
+            f"of scheme {scheme}": "f = MinHashLSHForest(8, 2); "
+            f"f.add('a', sketch('a', num_perm=8, scheme={scheme!r})); "
             "f.keys; f.hashtables; f.get_minhash_hashvalues('a')"
             for scheme in ("affine32", "affine64", "legacy")
         },
     },
     "parts of an ensemble": {
-        "before index": ENSEMBLE + "e.lowers; e.uppers; e.xqs; e.params; len(e.indexes); sorted(map(int, e.indexes[0]))",
+        "before index": ENSEMBLE
+        + "e.lowers; e.uppers; e.xqs; e.params; len(e.indexes); sorted(map(int, e.indexes[0]))",
         "after index": ENSEMBLE
         + "e.index(entries); e.lowers; e.uppers; [[key in i for key, _, _ in entries] for d in e.indexes "
         + "for _, i in sorted(d.items())]; [(i.b, i.r, i.h) for d in e.indexes for _, i in sorted(d.items())]\n",
