@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import importlib
 import pickle
 import struct
 import subprocess
@@ -20,6 +21,7 @@ from lshfast.datasketch import (
     LeanMinHash,
     MinHash,
     bBitMinHash,
+    minhash,
     sha1_hash32,
     sha1_hash64,
 )
@@ -765,6 +767,17 @@ def test_copies(scheme):
     assert sketch.hashvalues.tolist() == before.tolist()
     pair = copy.deepcopy([sketch, sketch])
     assert pair[0] is pair[1]
+
+
+def test_names_that_programs_import():
+    peer = pytest.importorskip("datasketch.minhash")
+    assert minhash.hashvalue_byte_size == peer.hashvalue_byte_size
+    for name in ("sha1_hash32", "sha1_hash64"):
+        assert getattr(minhash, name)(b"abc") == getattr(peer, name)(b"abc")
+    for name in ("lshensemble_partition", "hyperloglog_const"):
+        importlib.import_module(f"lshfast.datasketch.{name}")
+    with pytest.raises(ImportError, match="an estimator without tables"):
+        importlib.import_module("lshfast.datasketch.hyperloglog_const")._thresholds  # noqa: B018
 
 
 def test_a_hash_of_64_bits_says_which_scheme_takes_it():

@@ -33,8 +33,8 @@ __all__ = ["MinHash", "hashvalue_byte_size", "sha1_hash32", "sha1_hash64"]
 
 Sketch = TypeVar("Sketch", bound="MinHash")
 
-# Bytes of a hash value of the default scheme.
-hashvalue_byte_size = 4
+# Bytes of a hash value of the schemes of 64 bits, as datasketch has it.
+hashvalue_byte_size = 8
 
 # The most functions there can be, as a number of 4 bytes says how many.
 MOST_FUNCTIONS = 2**32
