@@ -68,8 +68,8 @@ class MinHashLSH:
     Notes
     -----
     Sketches are `MinHash`, `LeanMinHash` or `WeightedMinHash`, also those of an installed datasketch, whose values are
-    the same. Those of a scheme, seed or kind other than the first's are refused. An empty set's sketch is stored and
-    matches nothing. Keys are any hashable objects.
+    the same. Those of a scheme, seed or kind other than the first's are refused. Empty sets' sketches find each other.
+    Keys are any hashable objects.
 
     In memory, any number of threads may call anything. Sketches are not kept but their slots, 8 bytes each.
 
