@@ -77,9 +77,10 @@ class MinHashLSHBloom:
 
     Notes
     -----
-    Needs no further package. Threads may query beside each other and one that inserts. Empty sets are alike. What was inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder
-    may be open in several places, and what one inserts the others find; but only one may insert at a time, as nothing
-    is locked between processes. After `close`, `insert`, `query` and `sync` raise ValueError.
+    Needs no further package. Threads may query beside each other and one that inserts. Empty sets are alike. What was
+    inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder may be open in several
+    places, and what one inserts the others find; but only one may insert at a time, as nothing is locked between
+    processes. After `close`, `insert`, `query` and `sync` raise ValueError.
 
     Examples
     --------

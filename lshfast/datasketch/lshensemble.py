@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,6 @@ SLACK = 1.6
 
 # The share of these that searches meet.
 RECALL = 0.999
-
-# Of Gauss and Legendre: where a function is taken for its integral over [-1, 1], and with which weights.
-POINTS, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 class MinHashLSHEnsemble:
@@ -303,9 +301,15 @@ def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tupl
 
 def _grid(start: float, stop: float, xq: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the similarities of sets that contain between so much of the query, and their weights in an integral."""
-    half = (stop - start) / 2
-    contained = start + half * (1 + POINTS)
-    return contained / (1 + xq - contained), WEIGHTS * half
+    half, (points, weights) = (stop - start) / 2, _points()
+    contained = start + half * (1 + points)
+    return contained / (1 + xq - contained), weights * half
+
+
+@cache
+def _points() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return where Gauss and Legendre take a function for its integral over [-1, 1], and with which weights."""
+    return np.polynomial.legendre.leggauss(200)
 
 
 def _check_size(size: int) -> int:
