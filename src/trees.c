@@ -11,8 +11,8 @@
 
 void tree_codes(const struct tree_shape *shape, const uint64_t *signature, uint64_t *out, size_t stride) {
     const unsigned first = code_bits(shape->levels, 1), other = code_bits(shape->levels, 2) - first;
-    const size_t slots = shape->k / shape->trees;
-    for (size_t t = 0; t < shape->trees; t++) {
+    const size_t slots = shape->k / shape->deep;
+    for (size_t t = 0; t < shape->deep; t++) {
         const uint64_t *slot = signature + t * slots;
         unsigned shift = 64 - first;
         uint64_t code = mix64(slot[0]) >> shift << shift;
@@ -21,6 +21,10 @@ void tree_codes(const struct tree_shape *shape, const uint64_t *signature, uint6
             code |= mix64(slot[level]) >> (64 - other) << shift;
         }
         out[t * stride] = code;
+    }
+    for (size_t t = shape->deep, slot = 0; t < shape->trees; slot++) {
+        if (slot % slots == 0 && slot / slots < shape->deep) continue;
+        out[t++ * stride] = mix64(signature[slot]);
     }
 }
 
@@ -212,7 +216,7 @@ struct search {
     int done;
     /* forest_within */
     int64_t q;
-    double threshold;
+    double threshold, slack;
     uint32_t *rows;
     double *containments;
     size_t capacity;
@@ -282,7 +286,8 @@ static inline double containment_of(const struct search *search, uint32_t row, s
 static inline int is_wanted(const struct search *search, uint32_t row, size_t agreement) {
     if (agreement == 0) return 0;
     if (search->best) return search->found < search->most || match_of(agreement, row) > search->best[0];
-    return containment_of(search, row, agreement) >= search->threshold;
+    return reaches(agreement, search->forest->shape.k, search->q, search->forest->sizes[row], search->threshold,
+                   search->slack);
 }
 
 static inline int is_done(const struct search *search) {
@@ -462,12 +467,13 @@ size_t forest_top(const struct forest *forest, const uint64_t *query, const stru
 }
 
 size_t forest_within(const struct forest *forest, const uint64_t *query, int64_t q, const struct step *steps,
-                     const uint32_t *counts, double threshold, uint32_t *rows, double *containments, size_t capacity,
-                     uint64_t *room, uint64_t *seen) {
+                     const uint32_t *counts, double threshold, double slack, uint32_t *rows, double *containments,
+                     size_t capacity, uint64_t *room, uint64_t *seen) {
     if (query[0] == EMPTY_SLOT) return 0;
     struct search search = search_for(forest, query, room, seen);
     search.q = q;
     search.threshold = threshold;
+    search.slack = slack;
     search.rows = rows;
     search.containments = containments;
     search.capacity = capacity;

@@ -12,6 +12,10 @@
  * has found is enough. A row met by a code that is equal by chance costs a comparison and no more: what counts is the
  * number of equal slots of the two signatures.
  *
+ * Behind these L trees, which are deep, there may be single trees: one for each slot that is not the first of a deep
+ * tree, in the order of the slots, to be searched to depth 1. A search of all trees at depth 1 meets every row that
+ * shares a slot with the query, which matters where a row that counts has few equal slots.
+ *
  * Contract: nothing is allocated or kept, inputs are not written, outputs overlap no input. Rows are numbered below
  * MOST_TREE_ROWS, and every row that a run or a list names is within the arrays of rows. An empty row (its first slot
  * EMPTY_SLOT) is in no run and not loose; an empty query finds nothing. */
@@ -25,8 +29,9 @@
 
 struct tree_shape {
     size_t k;      /* slots of a signature, 1..65536 */
-    size_t trees;  /* L, 1..k */
+    size_t deep;   /* L, 1..k */
     size_t levels; /* levels_of(k, L) */
+    size_t trees;  /* all trees: L, or k with the single ones */
 };
 
 /* Slots that a tree looks at: all of its k / L, but at most MOST_LEVELS. */
@@ -133,11 +138,23 @@ static inline double containment(size_t agreement, size_t k, int64_t q, int64_t 
     return part < most ? part : most;
 }
 
-/* The rows whose containment of the query reaches the threshold, and that have an equal slot, among those that the first
- * counts[g] steps meet in the runs of group g. Writes up to `capacity`, in no order, and returns how many there are. */
+/* 1 if an estimate of the containment from so many equal slots reaches the threshold, or falls short of it by no more
+ * than `slack` standard errors of the number of equal slots of a set that just reaches the threshold. A set that is too
+ * small to reach it never does. */
+static inline int reaches(size_t agreement, size_t k, int64_t q, int64_t x, double threshold, double slack) {
+    if (containment(agreement, k, q, x) >= threshold) return 1;
+    double wanted = threshold * (double)q;
+    if (slack <= 0 || (double)x < wanted * (1 - 1e-12)) return 0;
+    double similarity = wanted / ((double)q + (double)x - wanted);
+    double shortfall = (double)k * similarity - (double)agreement;
+    return shortfall * shortfall <= slack * slack * (double)k * similarity * (1 - similarity);
+}
+
+/* The rows that reach the threshold and have an equal slot, among those that the first counts[g] steps meet in the runs
+ * of group g. Writes up to `capacity`, in no order, and returns how many there are. */
 size_t forest_within(const struct forest *forest, const uint64_t *query, int64_t q, const struct step *steps,
-                     const uint32_t *counts, double threshold, uint32_t *rows, double *containments, size_t capacity,
-                     uint64_t *room, uint64_t *seen);
+                     const uint32_t *counts, double threshold, double slack, uint32_t *rows, double *containments,
+                     size_t capacity, uint64_t *room, uint64_t *seen);
 
 /* ---- answers ---- */
 

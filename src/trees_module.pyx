@@ -23,7 +23,7 @@ cdef extern from "trees.h":
     const size_t C_MOST_LEVELS "MOST_LEVELS", C_MOST_ROWS "MOST_TREE_ROWS"
     const uint64_t EMPTY_SLOT
     struct tree_shape:
-        size_t k, trees, levels
+        size_t k, deep, levels, trees
     struct c_run "run":
         const uint64_t* codes
         const uint32_t* rows
@@ -61,8 +61,8 @@ cdef extern from "trees.h":
     size_t match_agreement(uint64_t) nogil
     size_t forest_top(const c_forest*, const uint64_t*, const step*, size_t, size_t, uint64_t*, uint64_t*,
                       uint64_t*) nogil
-    size_t forest_within(const c_forest*, const uint64_t*, int64_t, const step*, const uint32_t*, double, uint32_t*,
-                         double*, size_t, uint64_t*, uint64_t*) nogil
+    size_t forest_within(const c_forest*, const uint64_t*, int64_t, const step*, const uint32_t*, double, double,
+                         uint32_t*, double*, size_t, uint64_t*, uint64_t*) nogil
     void c_order_matches "order_matches"(const int64_t*, size_t, int64_t*, int64_t*) nogil
 
 # Levels of a tree; rows are numbered below the second.
@@ -139,11 +139,11 @@ cdef _check_slots(size_t k):
         raise ValueError(f"signatures must have at least one slot and at most {MAX_SLOTS}, not {k}")
 
 
-cdef tree_shape _shape(size_t k, size_t trees) except *:
+cdef tree_shape _shape(size_t k, size_t trees, bint singles) except *:
     _check_slots(k)
     if not 1 <= trees <= k:
         raise ValueError(f"trees must be in 1..{k}, the length of the signatures, not {trees}")
-    return tree_shape(k, trees, levels_of(k, trees))
+    return tree_shape(k, trees, levels_of(k, trees), k if singles else trees)
 
 
 @cython.auto_pickle(False)
@@ -197,11 +197,15 @@ cdef class Run:
         return self.held_crowds.copy()
 
     @staticmethod
-    def build(const uint64_t[:, ::1] signatures not None, const int64_t[::1] rows not None, size_t trees):
-        """Return the run of these rows of the signatures, (n, k): none of them empty, each once."""
+    def build(const uint64_t[:, ::1] signatures not None, const int64_t[::1] rows not None, size_t trees,
+              bint singles=False):
+        """Return the run of these rows of the signatures, (n, k): none of them empty, each once.
+
+        With `singles` each slot that is not the first of a tree has a tree of its own, behind the others.
+        """
         signatures, rows = aligned_rows(signatures), aligned(rows)
         cdef size_t i, t, n = len(rows), count = signatures.shape[0], k = signatures.shape[1]
-        cdef tree_shape shape = _shape(k, trees)
+        cdef tree_shape shape = _shape(k, trees, singles)
         if n and not are_below(&rows[0], n, count):
             raise ValueError(f"rows must be in 0..{<int64_t>count - 1}")
         for i in range(n):
@@ -216,7 +220,7 @@ cdef class Run:
             with nogil:
                 for i in range(n):
                     tree_codes(&shape, &signatures[0, 0] + <size_t>rows[i] * k, &codes[0, 0] + i, n)
-                for t in range(trees):
+                for t in range(shape.trees):
                     for i in range(n):
                         (&own[t, 0])[i] = <uint32_t>rows[i]
                     sort_codes(&codes[t, 0], &own[t, 0], n, &scratch_codes[0], &scratch_rows[0])
@@ -229,7 +233,7 @@ cdef class Run:
         No row may be in both.
         """
         cdef size_t i, t, n = 0, many = a.held.n, few = b.held.n
-        if a.shape.k != b.shape.k or a.shape.trees != b.shape.trees:
+        if a.shape.k != b.shape.k or a.shape.deep != b.shape.deep or a.shape.trees != b.shape.trees:
             raise ValueError(
                 f"runs of {a.shape.trees} and {b.shape.trees} trees over {a.shape.k} and {b.shape.k} slots do not merge"
             )
@@ -267,7 +271,7 @@ cdef Run _new_run(tree_shape shape, size_t n, size_t limit):
 
 cdef Run _sealed(Run run):
     """Set the fences, count the crowds, and note where things are."""
-    cdef size_t t, level, n = run.held.n, every = (run.shape.trees + SAMPLE - 1) // SAMPLE, sampled = 0
+    cdef size_t t, level, n = run.held.n, every = (run.shape.deep + SAMPLE - 1) // SAMPLE, sampled = 0
     cdef uint64_t[:, ::1] codes = run.held_codes, fences = run.held_fences
     cdef uint32_t[:, ::1] rows = run.held_rows
     cdef double[::1] crowds = run.held_crowds
@@ -279,7 +283,7 @@ cdef Run _sealed(Run run):
             for t in range(run.shape.trees):
                 if run.held.fence_words:
                     set_fences(&run.held, &codes[t, 0], &fences[t, 0])
-                if t % every == 0:
+                if t < run.shape.deep and t % every == 0:
                     sampled += 1
                     for level in range(run.shape.levels):
                         crowds[level] += mean_group(&codes[t, 0], n, c_code_bits(run.shape.levels, level + 1))
@@ -313,6 +317,8 @@ cdef class Snapshot:
         `top`, how many equal slots the last of k rows must have for the search to end there.
     spare : list
         Where searches leave their memory for the next one.
+    singles : bool, default False
+        Whether the runs have single trees.
     """
     cdef c_forest forest
     cdef object owners
@@ -323,14 +329,14 @@ cdef class Snapshot:
 
     def __init__(self, const uint64_t[:, ::1] signatures not None, const uint64_t[:, ::1] marks not None,
                  const uint8_t[::1] live not None, const int64_t[::1] sizes, size_t trees, groups, loose,
-                 const uint32_t[:, ::1] steps not None, list spare not None):
+                 const uint32_t[:, ::1] steps not None, list spare not None, bint singles=False):
         if self.owners is not None:
             raise TypeError("Snapshot is immutable")
         signatures, marks, steps = aligned_rows(signatures), aligned_rows(marks), aligned_rows(steps)
         if sizes is not None:
             sizes = aligned(sizes)
         cdef size_t n = signatures.shape[0], k = signatures.shape[1], number = 0, group
-        cdef tree_shape shape = _shape(k, trees)
+        cdef tree_shape shape = _shape(k, trees, singles)
         cdef const int64_t[::1] wide = np.array(loose, np.int64)
         cdef const uint32_t[::1] apart = np.asarray(wide).astype(np.uint32)
         cdef Run run
@@ -347,10 +353,10 @@ cdef class Snapshot:
         self.memory = bytearray(max(1, len(runs)) * sizeof(c_run))
         cdef c_run* held = <c_run*><char*>self.memory
         for run, group in runs:
-            if run.shape.k != k or run.shape.trees != trees or run.limit > n:
+            if run.shape.k != k or run.shape.deep != trees or run.shape.trees != shape.trees or run.limit > n:
                 raise ValueError(
                     f"a run of {run.shape.trees} trees over {run.limit} rows of {run.shape.k} slots is not one of "
-                    f"{trees} trees over {n} rows of {k} slots"
+                    f"{shape.trees} trees over {n} rows of {k} slots"
                 )
             held[number] = run.held
             held[number].group = group
@@ -433,11 +439,12 @@ cdef class Snapshot:
         return offsets_array, rows_array, agreements_array
 
     def within(self, const uint64_t[:, ::1] queries not None, const int64_t[::1] query_sizes not None,
-               const uint32_t[:, ::1] counts not None, double threshold):
+               const uint32_t[:, ::1] counts not None, double threshold, double slack=0.0):
         """Return (offsets, rows, containments), int64, int64 and float64: the rows met that hold enough of each query.
 
         Query i, of query_sizes[i] elements, takes the first counts[i, g] steps in each run of group g; the rows whose
-        containment reaches the threshold are given, in no order.
+        containment reaches the threshold are given, in no order. With a slack above 0, so are rows whose number of equal
+        slots is at most so many standard errors below the number expected at the threshold.
         """
         queries, query_sizes, counts = aligned_rows(queries), aligned(query_sizes), aligned_rows(counts)
         cdef const uint64_t* query = self._queries(queries)
@@ -465,7 +472,7 @@ cdef class Snapshot:
             while True:
                 with nogil:
                     found = forest_within(&self.forest, query + i * self.forest.shape.k, query_sizes[i], self.steps,
-                                          &counts[i, 0] if self.groups else NULL, threshold, &rows[0] + total,
+                                          &counts[i, 0] if self.groups else NULL, threshold, slack, &rows[0] + total,
                                           &containments[0] + total, capacity - total, &room[0], &seen[0])
                 if found <= capacity - total:
                     break
@@ -497,5 +504,5 @@ def order_matches(const int64_t[::1] offsets not None, int64_t[::1] keys not Non
 
 
 cdef void codes_of_trees(const uint64_t* signature, size_t k, size_t trees, uint64_t* out) noexcept nogil:
-    cdef tree_shape shape = tree_shape(k, trees, levels_of(k, trees))
+    cdef tree_shape shape = tree_shape(k, trees, levels_of(k, trees), trees)
     tree_codes(&shape, signature, out, 1)

@@ -31,31 +31,6 @@ class Difference:
 
 
 DIFFERENCES = (
-    # ---- empty sets ----
-    Difference(
-        "`jaccard` of two empty sketches",
-        "1.0",
-        "0.0",
-        "Nothing is known of either set: empty rows would all be duplicates of each other.",
-        (
-            "MinHash compared | jaccard of two empty",
-            "MinHash compared | jaccard with itself, empty",
-            "bBitMinHash | jaccard of two empty",
-        ),
-    ),
-    Difference(
-        "an empty sketch in an index, forest, ensemble or Bloom filter",
-        "finds all other empty ones",
-        "is there, in no bucket, and matches nothing",
-        "An empty set is like no other: all empty texts would be duplicates of each other.",
-        (
-            "empty sketches | in no bucket",
-            "MinHashLSH | empty sketches",
-            "MinHashLSHForest | empty sketches",
-            "MinHashLSHEnsemble | empty sketches",
-            "MinHashLSHBloom | empty sketches",
-        ),
-    ),
     # ---- bytes ----
     Difference(
         "an unknown byte order of a LeanMinHash's bytes",
@@ -271,14 +246,6 @@ DIFFERENCES = (
         ("copy.copy | *",),
     ),
     Difference(
-        "`hashtables` and `sorted_hashtables` of a forest, and what its `keys` hold; `indexes`, `lowers`, `uppers`, "
-        "`params` and `xqs` of an ensemble",
-        "what it is made of",
-        "not there; the `keys` of a forest hold hash values",
-        "They are made otherwise.",
-        ("parts | *",),
-    ),
-    Difference(
         "`merge` of an index that has another `prepickle` or `hashfunc`",
         "taken; its keys or sets are not found",
         "they are found",
@@ -363,6 +330,13 @@ DIFFERENCES = (
         ),
     ),
     Difference(
+        "the `permutations` of a MinHash, written to",
+        "taken; they are other sketches' too",
+        "raises ValueError",
+        "Sketches of one seed share them. Others may be put in their place.",
+        ("permutations that are written to | of a seed",),
+    ),
+    Difference(
         "`permutations` of one row",
         "raises IndexError",
         "raises ValueError",
@@ -415,6 +389,13 @@ DIFFERENCES = (
         ("union | of a lean one first",),
     ),
     Difference(
+        "`bBitMinHash.jaccard` with r > 0 and b of 3 or more",
+        "takes 2 * b for 2**b in the probability that bits agree by chance",
+        "takes 2**b, as Li and König (2010) do",
+        "Only then is the estimate unbiased. Bytes and values are the same.",
+        ("bBitMinHash with r | b 3*", "bBitMinHash with r | b 4*"),
+    ),
+    Difference(
         "`bBitMinHash` with b = 0, a negative r or an r of NaN",
         "taken; `jaccard` divides by zero or means nothing",
         "raises ValueError",
@@ -461,16 +442,24 @@ DIFFERENCES = (
     Difference(
         "what `MinHashLSHEnsemble.query` finds",
         "a part of the sets that it should, the less the more sizes differ",
-        "more of them, the likeliest first, and few that contain less than 0.7 times the threshold",
-        "It is a face of `LSHEnsemble`, whose recall is 0.95 as far as its trees reach; `num_part` is kept to, `m` and "
-        "`weights` are not needed.",
+        "more of them, the likeliest first, and fewer that contain less than the threshold",
+        "It searches an `LSHEnsemble`, which estimates how much of the query each set contains; `num_part` is kept to, "
+        "`m` and `weights` are not needed.",
         (
             "MinHashLSHEnsemble | query of 5",
             "MinHashLSHEnsemble | query of 10",
             "MinHashLSHEnsemble | query of 20",
+            "MinHashLSHEnsemble | query of 40",
             "MinHashLSHEnsemble | query of 80",
             "MinHashLSHEnsemble | many",
         ),
+    ),
+    Difference(
+        "`optimal_partitions`, and so `lowers`, `uppers` and `indexes` of an ensemble",
+        "now and then put the two smallest sizes into one partition where that is not the best",
+        "the partitions with the fewest false positives",
+        "It is what the function is for.",
+        ("parts of an ensemble | partitions, a single size first",),
     ),
     Difference(
         "the list given to `MinHashLSHEnsemble.index`",
@@ -594,10 +583,10 @@ DIFFERENCES = (
         ("WeightedMinHashGenerator.minhash_many | minhash_many, csr array",),
     ),
     Difference(
-        "`rs`, `ln_cs` and `betas` of a WeightedMinHashGenerator, written to",
+        "`rs`, `ln_cs` and `betas` of a WeightedMinHashGenerator, written to after they were used",
         "taken",
         "raises ValueError",
-        "The kernels' tables would not follow; they follow what is set.",
+        "The kernels' tables would not follow; they follow arrays that are set.",
         ("tables written to | rs",),
     ),
     Difference(
@@ -615,8 +604,8 @@ DIFFERENCES = (
         ("WeightedMinHash | jaccard of a MinHash",),
     ),
     Difference(
-        "`WeightedMinHash` without samples",
-        "taken; `jaccard` divides by zero",
+        "`jaccard` of WeightedMinHashes without samples",
+        "raises ZeroDivisionError",
         "raises ValueError",
         "As for a LeanMinHash.",
         ("weighted | no samples",),

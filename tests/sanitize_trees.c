@@ -50,7 +50,7 @@ struct table {
 
 /* Rows of few values or of many, a few of them copies; none is empty. */
 static struct table new_table(size_t k, size_t trees, size_t rows) {
-    struct table table = {{k, trees, levels_of(k, trees)}, rows, numbers(rows * k), numbers(rows * mark_words(k)),
+    struct table table = {{k, trees, levels_of(k, trees), below(2) ? k : trees}, rows, numbers(rows * k), numbers(rows * mark_words(k)),
                           buffer(rows), buffer(rows * sizeof(int64_t))};
     uint64_t values = below(3) ? 3 : UINT64_MAX;
     for (size_t row = 0; row < rows; row++) {
@@ -167,6 +167,7 @@ static void search(const struct forest *forest, const struct table *table, const
     const size_t rows = table->rows, k = table->shape.k, most = 1 + below(12);
     const int64_t q = (int64_t)(1 + below(60));
     const double threshold = (double)(1 + below(100)) / 100;
+    const double slack = (double)below(3);
     uint64_t *codes = numbers(table->shape.trees), *best = numbers(most), *room = numbers(room_words(forest));
     uint64_t *seen = calloc(seen_words(forest), sizeof *seen), *met = calloc(rows + 1, sizeof *met);
     uint32_t counts[2];
@@ -206,11 +207,11 @@ static void search(const struct forest *forest, const struct table *table, const
     size_t all = 0, capacity = below(rows + 1);
     for (size_t row = 0; row < rows; row++) {
         size_t agreement = equal(table, query, row);
-        all += (met[row] & 2) && agreement && containment(agreement, k, q, table->sizes[row]) >= threshold;
+        all += (met[row] & 2) && agreement && reaches(agreement, k, q, table->sizes[row], threshold, slack);
     }
     uint32_t *given = buffer(capacity * sizeof *given);
     double *shares = buffer(capacity * sizeof *shares);
-    CHECK(forest_within(forest, query, q, steps, counts, threshold, given, shares, capacity, room, seen) == all);
+    CHECK(forest_within(forest, query, q, steps, counts, threshold, slack, given, shares, capacity, room, seen) == all);
     for (size_t i = 0; i < capacity && i < all; i++) {
         CHECK(given[i] < rows && (met[given[i]] & 2));
         CHECK(shares[i] == containment(equal(table, query, given[i]), k, q, table->sizes[given[i]]));
@@ -248,7 +249,7 @@ static void check_searches(void) {
         size_t lowest = 1 + below(table.shape.levels);
         for (size_t turn = 0; turn < 2; turn++) {
             for (size_t t = 0; t < table.shape.trees; t++) {
-                size_t depth = turn ? lowest : table.shape.levels;
+                size_t depth = turn || t >= table.shape.deep ? lowest : table.shape.levels;
                 if (turn && depth == table.shape.levels) continue;
                 struct step step = {(uint32_t)t, (uint32_t)depth, UINT32_MAX};
                 steps[made++] = step;

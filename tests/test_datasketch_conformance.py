@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import lshfast.datasketch as ours
-from tests.conformance import counts, kit, lsh, minhash, redis, storage, weighted
+from tests.conformance import counts, kit, lsh, minhash, parts, redis, storage, weighted
 from tests.conformance.peer import datasketch
 from tests.datasketch_differences import DIFFERENCES, matches, table
 from tests.redis_server import needs_redis, redis_server
@@ -160,9 +160,9 @@ SHARED = {
         "class Like:\n    seed, hashvalues = 1, np.arange(16, dtype=np.uint32)\n    def __len__(self): return 16\n"
         "MinHashLSH(0.5, 16).insert('a', Like())"
     ),
-    "empty sketches | in no bucket": "i = MinHashLSH(0.5, 16); i.insert('a', MinHash(16)); i.get_counts()[0]",
+    "empty sketches, alike | in buckets": "i = MinHashLSH(0.5, 16); i.insert('a', MinHash(16)); i.get_counts()[0]",
     "dimensions | an array": "MinHash(hashvalues=np.ones((2, 2), np.uint32), scheme='affine32')",
-    "registers | set to a list": "h = HyperLogLog(4); h.reg = [0] * 16",
+    "registers | set to a list": "h = HyperLogLog(4); h.reg = [0] * 16; h.is_empty()",
     "bands | all against misses": "i = MinHashLSH(0.917493, 20, (0, 1)); i.b; i.r",
     "failed calls | set no scheme": (
         "i = MinHashLSH(0.5, 16); attempt(i.insert, [], sketch('a', num_perm=16, scheme='legacy')); "
@@ -197,7 +197,12 @@ SHARED = {
             ("another scheme", "0.5, 16, 100, 1e-6", "legacy"),
         )
     },
-    "tables written to | rs": "g = WeightedMinHashGenerator(4, 8); g.rs[0, 0] = 1.0; g.rs[0, 0]",
+    "tables written to | rs": (
+        "g = WeightedMinHashGenerator(4, 8); g.minhash([1, 2, 3, 4]); g.rs[0, 0] = 1.0; g.rs[0, 0]"
+    ),
+    "tables written to, alike | before they are used": (
+        "g = WeightedMinHashGenerator(4, 8); g.rs[:, 2] = 1.0; g.minhash([1, 2, 3, 4])"
+    ),
     "given permutations | LeanMinHash": GIVEN + "LeanMinHash(b).jaccard(LeanMinHash(a))",
     "given permutations | LeanMinHash, merged": GIVEN + "c = LeanMinHash(b); c.merge(LeanMinHash(a))",
     "given permutations | bBitMinHash": GIVEN + "bBitMinHash(b, 8).jaccard(bBitMinHash(a, 8))",
@@ -210,11 +215,11 @@ SHARED = {
     "LeanMinHash(b).jaccard(LeanMinHash(c))",
     "values of objects | floats": "MinHash(hashvalues=np.array([1.5, 2.7], object), scheme='affine32')",
     "values of objects | integers": "MinHash(hashvalues=np.array([1, 2], object), scheme='affine32')",
-    "weighted | no samples": "a = WeightedMinHash(1, np.empty((0, 2), np.int64))",
+    "weighted | no samples": "a = WeightedMinHash(1, np.empty((0, 2), np.int64)); len(a); a.jaccard(a)",
     "registers | written over": "h = HyperLogLog(4); h.reg[:] = -1; h.count()",
     "registers | written over, ++": "h = HyperLogLogPlusPlus(4); h.reg[:] = -1; h.count()",
 }
-CASES = flat(minhash, weighted, counts, lsh, storage) | SHARED
+CASES = flat(minhash, weighted, counts, lsh, parts, storage) | SHARED
 ON_REDIS = flat(redis)
 CLASSES = [
     name for name in datasketch.__all__ if name not in kit.NOT_PART and inspect.isclass(getattr(datasketch, name))

@@ -367,10 +367,58 @@ def test_p_of_a_wrong_kind(kind, p):
 def test_registers_that_are_none(registers, message):
     with pytest.raises(ValueError, match=message):
         HyperLogLog(reg=registers)
-    made = HyperLogLog(4)
-    with pytest.raises(ValueError, match="reg"):
+    made, other = HyperLogLog(4), HyperLogLog(4)
+    made.reg = registers
+    calls = [lambda: made.update(b"a"), lambda: made.update_batch([b"a"]), made.count, made.is_empty, made.digest]
+    calls += [lambda: made.merge(other), lambda: other.merge(made), lambda: HyperLogLog.union(other, made), made.copy]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"reg|p must be"):
+            call()
+    assert other.is_empty()
+
+
+@KINDS
+def test_registers_put_in_the_place_of_others(kind):
+    made = sketch_of(kind, words(50))
+    for registers in (np.arange(16) % 5, np.arange(16, dtype=np.int8)[::-1] % 7, made.reg.copy()):
         made.reg = registers
-    assert made.is_empty()
+        made.update(b"new")
+        assert made.reg.dtype == np.int8
+        assert made == kind.union(made, kind(reg=registers))
+        assert made.digest().tolist() == made.copy().reg.tolist()
+    read_only = made.reg.copy()
+    read_only.flags.writeable = False
+    made.reg = read_only
+    made.update_batch(words(500, 100))
+    assert made.reg.sum() > read_only.sum()
+
+
+@KINDS
+def test_copies_of_classes_of_ones_own(kind):
+    class Named(kind):
+        pass
+
+    made = Named(4)
+    made.label = "x"
+    made.update(b"a")
+    found = made.copy()
+    assert (type(found), found.label, found) == (Named, "x", made)
+    assert type(Named.union(made, made)) is Named
+    assert found.bytesize() == 17
+    assert Named._hash_range_bit == width_of(kind)
+
+
+@KINDS
+@pytest.mark.parametrize("width", [np.uint64, np.int64, int])
+def test_hash_values_of_numpy(kind, width):
+    """Values of numpy are integers, also for versions of numpy that give floats for some of their sums and shifts."""
+    values = [3, 17, 2**31 - 1, 2**20]
+    expected = reference.registers_of_hashes(values, width_of(kind), 4)
+    one, batch = kind(4, hashfunc=width), kind(4, hashfunc=width)
+    for value in values:
+        one.update(value)
+    batch.update_batch(values)
+    assert one.reg.tolist() == batch.reg.tolist() == expected
 
 
 @KINDS

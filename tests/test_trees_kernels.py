@@ -30,17 +30,17 @@ def filled(rows):
     return [i for i, row in enumerate(rows) if row[0] != EMPTY]
 
 
-def snapshot_of(rows, k, trees, runs, loose=(), dead=(), sizes=None, steps=()):
+def snapshot_of(rows, k, trees, runs, loose=(), dead=(), sizes=None, steps=(), singles=False):
     """Return a snapshot of rows of which each list in `runs` is a group of one run, or of several."""
     signatures = array_of(rows, k)
     live = np.ones(len(rows), np.uint8)
     live[list(dead)] = 0
-    groups = [[Run.build(signatures, np.array(own, np.int64), trees) for own in group] for group in runs]
+    groups = [[Run.build(signatures, np.array(own, np.int64), trees, singles) for own in group] for group in runs]
     steps = np.array(steps, np.uint32).reshape(-1, 3)
     sizes = None if sizes is None else np.array(sizes, np.int64)
     for array in (signatures, live, steps):
         array.flags.writeable = False
-    return Snapshot(signatures, slot_marks(signatures), live, sizes, trees, groups, list(loose), steps, [])
+    return Snapshot(signatures, slot_marks(signatures), live, sizes, trees, groups, list(loose), steps, [], singles)
 
 
 def lists(found):
@@ -286,6 +286,36 @@ def test_within(case, data, threshold):
         assert {row for row, share in shares.items() if share > threshold * (1 + 1e-12)} <= {row for row, _ in matches}
 
 
+@settings(max_examples=200)
+@given(searches(), st.data(), st.sampled_from([0.0, 0.5, 1.5, 10.0]))
+def test_within_of_single_trees_and_slack(case, data, slack):
+    """Trees of all other slots meet each row that shares a slot; a slack takes in what falls a little short."""
+    k, trees, rows, queries, runs, loose, dead, _ = case
+    threshold = data.draw(st.sampled_from([0.1, 0.5, 0.9, 1.0]))
+    sizes = [data.draw(st.integers(1, 40)) for _ in rows]
+    q = [data.draw(st.integers(1, 40)) for _ in queries]
+    steps = [(tree, 1, NEVER) for tree in range(k)]
+    snapshot = snapshot_of(rows, k, trees, [runs], loose, dead, sizes, steps, singles=True)
+    count = data.draw(st.integers(0, k))
+    counts = np.full((len(queries), 1), count, np.uint32)
+    found = snapshot.within(array_of(queries, k), np.array(q), counts, threshold, slack)
+    for i, (query, matches) in enumerate(zip(queries, lists(found), strict=True)):
+        met = all_met(query, rows, trees, runs, loose, steps[:count]) - dead
+        equal = dict(reference.ranked(query, rows, met))
+        if count == k:
+            assert set(equal) == {row for row in range(len(rows)) if reference.agreement(query, rows[row])} - dead
+        given = {row for row, _ in matches}
+        assert given <= set(equal)
+        for row, agreement in equal.items():
+            share = float(reference.containment(agreement, k, q[i], sizes[row]))
+            near = abs(share - threshold) < 1e-9
+            wanted = [
+                reference.reaches(agreement, k, q[i], sizes[row], threshold, slack * s) for s in (1 - 1e-9, 1 + 1e-9)
+            ]
+            assert near or row in given or not all(wanted)
+            assert near or row not in given or any(wanted)
+
+
 def test_within_makes_room_for_many():
     """More matches than there is room for at first, in several queries."""
     n = 3 * kernels.FIRST_PIECE
@@ -488,7 +518,7 @@ def test_numbers_out_of_range_are_refused():
     with pytest.raises(ValueError, match="at least one slot"):
         slot_marks(np.ones((1, 0), np.uint64))
     for words, k in ((2, 0), (2, 17), (4, 16), (0, 0)):
-        with pytest.raises(ValueError, match="marks of"):
+        with pytest.raises(ValueError, match="marks of|at least one slot"):
             equal_marks(np.ones(words, np.uint64), np.ones(words, np.uint64), k)
 
 

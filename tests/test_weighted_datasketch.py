@@ -61,9 +61,7 @@ def test_any_weights(level, data, k, dim):
 def test_of_several_that_are_least_the_first_counts(level):
     generator = WeightedMinHashGenerator(70, 20)
     for table in (generator.rs, generator.ln_cs, generator.betas):
-        table.flags.writeable = True
         table[:, 5:] = table[:, 4:5]
-    generator._arrange()
     assert set(generator.minhash(np.ones(70)).hashvalues[:, 0].tolist()) <= {0, 1, 2, 3, 4}
 
 
@@ -155,8 +153,8 @@ def test_what_cannot_be_compared():
         a.jaccard(WeightedMinHash(3, a.hashvalues[1:]))
     with pytest.raises(ValueError, match=r"shapes \(4, 2\) and \(4,\)"):
         a.jaccard(WeightedMinHash(3, np.zeros(4, np.uint64)))
-    with pytest.raises(ValueError, match="must not be empty"):
-        WeightedMinHash(3, a.hashvalues[:0])
+    with pytest.raises(ValueError, match="without hash values"):
+        WeightedMinHash(3, a.hashvalues[:0]).jaccard(WeightedMinHash(3, a.hashvalues[:0]))
 
 
 def test_generators_pickle_with_their_tables():
@@ -165,6 +163,38 @@ def test_generators_pickle_with_their_tables():
     assert (again.dim, again.sample_size, again.seed) == (9, 17, 5)
     assert again.minhash(range(9)) == generator.minhash(range(9))
     assert (again.rs == generator.rs).all()
+
+
+@pytest.mark.parametrize("names", [("dim", "sample_size", "seed", "rs", "ln_cs", "betas"), ("betas", "ln_cs", "rs")])
+def test_a_generator_of_saved_arrays(names):
+    """Made without its constructor, from attributes that were saved, in any order."""
+    generator = WeightedMinHashGenerator(9, 17, 5)
+    saved = {name: np.copy(getattr(generator, name)) for name in ("rs", "ln_cs", "betas")}
+    saved |= {"dim": 9, "sample_size": 17, "seed": 5}
+    again = WeightedMinHashGenerator.__new__(WeightedMinHashGenerator)
+    for name in dict.fromkeys([*names, *saved]):
+        setattr(again, name, saved[name])
+    assert again.minhash(range(9)) == generator.minhash(range(9))
+    assert again.minhash_many(np.eye(9)) == generator.minhash_many(np.eye(9))
+    saved["rs"][:] = 1  # it was copied
+    assert pickle.loads(pickle.dumps(again)).minhash(range(9)) == generator.minhash(range(9))
+
+
+def test_numbers_put_in_the_place_of_others():
+    generator, other = WeightedMinHashGenerator(9, 17, 5), WeightedMinHashGenerator(9, 17, 6)
+    generator.rs[:], generator.ln_cs[:], generator.betas[:] = other.rs, other.ln_cs, other.betas
+    generator.seed = 6
+    assert generator.minhash(range(9)) == other.minhash(range(9))
+    for table in (generator.rs, generator.ln_cs, generator.betas):  # used now
+        with pytest.raises(ValueError, match="read-only"):
+            table[0] = 1
+    third = WeightedMinHashGenerator(9, 17, 7)
+    generator.rs, generator.ln_cs, generator.betas, generator.seed = third.rs, third.ln_cs, third.betas, 7
+    assert generator.minhash(range(9)) == third.minhash(range(9))
+    generator.betas = third.betas[:3]
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"betas must have shape \(17, 9\), not \(3, 9\)"):
+            generator.minhash(range(9))
 
 
 @pytest.mark.parametrize(

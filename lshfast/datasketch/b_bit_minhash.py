@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import MinHash
-from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, agreements, is_empty, permutations_of, scheme_of
+from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, agreements, permutations_of, same_values, scheme_of
 
 HEAD = struct.Struct("<qBdi")
 BLOCK_BITS = 64
 
-# So many ones in a row, which chance does not make, are what is left of an empty sketch.
-CERTAIN_BITS = 64
+# By b: what keeps the lowest bits.
+MASKS = {dtype: [dtype.type((1 << b) - 1) for b in range(33)] for dtype in (np.dtype(np.uint32), np.dtype(np.uint64))}
 
 
 class bBitMinHash:
@@ -51,7 +51,7 @@ class bBitMinHash:
     True
     """
 
-    __slots__ = ("_empty", "_given", "b", "hashvalues", "r", "scheme", "seed")
+    __slots__ = ("_given", "b", "hashvalues", "r", "scheme", "seed")
 
     scheme: SchemeName
     hashvalues: npt.NDArray[np.uint32]
@@ -62,11 +62,11 @@ class bBitMinHash:
             raise ValueError(f"b must be in 1..32, not {b}")
         if not 0.0 <= r <= 1.0:
             raise ValueError(f"r must be in [0.0, 1.0], not {r}")
-        kind = scheme_of(minhash.scheme)
+        scheme_of(minhash.scheme)
         values = minhash.hashvalues
-        self.hashvalues = np.bitwise_and(values, values.dtype.type((1 << b) - 1)).astype(np.uint32)
+        kept = values & MASKS[values.dtype][b]
+        self.hashvalues = kept if kept.dtype == np.uint32 else kept.astype(np.uint32)
         self.seed, self.scheme, self.b, self.r = minhash.seed, minhash.scheme, b, r
-        self._empty = is_empty(kind, values)
         self._given = permutations_of(minhash)
 
     def __eq__(self, other: object) -> bool:
@@ -74,18 +74,14 @@ class bBitMinHash:
         return (
             type(self) is type(other)
             and isinstance(other, bBitMinHash)
-            and (self.scheme, self.seed, self.b, self.r) == (other.scheme, other.seed, other.b, other.r)
-            and np.array_equal(self.hashvalues, other.hashvalues)
+            and self.scheme == other.scheme
+            and self.seed == other.seed
+            and self.b == other.b
+            and self.r == other.r
+            and same_values(self.hashvalues, other.hashvalues)
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def is_empty(self) -> bool:
-        """Tell whether it comes from the sketch of the empty set.
-
-        What comes from bytes alone is taken for that if all its bits are ones, 64 or more.
-        """
-        return self._empty
 
     def jaccard(self, other: bBitMinHash) -> float:
         """Estimate the Jaccard similarity of both sets.
@@ -98,7 +94,7 @@ class bBitMinHash:
         Returns
         -------
         float
-            Unbiased, and so below 0 now and then for sets that share little; 0 where either set is empty. Where both r
+            Unbiased, and so below 0 now and then for sets that share little; 1 where both sets are empty. Where both r
             are 1, no bits agree by chance, and it is the share of those that agree: 1 for two sets that are all there
             is.
 
@@ -107,18 +103,16 @@ class bBitMinHash:
         ValueError
             If the other is of another scheme, seed, length, b or set of permutations.
         """
-        for what in ("b", "scheme", "seed"):
+        if self.b != other.b or self.scheme != other.scheme or self.seed != other.seed:
+            what = next(what for what in ("b", "scheme", "seed") if getattr(self, what) != getattr(other, what))
             mine, theirs = getattr(self, what), getattr(other, what)
-            if mine != theirs:
-                raise ValueError(f"sketches of {what} {mine!r} and {theirs!r} cannot be compared")
+            raise ValueError(f"sketches of {what} {mine!r} and {theirs!r} cannot be compared")
         if len(self.hashvalues) != len(other.hashvalues):
             raise ValueError(
                 f"sketches of {len(self.hashvalues)} and {len(other.hashvalues)} hash values cannot be compared"
             )
         if permutations_of(self) != permutations_of(other):
             raise ValueError("sketches of different permutations cannot be compared")
-        if self._empty or other._empty:
-            return 0.0
         agreeing = agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
         first, second = self._chance(), other._chance()
         if self.r == other.r == 0.0:
@@ -181,17 +175,16 @@ class bBitMinHash:
         self.seed, self.b, self.r = seed % 2**64 if scheme.is_own else seed, b, r
         self.scheme = scheme.name  # type: ignore[assignment]
         self._given = None
-        self._empty = k * b >= CERTAIN_BITS and bool(np.all(self.hashvalues == (1 << b) - 1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = () if self._given is None else (self._given,)
-        return _restored, (type(self), bytes(self.__getstate__()), self._empty, *given)
+        return _restored, (type(self), bytes(self.__getstate__()), *given)
 
 
-def _restored(cls: type[bBitMinHash], data: bytes, empty: bool, given: bytes | None = None) -> bBitMinHash:
+def _restored(cls: type[bBitMinHash], data: bytes, given: bytes | None = None) -> bBitMinHash:
     made = object.__new__(cls)
     made.__setstate__(data)
-    made._empty, made._given = empty, given
+    made._given = given
     return made
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from lshfast.datasketch.slots import Form
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import UInt64Array
 
 # Keys whose names are read from a server at once.
@@ -124,9 +123,8 @@ class StoredEntries(Entries):
             return False
         names, options = self.names_of(row, form), BUFFERED if buffer else AT_ONCE
         self.keys.insert(key, *names, **options)
-        if row[0] != EMPTY:
-            for table, name in zip(self.tables, names, strict=True):
-                table.insert(name, key, **options)
+        for table, name in zip(self.tables, names, strict=True):
+            table.insert(name, key, **options)
         if buffer:
             self._waiting[key] = True
         return True
@@ -176,9 +174,8 @@ class StoredEntries(Entries):
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
         found: dict[Any, None] = {}
-        if row[0] != EMPTY:
-            for table, name in zip(self.tables, self.names_of(row, form), strict=True):
-                found.update(dict.fromkeys(table.get(name)))
+        for table, name in zip(self.tables, self.names_of(row, form), strict=True):
+            found.update(dict.fromkeys(table.get(name)))
         return list(found)
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
@@ -212,7 +209,4 @@ class StoredEntries(Entries):
                 keys += [key] * len(own)
                 rows += own
             if keys:
-                found = np.stack(rows)
-                if form.width != 16:
-                    found[(found == form.empty).all(axis=1)] = EMPTY
-                yield keys, found
+                yield keys, np.stack(rows)

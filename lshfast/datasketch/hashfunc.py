@@ -123,7 +123,8 @@ class Hasher:
         except TypeError:
             raise TypeError(f"hashfunc must return an int, not {value!r}") from None
         if number >> self.bits:
-            raise ValueError(f"hashfunc returned {number}; scheme {self.scheme!r} takes 0..2**{self.bits} - 1")
+            advice = "; scheme='affine64' takes hash values of 64 bits" if 0 <= number < 2**64 else ""
+            raise ValueError(f"hashfunc returned {number}; scheme {self.scheme!r} takes 0..2**{self.bits} - 1{advice}")
         return number
 
 

@@ -7,12 +7,13 @@ hash functions or kinds do not merge, damaged registers are refused, and HyperLo
 from __future__ import annotations
 
 import math
-import operator
 import struct
 import warnings
+from array import array
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
+from operator import index
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
@@ -28,7 +29,14 @@ from lshfast.tokens import UInt64Array
 Int8Array = npt.NDArray[np.int8]
 Kind = TypeVar("Kind", bound="HyperLogLog")
 
+INT8 = np.dtype(np.int8)
 LOWEST_P, HIGHEST_P = 4, 16
+
+# By p: the number of registers, and the constant of the formula of Flajolet and others (2007).
+ALPHAS = {
+    p: (1 << p, {4: 0.673, 5: 0.697, 6: 0.709}.get(p, 0.7213 / (1 + 1.079 / (1 << p))))
+    for p in range(LOWEST_P, HIGHEST_P + 1)
+}
 
 # Items hashed before their registers are raised: few, so that they are in the cache from the first look to the last.
 STRETCH = 1 << 12
@@ -48,11 +56,9 @@ def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64A
     if is_native:
         found = native(items, TOKEN_SEED)
         return token_hashes(items) if found is None else found
-    values = [operator.index(hashfunc(item)) for item in items]
+    values = [index(hashfunc(item)) for item in items]
     try:
-        if values and min(values) < 0:  # which numpy 1 takes
-            raise OverflowError
-        return np.array(values, np.uint64)
+        return np.frombuffer(array("Q", values), np.uint64)  # numpy before 2 would wrap a negative number
     except OverflowError:
         at = next(i for i, value in enumerate(values) if not 0 <= value < 2**64)
         raise ValueError(f"hash value {values[at]} (item {at}) must be in 0..2**64 - 1") from None
@@ -90,10 +96,12 @@ class HyperLogLog:
     True
     """
 
-    __slots__ = ("_held", "_reg", "_stated", "alpha", "hashfunc", "m", "max_rank", "p")
+    __slots__ = ("_held", "_known", "_stated", "alpha", "hashfunc", "m", "max_rank", "p", "reg")
     __hash__ = None  # type: ignore[assignment]  # they change
 
-    _width: ClassVar[int] = 32
+    _hash_range_bit: ClassVar[int] = 32
+
+    reg: Int8Array
 
     def __init__(
         self,
@@ -106,52 +114,62 @@ class HyperLogLog:
             raise ValueError(f"hashfunc must be callable, not {hashfunc!r}")
         if hashobj is not None:
             warnings.warn("hashobj is ignored and deprecated: use hashfunc", DeprecationWarning, stacklevel=2)
-        if reg is not None:
-            p = _precision_of(reg)
-        if not LOWEST_P <= check_int(p, "p") <= HIGHEST_P:
-            raise ValueError(f"p must be in {LOWEST_P}..{HIGHEST_P}, not {p}")
-        self.p = int(p)
-        self.m = 1 << self.p
-        self.max_rank = self._width - self.p
-        self.alpha = {4: 0.673, 5: 0.697, 6: 0.709}.get(self.p, 0.7213 / (1 + 1.079 / self.m))
+        if reg is None:
+            if type(p) is not int or not LOWEST_P <= p <= HIGHEST_P:
+                p = _checked_p(p)
+            self._stated = True
+            self.reg = self._known = np.zeros(1 << p, INT8)
+        else:
+            try:
+                p = kernels.check_registers(reg, self._hash_range_bit)
+            except (TypeError, ValueError, BufferError):
+                p = 0
+            if p not in ALPHAS or type(reg) is not np.ndarray or reg.dtype is not INT8:
+                p, reg = _converted(reg, self._hash_range_bit)
+            # Registers alone do not say whose they are, so only a function that was given is held against another.
+            self._stated = hashfunc is not sha1_hash32 and hashfunc is not sha1_hash64
+            self.reg = self._known = reg
+        self._held: memoryview | None = None
+        self.p = p
+        self.m, self.alpha = ALPHAS[p]
+        self.max_rank = self._hash_range_bit - p
         self.hashfunc = hashfunc
-        # Registers alone do not say whose they are, so only a function that was given is held against another.
-        self._stated = reg is None or hashfunc not in (sha1_hash32, sha1_hash64)
-        self.reg = np.zeros(self.m, np.int8) if reg is None else reg
 
-    @property
-    def reg(self) -> Int8Array:
-        """The registers: int8 (2**p,)."""
-        return self._reg
+    def _registers(self) -> Int8Array:
+        """Return the registers, which are checked if somebody put others in their place."""
+        return self.reg if self.reg is self._known else self._adopt()
 
-    @reg.setter
-    def reg(self, registers: npt.NDArray[Any]) -> None:
-        if _precision_of(registers) != self.p:
-            raise ValueError(f"there must be {self.m} registers, as p is {self.p}, not {registers.size}")
-        self._check_registers(registers)
-        if registers.dtype != np.int8 or not (registers.flags.writeable and registers.flags.c_contiguous):
-            registers = registers.astype(np.int8, order="C", copy=True)
-        self._hold(registers)
+    def _adopt(self) -> Int8Array:
+        given = type(self)(reg=self.reg)
+        if given.p != self.p:
+            raise ValueError(f"there must be {self.m} registers, as p is {self.p}, not {given.m}")
+        return self._put(given.reg)
 
-    def _check_registers(self, registers: npt.NDArray[Any]) -> None:
-        lowest, highest = int(registers.min()), int(registers.max())
-        if lowest < 0 or highest > self.max_rank + 1:
-            wrong = lowest if lowest < 0 else highest
-            raise ValueError(f"registers must be in 0..{self.max_rank + 1}, as p is {self.p}, not {wrong}")
+    def _put(self, registers: Int8Array) -> Int8Array:
+        self.reg = self._known = registers
+        self._held = None
+        return registers
 
-    def _hold(self, registers: Int8Array) -> None:
-        self._reg = registers
-        self._held = memoryview(registers.data)  # one register is read here in a third of the time
+    def _writable(self) -> memoryview:
+        """Return the registers as a memory view, in which one is read in a third of the time."""
+        registers = self._registers()
+        if not registers.flags.writeable:
+            registers = self._put(registers.copy())
+        self._held = held = memoryview(registers.data)
+        return held
 
     def update(self, b: Any) -> None:
         """Add a value: bytes, or what else the hash function takes."""
-        value = operator.index(self.hashfunc(b))  # numpy 1 does not shift its own integers by an int
+        value = index(self.hashfunc(b))
         rank = self.max_rank + 1 - (value >> self.p).bit_length()
         if rank <= 0 or value < 0:
-            raise ValueError(f"hash value {value} does not fit in {self._width} bits")
+            raise ValueError(f"hash value {value} does not fit in {self._hash_range_bit} bits")
+        held = self._held
+        if held is None or self.reg is not self._known:
+            held = self._writable()
         place = value & (self.m - 1)
-        if rank > self._held[place]:
-            self._held[place] = rank
+        if rank > held[place]:
+            held[place] = rank
 
     def update_batch(self, b: Iterable[Any]) -> None:
         """Add values, which is quicker than one `update` each. Not in datasketch.
@@ -159,9 +177,9 @@ class HyperLogLog:
         An error in one of the values may leave those before it added.
         """
         values = iter(b)
-        registers = self._reg.view(np.uint8)
+        registers = np.asarray(self._writable()).view(np.uint8)
         while stretch := tuple(islice(values, STRETCH)):
-            kernels.update_hashes(_hash_all(self.hashfunc, stretch), self._width, registers)
+            kernels.update_hashes(_hash_all(self.hashfunc, stretch), self._hash_range_bit, registers)
 
     def count(self) -> float:
         """Return the estimated number of distinct values, by the formula of Flajolet and others (2007).
@@ -170,15 +188,14 @@ class HyperLogLog:
         than the standard error of 1.04 / sqrt(2**p). Registers that were written to, and that no hash value gives,
         raise ValueError.
         """
-        self._check_registers(self._reg)
-        estimate = self.alpha * self.m**2 / float(np.sum(2.0 ** -self._reg.astype(np.float64)))
+        total, zeros = kernels.register_sum(self._registers(), self._hash_range_bit)
+        estimate = self.alpha * self.m**2 / total
         seam = 2.5 * self.m
         if abs(estimate - seam) / seam < 0.15:
             warnings.warn(
                 f"{estimate:.0f} is near {seam:.0f}, where the formula changes: the error may be larger than usual",
                 stacklevel=2,
             )
-        zeros = self.m - int(np.count_nonzero(self._reg))
         if estimate <= seam and zeros:
             return float(self.m * np.log(self.m / zeros))
         if estimate <= 2**32 / 30:
@@ -193,8 +210,13 @@ class HyperLogLog:
         TypeError, ValueError
             If the other is no HyperLogLog, or of another p, kind or hash function.
         """
-        self._check(other)
-        self._hold(np.maximum(self._reg, other._reg))
+        if type(other) is not type(self) or other.p != self.p or other.hashfunc is not self.hashfunc:
+            self._check(other)
+        self.reg = self._known = np.maximum(
+            self.reg if self.reg is self._known else self._adopt(),
+            other.reg if other.reg is other._known else other._adopt(),
+        )
+        self._held = None
 
     @classmethod
     def union(cls: type[Kind], *hyperloglogs: HyperLogLog) -> Kind:
@@ -202,16 +224,25 @@ class HyperLogLog:
         if len(hyperloglogs) < 2:
             raise ValueError(f"a union takes at least 2 sketches, not {len(hyperloglogs)}")
         first = hyperloglogs[0]
-        for other in hyperloglogs:
-            _check_kind(other, cls._width)
+        _check_kind(first, cls._hash_range_bit)
+        for other in hyperloglogs[1:]:
             first._check(other)
-        made = cls(first.p, hashfunc=first.hashfunc)
-        made._hold(np.maximum.reduce([other._reg for other in hyperloglogs]))
-        made._stated = first._stated
+        made = first._with(np.maximum(first._registers(), hyperloglogs[1]._registers()), cls)
+        for other in hyperloglogs[2:]:
+            np.maximum(made.reg, other._registers(), out=made.reg)
+        return made
+
+    def _with(self, registers: Int8Array, kind: type[Kind]) -> Kind:
+        """Return a sketch of a kind with these registers and all else as here."""
+        made = kind.__new__(kind)
+        made.p, made.m, made.max_rank, made.alpha = self.p, self.m, self.max_rank, self.alpha
+        made.hashfunc, made._stated = self.hashfunc, self._stated
+        made.reg = made._known = registers
+        made._held = None
         return made
 
     def _check(self, other: HyperLogLog) -> None:
-        _check_kind(other, self._width)
+        _check_kind(other, self._hash_range_bit)
         if self.p != other.p:
             raise ValueError(f"sketches of p = {self.p} and p = {other.p} do not merge")
         if self._stated and other._stated and not _same_function(self.hashfunc, other.hashfunc):
@@ -219,27 +250,29 @@ class HyperLogLog:
 
     def digest(self) -> Int8Array:
         """Return a copy of the registers: int8 (2**p,)."""
-        return self._reg.copy()
+        return self._registers().copy()
 
     def copy(self: Kind) -> Kind:
         """Return a sketch that holds the same, and changes on its own."""
-        made = self.__class__(reg=self.digest(), hashfunc=self.hashfunc)
-        made._stated = self._stated
+        made = self._with(self._registers().copy(), type(self))
+        if hasattr(self, "__dict__"):  # of a class made from this one
+            vars(made).update(vars(self))
         return made
 
     def is_empty(self) -> bool:
         """Tell whether nothing was added."""
-        return not self._reg.any()
+        return not self._registers().any()
 
     def clear(self) -> None:
         """Forget all that was added."""
-        self._hold(np.zeros(self.m, np.int8))
+        self.reg = self._known = np.zeros(self.m, INT8)
+        self._held = None
 
     def __len__(self) -> int:
         return self.m
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and np.array_equal(self._reg, other._reg)
+        return type(self) is type(other) and np.array_equal(self.reg, other.reg)
 
     def bytesize(self) -> int:
         """Return the bytes that `serialize` writes: one for p, and one a register."""
@@ -258,7 +291,7 @@ class HyperLogLog:
         data = memoryview(buf).cast("B")
         if len(data) < self.bytesize():
             raise ValueError(f"buf must have at least {self.bytesize()} bytes, not {len(data)}")
-        data[: self.bytesize()] = bytes([self.p]) + self._reg.tobytes()
+        data[: self.bytesize()] = bytes([self.p]) + self._registers().tobytes()
 
     @classmethod
     def deserialize(cls: type[Kind], buf: Any, hashfunc: Callable[[Any], int] | None = None) -> Kind:
@@ -286,7 +319,7 @@ class HyperLogLog:
             raise ValueError(f"p must be in {LOWEST_P}..{HIGHEST_P}, not {p}, the first byte of buf")
         if len(data) <= 1 << p:
             raise struct.error(f"buf must have at least {1 + (1 << p)} bytes, as p is {p}, not {len(data)}")
-        registers = np.frombuffer(data, np.uint8, 1 << p, 1).astype(np.int16)
+        registers = np.frombuffer(data, np.uint8, 1 << p, 1)
         return cls(reg=registers) if hashfunc is None else cls(reg=registers, hashfunc=hashfunc)
 
     def __getstate__(self) -> Any:
@@ -328,7 +361,7 @@ class HyperLogLogPlusPlus(HyperLogLog):
     1.0
     """
 
-    _width = 64
+    _hash_range_bit = 64
 
     def __init__(
         self,
@@ -343,9 +376,24 @@ class HyperLogLogPlusPlus(HyperLogLog):
 
     def count(self) -> float:
         """Return the estimated number of distinct values; the standard error is 1.04 / sqrt(2**p) or less."""
-        out = np.empty(1)
-        kernels.register_estimates(self._reg.view(np.uint8)[None], self._width, out)
-        return float(out[0])
+        return kernels.register_estimate(self._registers(), self._hash_range_bit)
+
+
+def _checked_p(p: Any) -> int:
+    """Return p as an int, or say what is wrong with it."""
+    if not LOWEST_P <= check_int(p, "p") <= HIGHEST_P:
+        raise ValueError(f"p must be in {LOWEST_P}..{HIGHEST_P}, not {p}")
+    return int(p)
+
+
+def _converted(registers: Any, width: int) -> tuple[int, Int8Array]:
+    """Return p, and 2**p registers of hashes of so many bits as contiguous int8, or say what is wrong with them."""
+    p = _checked_p(_precision_of(registers))
+    lowest, highest = int(registers.min()), int(registers.max())
+    if lowest < 0 or highest > width - p + 1:
+        wrong = lowest if lowest < 0 else highest
+        raise ValueError(f"registers must be in 0..{width - p + 1}, as p is {p}, not {wrong}")
+    return p, registers.astype(INT8, order="C")
 
 
 def _precision_of(registers: Any) -> int:
@@ -363,8 +411,8 @@ def _precision_of(registers: Any) -> int:
 def _check_kind(other: Any, width: int) -> None:
     if not isinstance(other, HyperLogLog):
         raise TypeError(f"a HyperLogLog is needed, not {type(other).__name__}")
-    if other._width != width:
-        raise ValueError(f"sketches of hashes of {width} and {other._width} bits do not merge")
+    if other._hash_range_bit != width:
+        raise ValueError(f"sketches of hashes of {width} and {other._hash_range_bit} bits do not merge")
 
 
 def _same_function(a: Any, b: Any) -> bool:

@@ -15,6 +15,8 @@ from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, int
 
 BYTE_ORDERS = ("@", "=", "<", ">", "!")
 
+UINT32 = np.dtype(np.uint32)
+
 Lean = TypeVar("Lean", bound="LeanMinHash")
 
 
@@ -58,6 +60,9 @@ class LeanMinHash(MinHash):
     """
 
     __slots__ = ("_given", "hashvalues", "scheme", "seed")
+
+    _given: bytes | None  # what is kept of permutations that were given
+
     __eq__ = MinHash.__eq__
 
     def __init__(
@@ -84,7 +89,7 @@ class LeanMinHash(MinHash):
 
     def _fill(self, seed: int, hashvalues: Any, scheme: SchemeName) -> None:
         kind = scheme_of(scheme)
-        if isinstance(hashvalues, np.ndarray) and hashvalues.dtype == np.uint32 == kind.dtype and hashvalues.ndim == 1:
+        if type(hashvalues) is np.ndarray and hashvalues.dtype is kind.dtype is UINT32 and hashvalues.ndim == 1:
             values = hashvalues.copy()
         else:
             values = integers(hashvalues, kind.dtype, kind.greatest, "hashvalues")
@@ -104,6 +109,12 @@ class LeanMinHash(MinHash):
     def update_batch(self, b: Iterable[Any]) -> NoReturn:
         """Raise TypeError: what is needed for it is not kept."""
         raise TypeError("a LeanMinHash cannot be updated")
+
+    def __copy__(self: Lean) -> Lean:
+        return self._with(self.hashvalues.copy())
+
+    def __deepcopy__(self: Lean, memo: dict[int, Any]) -> Lean:
+        return self._with(self.hashvalues.copy())
 
     def _with(self: Lean, values: Values) -> Lean:
         made = object.__new__(type(self))

@@ -28,7 +28,6 @@ from lshfast.datasketch.storage import (
 )
 from lshfast.datasketch.weighted_minhash import WeightedMinHash
 from lshfast.lsh.bands import choose_bands
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import check_number
 
 __all__ = [
@@ -90,8 +89,8 @@ class MinHashLSH:
     Notes
     -----
     Sketches are `MinHash`, `LeanMinHash` or `WeightedMinHash`, also those of an installed datasketch, whose values are
-    the same. Those of a scheme, seed or kind other than the first's are refused. An empty set's sketch is stored and
-    matches nothing. Keys are any hashable objects.
+    the same. Those of a scheme, seed or kind other than the first's are refused. Empty sets' sketches find each other.
+    Keys are any hashable objects.
 
     In memory, any number of threads may call anything. Sketches are not kept but their slots, 8 bytes each.
 
@@ -464,8 +463,6 @@ class MinHashLSH:
         if b > self.b:
             raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
         row, form = self._asking(minhash)
-        if row[0] == EMPTY:
-            return set()
         names = map(self._H, np.split(form.values_of(row)[: b * self.r], b))
         return set().union(*(table.get(name) for table, name in zip(self.hashtables, names, strict=False)))
 

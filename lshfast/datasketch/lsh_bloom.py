@@ -32,7 +32,6 @@ from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import PAIRS, Form, Sketches, rows_of, with_attributes
 from lshfast.kernels.bands import filters_add, filters_hold
 from lshfast.readers.output import atomic_file
-from lshfast.sketch.minhash import EMPTY
 from lshfast.store.base import FormatError
 from lshfast.tokens import UInt64Array, check_number
 
@@ -78,10 +77,10 @@ class MinHashLSHBloom:
 
     Notes
     -----
-    Needs no further package. Threads may query beside each other and one that inserts. An empty set is neither inserted
-    nor like any. What was inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder
-    may be open in several places, and what one inserts the others find; but only one may insert at a time, as nothing
-    is locked between processes. After `close`, `insert`, `query` and `sync` raise ValueError.
+    Needs no further package. Threads may query beside each other and one that inserts. Empty sets are alike. What was
+    inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder may be open in several
+    places, and what one inserts the others find; but only one may insert at a time, as nothing is locked between
+    processes. After `close`, `insert`, `query` and `sync` raise ValueError.
 
     Examples
     --------
@@ -214,8 +213,7 @@ class MinHashLSHBloom:
                 self._sketches.form = form
                 if self._map is not None:
                     self._map[: HEADER.size] = self._header()
-            if row[0] != EMPTY:
-                filters_add(filters, row, self.r, self.bits, self.hashes)
+            filters_add(filters, row, self.r, self.bits, self.hashes)
 
     def query(self, minhash: Any) -> bool:
         """Tell whether a similar set was inserted, or seems to have been.
@@ -239,10 +237,7 @@ class MinHashLSHBloom:
         """
         with self._lock:
             filters = self._open_filters()
-        row = self._sketches.row(minhash)
-        if row.item(0) == EMPTY:
-            return False
-        return filters_hold(filters, row, self.r, self.bits, self.hashes)
+        return filters_hold(filters, self._sketches.row(minhash), self.r, self.bits, self.hashes)
 
     def sync(self) -> None:
         """Write the filters to the disk; without a folder, give a RuntimeWarning that there is none.

@@ -1,32 +1,37 @@
-"""MinHashLSHEnsemble: datasketch's containment index, as a face of LSHEnsemble."""
+"""MinHashLSHEnsemble: datasketch's containment index, over LSHEnsemble."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.datasketch.lsh import check_num_perm, check_weights
+from lshfast.datasketch.lean_minhash import LeanMinHash
+from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
+from lshfast.datasketch.lshensemble_partition import optimal_partitions
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import Form, Sketches, rows_of, with_attributes
+from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
 from lshfast.lsh.ensemble import LSHEnsemble
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
 
-# The containment, in thresholds, that an estimate must reach. The estimate errs to either side: asked for as much as
-# the threshold itself, it would miss half of what just reaches it.
-SLACK = 0.8
+# Standard errors by which the equal slots of an entry may fall short of the number expected at the threshold: 17 in 18
+# entries that just reach the threshold are found, and the precision is above that of datasketch.
+SLACK = 1.6
+
+# The share of these that searches meet.
+RECALL = 0.999
 
 
 class MinHashLSHEnsemble:
     """Find the keys whose sets contain most of a query, as ``datasketch.MinHashLSHEnsemble`` does.
 
-    It is a face of ``lshfast.LSHEnsemble``, which estimates how much of the query each candidate contains and leaves
-    out those that contain too little by far, and it finds more of what it should.
+    It searches an ``lshfast.LSHEnsemble``, which estimates how much of the query each candidate contains and leaves out
+    those that contain too little, so that it finds more of what it should and less in vain.
 
     Parameters
     ----------
@@ -37,19 +42,32 @@ class MinHashLSHEnsemble:
     num_part : int, default 16
         Partitions by size, at least 1.
     m : int, default 8
-        In 2..num_perm: what datasketch would spend on memory. It changes nothing here.
+        In 2..num_perm: what datasketch would spend on memory. It changes nothing but `params` and `indexes`.
     weights : (float, float), default (0.5, 0.5)
-        As for `MinHashLSH`. They change nothing here: sets that reach the threshold are searched for with a recall of
-        0.95, as far as the trees reach.
+        As for `MinHashLSH`. They change nothing but `params` and `indexes`.
     storage_config : dict, optional
         ``{"type": "dict"}``: in memory, the only one. (What datasketch leaves of an ensemble on Redis does not say how
         it is partitioned, so that no other process can query it.)
     prepickle : bool, optional
         Taken, and without effect: keys are given back as they were inserted.
 
+    Attributes
+    ----------
+    threshold, h, m : float, int, int
+        As given; h is num_perm.
+    lowers, uppers : list of int or None, shape (num_part,)
+        The sizes of the sets in each of datasketch's partitions; None where there is none.
+    xqs : ndarray of float64, shape (10,)
+        Sizes of a set in sizes of the query.
+    params : ndarray of int64, shape (10, 2)
+        The bands and rows (b, r) that datasketch chooses for each of these.
+    indexes : list of dict of MinHashLSH
+        Of each partition an index of its sets for each r. They are made when they are read.
+
     Notes
     -----
-    Any number of threads may query. An empty set's sketch is kept and matches nothing.
+    Queries use none of lowers, uppers, xqs, params and indexes, which are for programs that look at them. Any number of
+    threads may query. Empty sets' sketches find each other.
 
     Examples
     --------
@@ -84,12 +102,14 @@ class MinHashLSHEnsemble:
             raise ValueError(f"m must be in 2..num_perm = {num_perm}, not {m}")
         if check_storage(storage_config)["type"] != "dict":
             raise ValueError("an ensemble is kept in memory (storage_config type 'dict'); pickle it to keep it longer")
-        self.m, self.num_part = int(m), int(num_part)
+        self.m, self.num_part, self._weights = int(m), int(num_part), weights
         self._make()
 
     def _make(self) -> None:
         self._sketches = Sketches(self.h)
-        self._ensemble = LSHEnsemble(max(self.threshold, 1e-3), self.h, partitions=self.num_part)
+        self._ensemble = LSHEnsemble(
+            max(self.threshold, 1e-3), self.h, partitions=self.num_part, recall=RECALL, slack=SLACK
+        )
         self._keys: list[Any] = []
         self._values: npt.NDArray[Any] = np.empty((0, self.h), np.uint32)
         self._sizes = np.empty(0, np.int64)
@@ -144,9 +164,52 @@ class MinHashLSHEnsemble:
     def _fill(
         self, keys: list[Any], rows: UInt64Array, values: npt.NDArray[Any], sizes: Int64Array, sketches: Sketches
     ) -> None:
-        self._ensemble.insert(range(len(rows)), rows, np.where(rows[:, 0] == EMPTY, 0, sizes))
+        self._ensemble.insert(range(len(rows)), rows, sizes)
         self._keys, self._numbers = keys, {key: number for number, key in enumerate(keys)}
         self._values, self._sizes, self._sketches = values, sizes, sketches
+        forget(self, "_partitions", "lowers", "uppers", "indexes")
+
+    @made_when_read
+    def _partitions(self) -> list[tuple[Any, Any]]:
+        sizes, counts = np.unique(self._sizes, return_counts=True)
+        found = optimal_partitions(sizes, counts, self.num_part)
+        return found + [(None, None)] * (self.num_part - len(found))
+
+    @made_when_read
+    def lowers(self) -> list[Any]:
+        """The least size of the sets in each partition."""
+        return [lower for lower, _ in self._partitions]
+
+    @made_when_read
+    def uppers(self) -> list[Any]:
+        """The greatest size of the sets in each partition."""
+        return [upper for _, upper in self._partitions]
+
+    @made_when_read
+    def xqs(self) -> npt.NDArray[np.float64]:
+        """Sizes of a set in sizes of the query."""
+        return np.exp(np.linspace(-5, 5, 10))
+
+    @made_when_read
+    def params(self) -> npt.NDArray[np.int64]:
+        """The bands and rows for each of `xqs`."""
+        return np.array([best_bands(self.threshold, self.h, self.m, xq, self._weights) for xq in self.xqs.tolist()])
+
+    @made_when_read
+    def indexes(self) -> list[dict[int, MinHashLSH]]:
+        """Of each partition an index of its sets for each r."""
+        rows = np.unique(self.params[:, 1]).tolist()
+        made = [{r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in rows} for _ in range(self.num_part)]
+        form = self._sketches.form
+        if form is not None:
+            uppers = [upper for upper in self.uppers if upper is not None]
+            parts = np.searchsorted(uppers, self._sizes).tolist()
+            for key, values, part in zip(self._keys, self._values, parts, strict=True):
+                sketch = LeanMinHash(seed=form.seed, hashvalues=values, scheme=form.scheme)  # type: ignore[arg-type]
+                sketch._given = form.permutations
+                for index in made[part].values():
+                    index.insert(key, sketch, check_duplication=False)
+        return made
 
     def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
         """Give the keys whose sets contain about the threshold of the query or more, each once, the likeliest first.
@@ -171,10 +234,9 @@ class MinHashLSHEnsemble:
         """
         size = _check_size(size)
         row = self._sketches.row(minhash)
-        size = 0 if row[0] == EMPTY else size
         if self.is_empty():
             return
-        for number, containment in self._ensemble.query(row, size, threshold=max(self.threshold * SLACK, 1e-3)):
+        for number, containment in self._ensemble.query(row, size):
             yield (self._keys[number], containment) if with_scores else self._keys[number]
 
     def __contains__(self, key: Any) -> bool:
@@ -190,6 +252,7 @@ class MinHashLSHEnsemble:
             "version": 1,
             "threshold": self.threshold,
             "shape": (self.h, self.num_part, self.m),
+            "weights": self._weights,
             "keys": self._keys,
             "form": None if form is None else form.state,
             "values": b"" if form is None else form.to_bytes(self._values),
@@ -202,6 +265,7 @@ class MinHashLSHEnsemble:
             raise ValueError("this is no pickle of an lshfast MinHashLSHEnsemble of format 1")
         self.threshold = state["threshold"]
         self.h, self.num_part, self.m = state["shape"]
+        self._weights = state["weights"]
         self._make()
         vars(self).update(state.get("attributes", {}))
         if state["form"] is not None:
@@ -212,9 +276,40 @@ class MinHashLSHEnsemble:
 
 
 # What an ensemble is made of; what else it has was given to it, and is pickled with it.
-PARTS = frozenset(
-    ["threshold", "h", "m", "num_part", "_sketches", "_ensemble", "_keys", "_values", "_sizes", "_numbers", "_lock"]
-)
+PARTS = frozenset(vars(MinHashLSHEnsemble())) | {"_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
+
+
+def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tuple[float, float]) -> tuple[int, int]:
+    """Return the b <= num_perm / r bands of r <= m rows that are best for sets of xq times the size of the query.
+
+    A set that contains t of the query is found with probability 1 - (1 - s**r)**b, where s = t / (1 + xq - t). The best
+    have the least sum of the integrals of what is found below the threshold and of what is missed above it, weighted.
+    """
+    false_positive, false_negative = weights
+    most = min(1.0, xq)
+    below, above = (0.0, min(threshold, most)), (min(threshold, most), most)
+    errors = np.full((num_perm, m), np.inf)
+    similarities = [_grid(*span, xq) for span in (below, above)]
+    for r in range(1, m + 1):
+        b = np.arange(1, num_perm // r + 1)[:, None]
+        passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
+        positives, negatives = (1 - passed) @ similarities[0][1], missed @ similarities[1][1]
+        errors[: len(b), r - 1] = positives * false_positive + negatives * false_negative
+    at = int(np.argmin(errors))  # of several the one of the fewest bands, then rows
+    return at // m + 1, at % m + 1
+
+
+def _grid(start: float, stop: float, xq: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the similarities of sets that contain between so much of the query, and their weights in an integral."""
+    half, (points, weights) = (stop - start) / 2, _points()
+    contained = start + half * (1 + points)
+    return contained / (1 + xq - contained), weights * half
+
+
+@cache
+def _points() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return where Gauss and Legendre take a function for its integral over [-1, 1], and with which weights."""
+    return np.polynomial.legendre.leggauss(200)
 
 
 def _check_size(size: int) -> int:

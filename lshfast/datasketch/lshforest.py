@@ -1,20 +1,24 @@
-"""MinHashLSHForest: datasketch's forest, as a face of LSHForest."""
+"""MinHashLSHForest: datasketch's forest, over LSHForest."""
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections import defaultdict
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import Form, Sketches, rows_of, with_attributes
+from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
 from lshfast.lsh.forest import LSHForest
 from lshfast.tokens import UInt64Array
 
 # Slots of a tree at most: more trees find more, and tell fewer entries apart.
 DEPTH = 4
+
+# Keys that are added before they are put into the forest.
+BATCH = 1 << 9
 
 
 class MinHashLSHForest:
@@ -34,13 +38,15 @@ class MinHashLSHForest:
     ----------
     l, k : int
         Trees, and slots of each.
+    hashranges : list of (int, int)
+        The slots of each tree: from, and up to but without.
     keys : dict
-        The hash values of each key.
+        Of each key, for each tree its hash values there as bytes, the high bytes first.
 
     Notes
     -----
     Keys cannot be found before `index` was called once; those added later can be found at once. Any number of threads
-    may call anything. An empty set's sketch is kept and matches nothing. Sketches are of one scheme, seed and kind.
+    may call anything. Empty sets' sketches find each other. Sketches are of one scheme, seed and kind.
 
     Examples
     --------
@@ -63,21 +69,37 @@ class MinHashLSHForest:
         if l > num_perm:
             raise ValueError(f"l must be at most num_perm = {num_perm}, not {l}")
         self.l, self.k = int(l), int(num_perm) // int(l)
-        self.keys: dict[Any, npt.NDArray[Any]] = {}
         self._make()
 
     def _make(self) -> None:
-        slots = self.k * self.l
-        self._sketches = Sketches(slots, longer=True)
-        self._forest = LSHForest(slots, trees=self.l * -(-self.k // DEPTH))
-        self._numbers: dict[int, Any] = {}  # the keys by their numbers in the forest
-        self._waiting: list[tuple[int, UInt64Array]] | None = []  # None after the first index()
+        self.hashranges = [(start, start + self.k) for start in range(0, self.l * self.k, self.k)]
+        self.keys: dict[Any, list[bytes]] = {}
+        self._sketches = Sketches(self.k * self.l, longer=True)
+        self._numbers: list[Any] = []  # the keys by their numbers in the forest
+        self._forest: LSHForest | None = None
+        self._tables: list[defaultdict[bytes, list[Any]]] | None = None
+        self._held = 0  # how many keys are in the forest
+        self._indexed = 0  # how many keys there were at the last index()
         self._lock = threading.RLock()
 
-    @property
-    def hashranges(self) -> list[tuple[int, int]]:
-        """The slots of each tree: from, and up to but without."""
-        return [(tree * self.k, (tree + 1) * self.k) for tree in range(self.l)]
+    # Both are made when they are asked for; searches do not use them.
+
+    @made_when_read
+    def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
+        """Of each tree the keys in each bucket, by the bytes of their hash values there."""
+        with self._lock:
+            if self._tables is None:
+                self._tables = [defaultdict(list) for _ in range(self.l)]
+                for key, names in self.keys.items():
+                    self._put(key, names, self._tables)
+            return self._tables
+
+    @made_when_read
+    def sorted_hashtables(self) -> list[list[bytes]]:
+        """Of each tree the buckets there were at the last `index`, sorted."""
+        with self._lock:
+            names = [self.keys[key] for key in self._numbers[: self._indexed]]
+        return [sorted({own[tree] for own in names}) for tree in range(self.l)]
 
     def add(self, key: Any, minhash: Any) -> None:
         """Add a key and the sketch of its set; it can be found after `index` was called.
@@ -111,23 +133,46 @@ class MinHashLSHForest:
             row, form = self._sketches.read(minhash)
             if key in self.keys:
                 raise ValueError(f"The given key has already been added: {key!r}")
-            number = len(self.keys)
-            self._numbers[number] = key
-            if self._waiting is None:
-                self._forest.insert(number, row)
-            else:
-                self._waiting.append((number, row))
-            self.keys[key] = np.array(minhash.hashvalues[: self.k * self.l])
+            names = self._names(minhash.hashvalues, row, form)
+            self._numbers.append(key)
+            self.keys[key] = names
             self._sketches.form = form
+            if self._tables is not None:
+                self._put(key, names, self._tables)
+            if self._indexed or len(self._numbers) - self._held == BATCH:
+                self._fill()
+
+    @staticmethod
+    def _put(key: Any, names: list[bytes], tables: list[defaultdict[bytes, list[Any]]]) -> None:
+        for table, name in zip(tables, names, strict=True):
+            table[name].append(key)
+
+    def _fill(self) -> None:
+        """Put the keys that are not in the forest into it, within the lock."""
+        if self._forest is None:
+            self._forest = LSHForest(self.k * self.l, trees=self.l * -(-self.k // DEPTH))
+        new = self._numbers[self._held :]
+        if new and self._sketches.form is not None:
+            form, slots = self._sketches.form, self.k * self.l
+            values = form.values_in([name for key in new for name in self.keys[key]])
+            rows = rows_of(values.reshape(-1, slots, *values.shape[1:]), form)
+            self._forest.insert(range(self._held, len(self._numbers)), rows)
+            self._held = len(self._numbers)
+
+    def _names(self, values: Any, row: UInt64Array, form: Form) -> list[bytes]:
+        """Return the buckets of hash values of which this is the row."""
+        if values.dtype is not form.dtype or sys.byteorder != "little":
+            return form.buckets_of(row, self.l, self.k)
+        size = self.k * form.width
+        data = values[: self.k * self.l].byteswap().tobytes()
+        return [data[start : start + size] for start in range(0, self.l * size, size)]
 
     def index(self) -> None:
         """Make all keys added so far searchable, and those that are added later."""
         with self._lock:
-            if self._waiting and self.keys:
-                numbers = np.array([number for number, _ in self._waiting])
-                self._forest.insert(numbers, np.array([row for _, row in self._waiting]))
-            if self.keys:
-                self._waiting = None
+            self._fill()
+            self._indexed = len(self._numbers)
+            forget(self, "sorted_hashtables")
 
     def query(self, minhash: Any, k: int, with_scores: bool = False) -> list[Any]:
         """Return the k most similar keys.
@@ -152,8 +197,14 @@ class MinHashLSHForest:
         """
         if check_int(k, "k") < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        found = self._forest.query(self._sketches.row(minhash), int(k))
-        numbers = self._numbers
+        row = self._sketches.row(minhash)
+        if not self._indexed:
+            return []
+        if self._forest is None:  # since it was read from a pickle
+            with self._lock:
+                self._fill()
+        assert self._forest is not None
+        found, numbers = self._forest.query(row, int(k)), self._numbers
         if with_scores:
             return [(numbers[number], similarity) for number, similarity in found]
         return [numbers[match.key] for match in found]
@@ -166,28 +217,28 @@ class MinHashLSHForest:
         KeyError
             If there is no such key.
         """
-        values = self.keys.get(key)
-        if values is None:
+        names, form = self.keys.get(key), self._sketches.form
+        if names is None or form is None:
             raise KeyError(f"The provided key does not exist in the LSHForest: {key}")
-        return values.copy()
+        return form.values_in(names)
 
     def is_empty(self) -> bool:
         """Tell whether there is no key that can be found."""
-        return len(self._forest) == 0
+        return not self._indexed
 
     def __contains__(self, key: Any) -> bool:
         return key in self.keys
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            form, values = self._sketches.form, list(self.keys.values())
+            form = self._sketches.form
             state = {
                 "version": 1,
                 "shape": (self.k, self.l),
                 "keys": list(self.keys),
                 "form": None if form is None else form.state,
-                "values": b"" if form is None else form.to_bytes(np.array(values)),
-                "indexed": self._waiting is None,
+                "names": b"".join(name for names in self.keys.values() for name in names),
+                "indexed": self._indexed,
             }
             return with_attributes(self, PARTS, state)
 
@@ -195,21 +246,19 @@ class MinHashLSHForest:
         if state.get("version") != 1:
             raise ValueError("this is no pickle of an lshfast MinHashLSHForest of format 1")
         self.k, self.l = state["shape"]
-        self.keys = {}
         self._make()
         vars(self).update(state.get("attributes", {}))
         if state["form"] is None:
             return
         form = self._sketches.form = Form.of_state(state["form"])
-        values = form.of_bytes(state["values"], self.k * self.l)
-        self.keys = dict(zip(state["keys"], values, strict=True))
-        self._numbers = dict(enumerate(state["keys"]))
-        self._waiting = list(enumerate(rows_of(values, form)))
-        if state["indexed"]:
-            self.index()
+        self._numbers, self._indexed, names = list(state["keys"]), state["indexed"], state["names"]
+        size = self.k * form.width
+        starts = range(0, len(names), size)
+        parts = iter([names[start : start + size] for start in starts])
+        self.keys = dict(zip(self._numbers, map(list, zip(*[parts] * self.l, strict=True)), strict=True))
 
 
 # What a forest is made of; what else it has was given to it, and is pickled with it.
-PARTS = frozenset(["l", "k", "keys", "_sketches", "_forest", "_numbers", "_waiting", "_lock"])
+PARTS = frozenset(vars(MinHashLSHForest(1, 1))) | {"hashtables", "sorted_hashtables"}
 
 WeightedMinHashLSHForest = MinHashLSHForest

@@ -13,7 +13,6 @@ from lshfast.datasketch.slots import EMPTY_32, Form
 from lshfast.datasketch.storage import BUFFER_SIZE, DictListStorage, DictSetStorage
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.tables import BandTables
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
 
 # Entries that are read from the tables at once.
@@ -280,7 +279,7 @@ class MemoryEntries(Entries):
         found = self._form.buckets_of(rows[:, : self.bands * self.depth].ravel(), self.bands * len(rows), self.depth)
         if self.hashfunc is not None:
             found = [self.hashfunc(name) for name in found]
-        lists, full = self.lists, (rows[:, 0] != EMPTY).tolist()
+        lists = self.lists
         for at, key in enumerate(keys):
             names = found[at * self.bands : (at + 1) * self.bands]
             held = lists.get(key)
@@ -289,13 +288,12 @@ class MemoryEntries(Entries):
             else:
                 held.extend(names)
         for band, table in enumerate(self.sets):
-            for key, name, is_full in zip(keys, found[band :: self.bands], full, strict=True):
-                if is_full:
-                    bucket = table.get(name)
-                    if bucket is None:
-                        table[name] = {key}
-                    else:
-                        bucket.add(key)
+            for key, name in zip(keys, found[band :: self.bands], strict=True):
+                bucket = table.get(name)
+                if bucket is None:
+                    table[name] = {key}
+                else:
+                    bucket.add(key)
 
     def release(self) -> StoredEntries:
         """Make the dicts the entries, so that they may be changed."""
@@ -322,7 +320,7 @@ class MemoryEntries(Entries):
             parts = list(self.rows(self._form)) if self._form is not None else []
         keys = [key for own, _ in parts for key in own]
         joined = np.concatenate([np.empty((0, self.length), np.uint64), *(rows for _, rows in parts)])
-        narrow = bool(((joined < EMPTY_32) | (joined == EMPTY)).all())
+        narrow = bool((joined <= EMPTY_32).all())
         return {"keys": keys, "rows": joined.astype("<u4" if narrow else "<u8").tobytes(), "narrow": narrow}
 
     def load(self, dumped: dict[str, Any], form: Form | None, key_of: Callable[[Any], Any] | None = None) -> None:
@@ -335,8 +333,6 @@ class MemoryEntries(Entries):
             return
         keys = dumped["keys"] if key_of is None else list(map(key_of, dumped["keys"]))
         rows = np.frombuffer(dumped["rows"], "<u4" if dumped["narrow"] else "<u8").astype(np.uint64)
-        if dumped["narrow"]:
-            rows[rows == EMPTY_32] = EMPTY
         tables = self._open()
         places, _ = tables.admit(np.arange(len(keys)))
         tables.write(places, rows.reshape(-1, self.length))

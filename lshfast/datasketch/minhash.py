@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.datasketch.hashfunc import Hasher
+from lshfast.datasketch.hashfunc import Hasher, sha1_hash32, sha1_hash64
 from lshfast.datasketch.schemes import (
     SCHEMES,
+    Permutations,
     SchemeName,
     Values,
     agreements,
-    constants,
     count,
-    digest_of,
-    drawn,
-    given,
     integers,
     is_empty,
+    permutations_for,
     permutations_of,
+    same_values,
     scheme_of,
 )
 from lshfast.kernels.affine import Tokens
 from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, UInt64Array
 
+__all__ = ["MinHash", "hashvalue_byte_size", "sha1_hash32", "sha1_hash64"]
+
 Sketch = TypeVar("Sketch", bound="MinHash")
+
+# Bytes of a hash value of the schemes of 64 bits, as datasketch has it.
+hashvalue_byte_size = 8
 
 # The most functions there can be, as a number of 4 bytes says how many.
 MOST_FUNCTIONS = 2**32
@@ -39,6 +44,9 @@ MOST_FUNCTIONS = 2**32
 BATCH, SMALL_BATCH = 1 << 15, 1 << 13
 
 GPU_MODES = ("disable", "detect", "always")
+
+# The default hash functions, by the name of the scheme.
+HASHERS = {scheme.name: Hasher(scheme.hashfunc, scheme.bits, scheme.name) for scheme in SCHEMES.values()}
 
 
 class MinHash:
@@ -76,6 +84,9 @@ class MinHash:
     ----------
     hashvalues : ndarray of uint32 (``affine32``) or uint64, shape (num_perm,)
         An update puts a new array in its place, and so may you: integers of another dtype are taken as the scheme's.
+    permutations : ndarray of the same dtype, shape (2, num_perm), or None
+        Multipliers and summands; None for ``classic`` and ``fast``. They cannot be written to; others may be put in
+        their place, and are checked when they are used.
     seed, num_perm, scheme, hashfunc
         As given.
 
@@ -98,7 +109,10 @@ class MinHash:
     seed: int
     num_perm: int
     hashvalues: Values
-    _given: bytes | None  # what tells permutations that were given from others
+    hashfunc: Callable[[Any], Any]
+    permutations: Values | None
+    _hasher: Hasher  # of the hashfunc, unless another was put in its place
+    _used: Permutations  # with the array of the permutations, unless others were put in their place
 
     def __init__(
         self,
@@ -132,33 +146,33 @@ class MinHash:
         self.num_perm = check_num_perm(num_perm)
         self.seed = check_int(seed, "seed")
         self._gpu_mode = gpu_mode
-        self.hashfunc = hashfunc or kind.hashfunc
-        self.permutations = permutations
+        self._hasher = HASHERS[scheme] if hashfunc is None else Hasher(hashfunc, kind.bits, scheme)
+        self.hashfunc = self._hasher.hashfunc
+        self._used = permutations_for(scheme, self.seed, self.num_perm, permutations)
+        self.permutations = self._used.array
         self.hashvalues = np.full(self.num_perm, kind.greatest, kind.dtype) if hashvalues is None else hashvalues
 
     @property
-    def hashfunc(self) -> Callable[[Any], Any]:
-        """What hashes a token."""
-        return self._hasher.hashfunc
+    def _given(self) -> bytes | None:
+        """What tells permutations that were given from others."""
+        used = self._used
+        return (used if used.array is self.permutations else self._refresh()[1]).given
 
-    @hashfunc.setter
-    def hashfunc(self, hashfunc: Callable[[Any], Any]) -> None:
-        self._hasher = Hasher(hashfunc, SCHEMES[self.scheme].bits, self.scheme)
+    def _refresh(self) -> tuple[Hasher, Permutations]:
+        """Return what tokens are hashed and permuted by, after somebody put others in their place."""
+        kind = SCHEMES[self.scheme]
+        if self._hasher.hashfunc is not self.hashfunc:
+            self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
+        if self._used.array is not self.permutations:
+            self._used = permutations_for(self.scheme, self.seed, self.num_perm, self.permutations)
+            self.permutations = self._used.array
+        return self._hasher, self._used
 
-    @property
-    def permutations(self) -> Values | None:
-        """Multipliers and summands, shape (2, num_perm); None for ``classic`` and ``fast``."""
-        return None if SCHEMES[self.scheme].is_own else np.stack(constants(self._functions))
-
-    @permutations.setter
-    def permutations(self, permutations: Any) -> None:
-        functions, self._given = None, None
-        if permutations is not None:
-            functions = given(SCHEMES[self.scheme], permutations, self.num_perm)
-            self._given = digest_of(self.scheme, self.seed, functions)
-        if functions is None or self._given is None:  # those of the seed, which sketches share
-            functions = drawn(self.scheme, self.seed, self.num_perm)
-        self._functions = functions
+    def _tools(self) -> tuple[Hasher, Permutations]:
+        hasher, used = self._hasher, self._used
+        if hasher.hashfunc is not self.hashfunc or used.array is not self.permutations:
+            return self._refresh()
+        return hasher, used
 
     def _copied(self) -> Values:
         """Return a copy of the hash values as the kernels take them."""
@@ -180,10 +194,12 @@ class MinHash:
         TypeError, ValueError
             If the token cannot be hashed, or `hashfunc` returns no int, or one out of range.
         """
-        hasher = self._hasher
+        hasher, used = self._hasher, self._used
+        if hasher.hashfunc is not self.hashfunc or used.array is not self.permutations:
+            hasher, used = self._refresh()
         number = hasher.check(hasher.hashfunc(b))
         values = self._copied()
-        self._functions.lower(number, values)
+        used.functions.lower(number, values)
         self.hashvalues = values
 
     def update_batch(self, b: Iterable[Any]) -> None:
@@ -201,8 +217,11 @@ class MinHash:
         TypeError, ValueError
             As `update`.
         """
+        if b is None:
+            raise TypeError("b must be an iterable of tokens, not None")
+        hasher, used = self._tools()
         values = self._copied()
-        if self._hasher.lower(self._functions, b, values):
+        if hasher.lower(used.functions, b, values):
             self._refuse_gpu()
             self.hashvalues = values
 
@@ -221,7 +240,7 @@ class MinHash:
         Returns
         -------
         float
-            In [0, 1]; 0 where either set is empty.
+            In [0, 1]; 1 where both sets are empty, and 0 where one is.
 
         Raises
         ------
@@ -229,12 +248,7 @@ class MinHash:
             If the other is of another scheme, seed, length or set of permutations.
         """
         check_alike(self, other, "compared")
-        agreeing = agreements(self.hashvalues, other.hashvalues)
-        if agreeing:
-            kind = SCHEMES[self.scheme]
-            if is_empty(kind, self.hashvalues) or is_empty(kind, other.hashvalues):
-                return 0.0
-        return agreeing / len(self)
+        return agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
 
     def count(self) -> float:
         """Estimate the number of distinct tokens (Cohen 1997): 0 or more.
@@ -279,6 +293,16 @@ class MinHash:
         """Return a copy that is updated on its own."""
         return self._with(self.hashvalues.copy())
 
+    def __copy__(self: Sketch) -> Sketch:
+        return self._with(self.hashvalues)
+
+    def __deepcopy__(self: Sketch, memo: dict[int, Any]) -> Sketch:
+        memo[id(self)] = made = self.copy()
+        for name, value in self.__dict__.items():
+            if name not in SHARED:
+                made.__dict__[name] = deepcopy(value, memo)
+        return made
+
     def _with(self: Sketch, values: Values) -> Sketch:
         """Return the same with other hash values."""
         made = object.__new__(type(self))
@@ -297,7 +321,7 @@ class MinHash:
             and isinstance(other, MinHash)
             and self.scheme == other.scheme
             and self.seed == other.seed
-            and np.array_equal(self.hashvalues, other.hashvalues)
+            and same_values(self.hashvalues, other.hashvalues)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -359,7 +383,7 @@ class MinHash:
         base = cls(**minhash_kwargs)
         if cls.update_batch is not MinHash.update_batch:
             return [base._updated(row) for row in b]
-        batches = base._hasher.batches(b, BATCH if threads > 1 else SMALL_BATCH)
+        batches = base._tools()[0].batches(b, BATCH if threads > 1 else SMALL_BATCH)
         first = next(batches, None)
         if first is None:
             return []
@@ -399,7 +423,7 @@ class MinHash:
             hashes = hashes.sha1(self._hasher.sha1)
         values = np.empty((len(offsets) - 1, len(self)), self.hashvalues.dtype)
         values[:] = self.hashvalues
-        self._functions.lower_rows(offsets, hashes, values)
+        self._used.functions.lower_rows(offsets, hashes, values)
         made, kind, state, new = [], type(self), self.__dict__, object.__new__
         for row in values:
             one = new(kind)
@@ -410,11 +434,13 @@ class MinHash:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what each version of Python and numpy reads: hash values as bytes, no functions that were drawn."""
-        state = {name: value for name, value in self.__dict__.items() if name not in DERIVED}
-        state["hashfunc"] = None if self.hashfunc is SCHEMES[self.scheme].hashfunc else self.hashfunc
+        hasher, used = self._tools()
+        state = self.__dict__.copy()
+        del state["_hasher"], state["_used"]
+        state["hashfunc"] = None if hasher.hashfunc is SCHEMES[self.scheme].hashfunc else hasher.hashfunc
         state["hashvalues"] = _little_endian(self._copied())
-        rows = constants(self._functions)
-        state["permutations"] = None if self._given is None else [_little_endian(row) for row in rows]
+        given = None if used.given is None else used.array
+        state["permutations"] = None if given is None else [_little_endian(row) for row in given]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -425,12 +451,17 @@ class MinHash:
         values = _read(state["hashvalues"], kind.dtype)
         state["hashvalues"] = integers(values, kind.dtype, kind.greatest, "hashvalues")
         self.__dict__.update(state)
-        self.hashfunc = hashfunc or kind.hashfunc
-        self.permutations = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
+        self._hasher = HASHERS[kind.name] if hashfunc is None else Hasher(hashfunc, kind.bits, kind.name)
+        self.hashfunc = self._hasher.hashfunc
+        given = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
+        self._used = permutations_for(kind.name, self.seed, len(self.hashvalues), given)
+        self.permutations = self._used.array
 
 
-# What a pickle leaves out, as it follows from the rest.
-DERIVED = ("_hasher", "_functions", "_given")
+# What copies share, as nobody writes to it, or have their own of.
+SHARED = frozenset(
+    ["scheme", "seed", "num_perm", "_gpu_mode", "hashfunc", "_hasher", "permutations", "_used", "hashvalues"]
+)
 
 
 def _little_endian(values: Values) -> bytes:
@@ -464,15 +495,22 @@ def check_num_perm(num_perm: Any) -> int:
 
 def check_alike(a: MinHash, b: MinHash, what: str) -> None:
     """Raise ValueError unless two sketches are of one scheme, seed, length and set of functions."""
+    try:
+        if (
+            isinstance(b, MinHash)
+            and a.scheme == b.scheme
+            and a.seed == b.seed
+            and len(a.hashvalues) == len(b.hashvalues)
+            and a._given == b._given
+        ):
+            return
+    except AttributeError:  # of datasketch, or no sketch
+        pass
     if getattr(b, "scheme", None) != a.scheme:
         raise ValueError(f"sketches of schemes {a.scheme!r} and {getattr(b, 'scheme', None)!r} cannot be {what}")
     if b.seed != a.seed:
         raise ValueError(f"sketches of seeds {a.seed} and {b.seed} cannot be {what}")
     if len(b) != len(a):
         raise ValueError(f"sketches of {len(a)} and {len(b)} hash values cannot be {what}")
-    try:
-        alike = a._given == b._given
-    except AttributeError:  # of datasketch
-        alike = permutations_of(a) == permutations_of(b)
-    if not alike:
+    if permutations_of(a) != permutations_of(b):
         raise ValueError(f"sketches of different permutations cannot be {what}")

@@ -22,27 +22,24 @@ from lshfast.datasketch.entries import HashFunction, StoredEntries
 from lshfast.datasketch.redis_storage import RedisListStorage, RedisSetStorage, redis
 from lshfast.datasketch.slots import Form
 from lshfast.datasketch.storage import resolved
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import UInt64Array
 
 # Scripts of the server: an entry is there with all of its buckets, or not at all.
 _INSERT = """
-local names, key, list, check, put, others = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local names, key, list, check, others = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if check == '1' then
   if redis.call('HEXISTS', names, key) == 1 then return 0 end
-  for i = 6, 5 + others do
+  for i = 5, 4 + others do
     if redis.call('HEXISTS', names, ARGV[i]) == 1 then return 0 end
   end
 end
 redis.call('HSET', names, key, list)
-for i = 6 + others, #ARGV do
+for i = 5 + others, #ARGV do
   redis.call('RPUSH', list, ARGV[i])
-  if put == '1' then
-    local table = KEYS[i - others - 4]
-    local bucket = table .. ARGV[i]
-    redis.call('HSET', table, ARGV[i], bucket)
-    redis.call('SADD', bucket, key)
-  end
+  local table = KEYS[i - others - 3]
+  local bucket = table .. ARGV[i]
+  redis.call('HSET', table, ARGV[i], bucket)
+  redis.call('SADD', bucket, key)
 end
 return 1
 """
@@ -121,7 +118,7 @@ class RedisEntries(StoredEntries):
         if scripts is None:
             with self._lock:
                 return super().insert(key, row, form, check=check, buffer=buffer, others=others)
-        options = [b"1" if check and not buffer else b"0", b"0" if row[0] == EMPTY else b"1", len(others), *others]
+        options = [b"1" if check and not buffer else b"0", len(others), *others]
         arguments = [key, self.keys.redis_key(key), *options, *self.names_of(row, form)]
         if not buffer:
             return bool(scripts[0](keys=self._all_names, args=arguments))
@@ -167,8 +164,6 @@ class RedisEntries(StoredEntries):
                 pipe.execute()
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        if row[0] == EMPTY:
-            return []
         if self._scripts is None:
             return sorted(super().find(row, form))
         return sorted(self._scripts[2](keys=self._all_names[1:], args=self.names_of(row, form)))

@@ -74,17 +74,38 @@ def scheme_of(name: Any) -> Scheme:
     return SCHEMES[name]
 
 
+@dataclass(frozen=True, eq=False)
+class Permutations:
+    """The functions of a scheme, which sketches share.
+
+    Attributes
+    ----------
+    functions : Functions
+    array : ndarray, shape (2, num_perm), or None
+        Multipliers and summands, not to be written to; None for the schemes of this library.
+    given : bytes or None
+        What tells permutations that somebody gave from others; None for those that are drawn from the seed.
+    """
+
+    functions: Functions
+    array: Values | None
+    given: bytes | None = None
+
+    @classmethod
+    def of(cls, name: str, array: Values, given: bytes | None = None) -> Permutations:
+        """Return those of multipliers and summands, an array that nobody else writes to."""
+        array.flags.writeable = False
+        return cls(Functions(name, array.shape[1], array[0], array[1]), array, given)
+
+
 @lru_cache(maxsize=64)
-def drawn(name: str, seed: int, num_perm: int) -> Functions:
-    """Return the functions of a seed, which sketches share."""
+def drawn(name: str, seed: int, num_perm: int) -> Permutations:
+    """Return the permutations of a seed."""
     if SCHEMES[name].is_own:
         constants = sketch.fast_constants if name == "fast" else sketch.classic_constants
-        first, second = constants(check_seed(seed), num_perm)
-    elif name == "legacy":
-        first, second = _legacy(seed, num_perm)
-    else:
-        first, second = _affine(SCHEMES[name], seed, num_perm)
-    return Functions(name, num_perm, first, second)
+        return Permutations(Functions(name, num_perm, *constants(check_seed(seed), num_perm)), None)
+    rows = _legacy(seed, num_perm) if name == "legacy" else _affine(SCHEMES[name], seed, num_perm)
+    return Permutations.of(name, np.stack(rows))
 
 
 def _affine(scheme: Scheme, seed: int, num_perm: int) -> tuple[Values, Values]:
@@ -129,47 +150,47 @@ def _array(values: Any, name: str) -> Values:
     return np.array([int(value) for value in held], object)
 
 
-def given(scheme: Scheme, permutations: Any, num_perm: int) -> Functions:
-    """Return the functions of multipliers and summands that somebody gave, or say what is wrong with them."""
-    if scheme.is_own:
-        raise ValueError(f"permutations cannot be given with scheme {scheme.name!r}: they come from the seed")
-    if len(permutations) != 2:
-        raise ValueError(f"permutations must be two arrays, multipliers and summands, not {len(permutations)}")
-    greatest = 2**64 - 1 if scheme.name == "legacy" else scheme.greatest
-    a, b = (integers(row, scheme.dtype, greatest, f"permutations[{i}]") for i, row in enumerate(permutations))
-    if len(a) != num_perm or len(b) != num_perm:
-        raise ValueError(f"permutations must be as many as hash values, {num_perm}, not {len(a)} and {len(b)}")
-    if scheme.name != "legacy" and not np.all(a & a.dtype.type(1)):
-        even = int(np.flatnonzero(a & a.dtype.type(1) == 0)[0])
-        raise ValueError(f"multipliers of scheme {scheme.name!r} must be odd; permutations[0][{even}] is {a[even]}")
-    return Functions(scheme.name, num_perm, a, b)
+def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> Permutations:
+    """Return the permutations of a sketch: those that were given, or, with None, those of its seed."""
+    if given is None:
+        return drawn(name, seed, num_perm)
+    kind = SCHEMES[name]
+    if kind.is_own:
+        raise ValueError(f"permutations cannot be given with scheme {name!r}: they come from the seed")
+    if not (isinstance(given, np.ndarray) and given.dtype == kind.dtype and given.shape == (2, num_perm)):
+        if len(given) != 2:
+            raise ValueError(f"permutations must be two arrays, multipliers and summands, not {len(given)}")
+        greatest = 2**64 - 1 if name == "legacy" else kind.greatest
+        rows = [integers(row, kind.dtype, greatest, f"permutations[{i}]") for i, row in enumerate(given)]
+        if len(rows[0]) != num_perm or len(rows[1]) != num_perm:
+            raise ValueError(
+                f"permutations must be as many as hash values, {num_perm}, not {len(rows[0])} and {len(rows[1])}"
+            )
+        given = np.stack(rows)
+    return _known(name, seed, num_perm, given.tobytes())
 
 
-def constants(functions: Functions) -> tuple[Values, Values]:
-    """Return what functions are made of."""
-    return np.asarray(functions.first), np.asarray(functions.second)
-
-
-def are_same(a: Functions, b: Functions) -> bool:
-    """Tell whether two sketches' functions are the same."""
-    return a is b or all(np.array_equal(x, y) for x, y in zip(constants(a), constants(b), strict=True))
-
-
-def digest_of(name: str, seed: int, functions: Functions) -> bytes | None:
-    """Return 8 bytes that tell functions from others; None for those that the seed gives."""
+@lru_cache(maxsize=64)
+def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
+    """Return the permutations that are in these bytes; those of the seed if they are the same."""
     try:
-        if are_same(functions, drawn(name, seed, len(constants(functions)[0]))):
-            return None
+        of_seed = drawn(name, seed, num_perm)
+        if of_seed.array is not None and of_seed.array.tobytes() == data:
+            return of_seed
     except ValueError:  # a seed from which none are drawn
         pass
-    little = (row.astype(row.dtype.newbyteorder("<")) for row in constants(functions))
-    return blake2b(b"".join(row.tobytes() for row in little), digest_size=8).digest()
+    array = np.frombuffer(data, SCHEMES[name].dtype).reshape(2, num_perm).copy()
+    if name != "legacy" and not np.all(array[0] & array.dtype.type(1)):
+        even = int(np.flatnonzero(array[0] & array.dtype.type(1) == 0)[0])
+        raise ValueError(f"multipliers of scheme {name!r} must be odd; permutations[0][{even}] is {array[0][even]}")
+    little = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return Permutations.of(name, array, blake2b(little, digest_size=8).digest())
 
 
 def permutations_of(sketch: Any) -> bytes | None:
-    """Return the digest of the permutations that were given to a sketch; None if they are drawn, or it has none.
+    """Return what tells the permutations that were given to a sketch; None if they are drawn, or it has none.
 
-    Of the sketches that keep none, those of this library keep the digest, and those of datasketch do not.
+    Of the sketches that keep none, those of this library keep it, and those of datasketch do not.
     """
     try:
         known: bytes | None = sketch._given
@@ -177,7 +198,7 @@ def permutations_of(sketch: Any) -> bytes | None:
         permutations, name = getattr(sketch, "permutations", None), getattr(sketch, "scheme", None)
         if permutations is None or name not in SCHEMES or len(permutations) != 2:
             return None
-        return digest_of(name, sketch.seed, given(SCHEMES[name], permutations, len(permutations[0])))
+        return permutations_for(name, sketch.seed, len(permutations[0]), permutations).given
     return known
 
 
@@ -194,9 +215,19 @@ def agreements(a: Any, b: Any) -> int:
         return int(np.count_nonzero(values.astype(np.uint64) == others.astype(np.uint64)))
 
 
+def same_values(a: Any, b: Any) -> bool:
+    """Tell whether two sketches have the same hash values."""
+    if len(a) != len(b):
+        return False
+    try:
+        return equal(a, b) == len(a)
+    except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
+        return np.array_equal(a, b)
+
+
 def is_empty(scheme: Scheme, values: Values) -> bool:
     """Tell whether hash values are those of a sketch that has seen nothing."""
-    return bool(values[0] == scheme.greatest) and bool(np.all(values == scheme.greatest))
+    return bool(values.item(0) == scheme.greatest) and bool((values == scheme.greatest).all())
 
 
 def count(scheme: Scheme, values: Values, seed: int) -> float:

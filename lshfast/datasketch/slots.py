@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +17,10 @@ from lshfast.tokens import UInt64Array
 
 # The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
 EMPTY_32 = 2**32 - 1
+
+# What stands in each slot of an empty set's row if its hash values are EMPTY: indexes keep such a row in no bucket, and
+# here empty sets are found like others.
+NOTHING = np.uint64(2**64 - 2)
 
 PAIRS = np.dtype(np.int64)
 
@@ -88,8 +94,10 @@ class Form:
         """Return the hash values that became these rows."""
         if self.dtype == PAIRS:
             return np.stack([rows >> np.uint64(32), rows.astype(np.uint32).view(np.int32)], axis=-1).astype(np.int64)
-        values = np.where(rows == EMPTY, np.uint64(self.empty), rows)
-        return values.astype(self.dtype)
+        values = rows.astype(self.dtype)
+        if self.empty == EMPTY:
+            values[(rows == NOTHING).all(axis=-1)] = EMPTY
+        return values
 
     def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
         """Return the names of the buckets of a row: of each band the hash values as they are, the high bytes first."""
@@ -101,7 +109,7 @@ class Form:
     @cached_property
     def _named(self) -> tuple[np.dtype[Any], bool]:
         """The dtype of slots in the names of buckets, and whether rows are cast to it as they are."""
-        return self.dtype.newbyteorder(">"), self.dtype != PAIRS and (self.width == 4 or self.empty == EMPTY)
+        return self.dtype.newbyteorder(">"), self.dtype != PAIRS and self.empty != EMPTY
 
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
         """Return hash values as bytes that mean the same on each machine."""
@@ -114,20 +122,24 @@ class Form:
 
     def row_of(self, names: list[bytes]) -> UInt64Array:
         """Return the slots that these buckets are named after."""
-        values = np.frombuffer(b"".join(names), self.dtype.newbyteorder(">"))
-        values = values.reshape(-1, 2) if self.dtype == PAIRS else values
-        return rows_of(values.astype(self.dtype), self)
+        return rows_of(self.values_in(names), self)
+
+    def values_in(self, names: list[bytes]) -> npt.NDArray[Any]:
+        """Return the hash values that these buckets are named after."""
+        values = np.frombuffer(b"".join(names), self.dtype.newbyteorder(">")).astype(self.dtype)
+        return values.reshape(-1, 2) if self.dtype == PAIRS else values
 
 
 def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
-    """Return hash values as rows of uint64, all ones for empty sets: a copy."""
+    """Return hash values as rows of uint64, a copy; no row is all ones, so that empty sets are kept like others."""
     if form.dtype == PAIRS:
         k, t = values[..., 0], values[..., 1]
         if k.min(initial=0) < 0 or max(k.max(initial=0), t.max(initial=0)) >= 2**31 or t.min(initial=0) < -(2**31):
             raise ValueError("hash values of weighted sketches must be k in 0..2**31 - 1 and t of 32 bits")
         return np.asarray(k << 32 | (t & EMPTY_32)).view(np.uint64)
     rows = values.astype(np.uint64)
-    rows[(rows == form.empty).all(axis=-1)] = EMPTY
+    if form.empty == EMPTY:
+        rows[(rows == EMPTY).all(axis=-1)] = NOTHING
     return rows
 
 
@@ -167,7 +179,7 @@ class Sketches:
         self._form = form
 
     def row(self, sketch: Any) -> UInt64Array:
-        """Return a sketch as a row of uint64, all ones for an empty set.
+        """Return a sketch as a row of uint64.
 
         Raises
         ------
@@ -193,8 +205,8 @@ class Sketches:
                 and form is not None
             ):
                 row = values.astype(np.uint64)
-                if row.item(0) == self._empty and bool((row == row[0]).all()):
-                    row.fill(EMPTY)
+                if self._empty == EMPTY and row.item(0) == EMPTY and bool((row == EMPTY).all()):
+                    row.fill(NOTHING)
                 return row, form
             length = len(sketch)
         except (AttributeError, TypeError):
@@ -221,6 +233,31 @@ class Sketches:
         if hasattr(sketch, "_given") or not hasattr(sketch, "permutations"):
             self._kind = type(sketch)
         return rows, form
+
+
+class made_when_read:
+    """Make an attribute when it is first read; it is an attribute like others from then on, and as quick to read.
+
+    Unlike `functools.cached_property` it does not go through the dict of the object, which would make all its
+    attributes slower.
+    """
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        if thing is None:
+            return self
+        made = self._make(thing)
+        setattr(thing, self._name, made)
+        return made
+
+
+def forget(thing: Any, *names: str) -> None:
+    """Let attributes be made anew when they are read again."""
+    for name in names:
+        with suppress(AttributeError):
+            delattr(thing, name)
 
 
 def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:

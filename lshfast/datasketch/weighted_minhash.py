@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sized
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,7 @@ class WeightedMinHash:
     seed : int
         That of the generator.
     hashvalues : ndarray of int64, shape (k, 2)
-        The dimension and the level of each sample, at least one. Not copied.
-
-    Raises
-    ------
-    ValueError
-        If there are no samples.
+        The dimension and the level of each sample. Not copied.
 
     Examples
     --------
@@ -56,8 +52,6 @@ class WeightedMinHash:
     hashvalues: Int64Array
 
     def __init__(self, seed: int, hashvalues: Int64Array) -> None:
-        if len(hashvalues) == 0:
-            raise ValueError("hashvalues must not be empty")
         self.seed = seed
         self.hashvalues = hashvalues
 
@@ -67,13 +61,15 @@ class WeightedMinHash:
         Raises
         ------
         ValueError
-            If the other has another seed, or another number of hash values.
+            If the other has another seed, or another number of hash values, or there are none.
         """
         if other.seed != self.seed:
             raise ValueError(f"cannot compare weighted MinHashes of seeds {self.seed} and {other.seed}")
         k = len(self.hashvalues)
         if len(other.hashvalues) != k:
             raise ValueError(f"cannot compare weighted MinHashes of {k} and {len(other.hashvalues)} hash values")
+        if k == 0:
+            raise ValueError("cannot compare weighted MinHashes without hash values")
         try:
             return kernels.agreement(self.hashvalues, other.hashvalues) / k
         except (TypeError, ValueError):  # hash values of the user's own making
@@ -104,6 +100,52 @@ class WeightedMinHash:
         )
 
 
+@dataclass(frozen=True)
+class Tables:
+    """What a generator draws samples with, which nobody writes to, and how the kernels take it.
+
+    Attributes
+    ----------
+    rs, ln_cs, betas : ndarray of float32, shape (sample_size, dim)
+    lanes : ndarray of float32, shape (4, blocks, dim, LANES)
+        Blocks of samples, and in each block a line a dimension.
+    margin : float
+        More than rounding can add to the time of a sample.
+    """
+
+    rs: Float32Array
+    ln_cs: Float32Array
+    betas: Float32Array
+    lanes: Float32Array
+    margin: float
+
+    @classmethod
+    def of(cls, generator: WeightedMinHashGenerator) -> Tables:
+        """Return the tables of the numbers of a generator, or say what is wrong with these."""
+        numbers = []
+        for name in ("rs", "ln_cs", "betas"):
+            given = np.array(getattr(generator, name), np.float32)
+            if given.shape != (generator.sample_size, generator.dim):
+                raise ValueError(f"{name} must have shape {(generator.sample_size, generator.dim)}, not {given.shape}")
+            given.flags.writeable = False
+            numbers.append(given)
+        rs, ln_cs, betas = numbers
+        blocks = -(-generator.sample_size // kernels.LANES)
+        tables = np.zeros((4, blocks * kernels.LANES, generator.dim), np.float32)
+        tables[0] = 1
+        for table, filled in zip(tables, (rs, ln_cs, betas, ln_cs - rs), strict=True):
+            table[: generator.sample_size] = filled
+        lanes = tables.reshape(4, blocks, kernels.LANES, generator.dim)
+        # 2**-24 of what enters a sum is lost in each of its eight roundings; a float's logarithm is within +-104.
+        margin = 2.0**-19 * (105 + float(np.max(np.abs(ln_cs) + 2 * rs)))
+        return cls(rs, ln_cs, betas, np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)), margin)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Samples and dimensions."""
+        return self.rs.shape
+
+
 class WeightedMinHashGenerator:
     """Make WeightedMinHashes of vectors of weights, by improved consistent weighted sampling (Ioffe 2010).
 
@@ -115,6 +157,13 @@ class WeightedMinHashGenerator:
         Samples of each, k: 1 to 65,536.
     seed : int, default 1
         0 to 2**32 - 1.
+
+    Attributes
+    ----------
+    rs, ln_cs, betas : ndarray of float32, shape (sample_size, dim)
+        What the samples are drawn with. Others may be put in their place; they are copied when they are first used, and
+        cannot be written to from then on. So a generator can be made of saved arrays: give an object of `__new__` the
+        attributes dim, sample_size, seed, rs, ln_cs and betas.
 
     Raises
     ------
@@ -146,40 +195,25 @@ class WeightedMinHashGenerator:
         self.rs: Float32Array = generator.gamma(2, 1, shape).astype(np.float32)
         self.ln_cs: Float32Array = np.log(generator.gamma(2, 1, shape)).astype(np.float32)
         self.betas: Float32Array = generator.uniform(0, 1, shape).astype(np.float32)
-        self._arrange()
 
-    def _arrange(self) -> None:
-        """Make the tables of the kernels: blocks of samples, and in each block a line a dimension."""
-        blocks = -(-self.sample_size // kernels.LANES)
-        tables = np.zeros((4, blocks * kernels.LANES, self.dim), np.float32)
-        tables[0] = 1
-        for table, numbers in zip(tables, (self.rs, self.ln_cs, self.betas, self.ln_cs - self.rs), strict=True):
-            table[: self.sample_size] = numbers
-        lanes = tables.reshape(4, blocks, kernels.LANES, self.dim)
-        self._tables: Float32Array = np.ascontiguousarray(lanes.transpose(0, 1, 3, 2))
-        # 2**-24 of what enters a sum is lost in each of its eight roundings; a float's logarithm is within +-104.
-        self._margin = 2.0**-19 * (105 + float(np.max(np.abs(self.ln_cs) + 2 * self.rs)))
-        for array in (self.rs, self.ln_cs, self.betas, self._tables):
-            array.flags.writeable = False
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; `rs`, `ln_cs` and `betas` are copied, and what the kernels take follows them."""
-        if name not in ("rs", "ln_cs", "betas"):
-            super().__setattr__(name, value)
-            return
-        numbers = np.array(value, np.float32)
-        if numbers.shape != (self.sample_size, self.dim):
-            raise ValueError(f"{name} must have shape {(self.sample_size, self.dim)}, not {numbers.shape}")
-        super().__setattr__(name, numbers)
-        if hasattr(self, "_tables"):
-            self._arrange()
+    def _arranged(self) -> Tables:
+        """Return the tables of the kernels, made anew if other numbers were put in the place of theirs."""
+        tables: Tables | None = getattr(self, "_tables", None)
+        if (
+            tables is None
+            or tables.rs is not self.rs
+            or tables.ln_cs is not self.ln_cs
+            or tables.betas is not self.betas
+            or tables.shape != (self.sample_size, self.dim)
+        ):
+            self._tables = tables = Tables.of(self)
+            self.rs, self.ln_cs, self.betas = tables.rs, tables.ln_cs, tables.betas
+        return tables
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_tables", "_margin")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._arrange()
+        state = vars(self).copy()
+        state.pop("_tables", None)
+        return state
 
     def minhash(self, v: Any) -> WeightedMinHash:
         """Return the WeightedMinHash of one vector.
@@ -209,7 +243,8 @@ class WeightedMinHashGenerator:
         offsets = np.array([0, len(columns)])
         logs = _logs(weights[columns], offsets, columns)
         out = np.empty((1, self.sample_size, 2), np.int64)
-        kernels.samples_of(offsets, columns.astype(np.int32), logs, self._tables, self._margin, False, out)
+        tables = self._arranged()
+        kernels.samples_of(offsets, columns.astype(np.int32), logs, tables.lanes, tables.margin, False, out)
         return WeightedMinHash(self.seed, out[0])
 
     def minhash_many(self, X: Any, *, threads: int | None = None) -> list[WeightedMinHash | None]:
@@ -308,10 +343,11 @@ class WeightedMinHashGenerator:
         self, offsets: Int64Array, columns: npt.NDArray[np.int32], logs: Float32Array, threads: int | None
     ) -> Int64Array:
         out = np.empty((len(offsets) - 1, self.sample_size, 2), np.int64)
+        tables = self._arranged()
 
         def work(rows: slice) -> None:
             within = offsets[rows.start : rows.stop + 1]
-            kernels.samples_of(within, columns, logs, self._tables, self._margin, True, out[rows])
+            kernels.samples_of(within, columns, logs, tables.lanes, tables.margin, True, out[rows])
 
         for _ in ordered_map(work, pieces(np.diff(offsets), PIECE), thread_count(threads)):
             pass

@@ -16,7 +16,7 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 from lshfast.store.base import OnDuplicate
 from lshfast.store.keys import as_column, is_batch, listed
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array
+from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
 
 # Queries of one piece of work.
 PIECE = 256
@@ -59,9 +59,9 @@ class LSHEnsemble:
     Entries are partitioned by size (LSH Ensemble, Zhu, Nargesian, Pu and Miller 2016). In a partition whose largest set
     has u elements, a set that reaches the threshold t for a query of q has a Jaccard similarity of at least
     s = t / (u / q + 1 - t), and the partition's sorted trees are searched as deep as finds such a set with probability
-    `recall`: deeper where that is more similar. An entry that reaches the threshold by its equal slots is found with
-    that probability, as for `LSHForest`, or with the lower one that `expected_recall` tells: where u is far above q,
-    s is too small for any depth.
+    `recall`: deeper where that is more similar. Where u is far above q, s is so small that few slots are equal; then
+    each slot is looked up by itself. So an entry that reaches the threshold by its equal slots, and has at least one,
+    is found with that probability.
 
     Parameters
     ----------
@@ -75,9 +75,14 @@ class LSHEnsemble:
     recall : float, default 0.95
         In (0, 1).
     trees : int, optional
-        As for `LSHForest`.
+        As for `LSHForest`. Each other slot has a tree of its own besides, which takes some 14 bytes an entry too.
     on_duplicate : {"error", "replace", "skip"}, default "error"
         As for `LSHForest`.
+    slack : float, default 0.0
+        At least 0. The estimate errs to either side, so that an entry which just reaches the threshold is left out
+        half of the time. With a slack above 0 answers include entries whose number of equal slots is at most so many
+        standard errors below the number expected at the threshold: 1 finds 5 in 6 of those, 1.65 finds 19 in 20, and
+        more entries that contain less. The estimate in the answer may then be below the threshold.
 
     Notes
     -----
@@ -86,9 +91,8 @@ class LSHEnsemble:
     1,000 (J = 1/10), 0.87 where it has 10,000 (J = 1/100): there one equal slot more or less is 0.78, so that the
     estimate says little. Small queries in large sets need long signatures: the error falls with the root of num_perm.
 
-    What is out of reach: with 32 trees an entry is found with probability 0.95 if one slot in eleven is equal, and with
-    0.28 if one in a hundred is. So at threshold 0.8 what holds the query is found as promised up to 8.7 times its size,
-    and less often beyond; `expected_recall` and `plan` say how often.
+    An entry without an equal slot is never found. One of Jaccard similarity J has none with probability
+    (1 - J)**num_perm: with 128 slots 0.005 at J = 1/25, and 0.28 at J = 1/100.
 
     Threads and costs are those of `LSHForest`. Making partitions anew takes as long as inserting all entries at once.
 
@@ -116,14 +120,16 @@ class LSHEnsemble:
         scheme: Scheme = "fast",
         seed: Seed = 1,
         on_duplicate: OnDuplicate = "error",
+        slack: float = 0.0,
     ) -> None:
         self.threshold = check_threshold(threshold)
+        self.slack = _check_slack(slack)
         self.hasher = MinHasher(num_perm, scheme, seed)
         self.partitions = check_count("partitions", partitions)
         self.recall = check_recall(recall)
         self.trees = max(num_perm // 4, 1) if trees is None else check_count("trees", trees, num_perm)
         self.on_duplicate = check_on_duplicate(on_duplicate)
-        self._entries = Entries(self.hasher, self.trees, self.recall, self.partitions)
+        self._entries = Entries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
     def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: Any) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
@@ -211,7 +217,7 @@ class LSHEnsemble:
             part = slice(start, start + PIECE)
             counts = self._counts(view, q[part], threshold)
             # An empty query finds nothing, whatever its size.
-            return view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold)
+            return view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold, self.slack)
 
         if len(queries) <= PIECE:
             return work(0)
@@ -227,13 +233,14 @@ class LSHEnsemble:
         return np.where(out_of_reach, 0, np.minimum(counts, len(view.steps))).astype(np.uint32)
 
     def _least(self, uppers: Int64Array, q: Int64Array, threshold: float) -> Int64Array:
-        """Return how many equal slots a set of the greatest size has, at least, that reaches the threshold.
+        """Return how many equal slots a set of the greatest size has, at least, that is in the answer.
 
         More than there are slots where none can.
         """
         slots = self.hasher.num_perm
         similarity = np.minimum(threshold * q / np.maximum(uppers + q - threshold * q, 1e-9), 1)
-        least = np.ceil(similarity * slots * (1 - 1e-12)).astype(np.int64)  # rounding must not lose one
+        equal = similarity * slots - self.slack * np.sqrt(similarity * (1 - similarity) * slots)
+        least = np.ceil(equal - 1e-12 * slots).astype(np.int64)  # rounding must not lose one
         return np.where(uppers < threshold * q * (1 - 1e-12), slots + 1, np.clip(least, 1, slots))
 
     def plan(self, size: int, *, threshold: float | None = None) -> list[Part]:
@@ -255,9 +262,10 @@ class LSHEnsemble:
         parts = []
         for upper, equal, count in zip(view.uppers.tolist(), least, counts, strict=True):
             if count:
-                depths = dict(view.steps[:count, :2].tolist())
+                depths, slots = dict(view.steps[:count, :2].tolist()), self.hasher.num_perm
                 searched = np.bincount([*depths.values()])[1:].tolist()
-                recall = 1 - missed(self.hasher.num_perm, self.trees, searched)[equal]
+                trees = self.trees if len(depths) <= self.trees else slots  # all to depth 1: a tree is a slot
+                recall = 1 - missed(slots, trees, searched)[equal]
                 similarity = min(threshold * size / (upper + size - threshold * size), 1.0)
                 parts.append(Part(upper, similarity, len(depths), min(depths.values()), float(recall)))
         return parts
@@ -265,8 +273,8 @@ class LSHEnsemble:
     def expected_recall(self, size: int, *, threshold: float | None = None) -> float:
         """Return the least probability with which an entry is found that reaches the threshold for such a query.
 
-        It is `recall` or more where all partitions are within reach; `plan` tells of each of them. The entries meant
-        are those that reach the threshold by their equal slots.
+        It is `recall` or more; `plan` tells of each partition. The entries meant are those that reach the threshold by
+        their equal slots, of which they have at least one.
 
         Parameters
         ----------
@@ -298,6 +306,14 @@ class LSHEnsemble:
     def nbytes(self) -> int:
         """Bytes of signatures, trees and keys; of keys that are not ints, an estimate without the keys themselves."""
         return self._entries.nbytes
+
+
+def _check_slack(slack: float) -> float:
+    """Return the slack as a float, or raise an error that names the range."""
+    slack = check_number("slack", slack)
+    if not 0 <= slack < np.inf:
+        raise ValueError(f"slack must be at least 0 and finite, not {slack}")
+    return slack
 
 
 def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:

@@ -113,10 +113,15 @@ class Entries:
     recall : float
     partitions : int
         At most so many groups, of about as many entries each.
+    singles : bool
+        Whether each slot that begins no tree has a tree of its own, of one slot.
     """
 
-    def __init__(self, hasher: MinHasher, trees: int, recall: float, partitions: int = 1) -> None:
+    def __init__(
+        self, hasher: MinHasher, trees: int, recall: float, partitions: int = 1, singles: bool = False
+    ) -> None:
         self.gate = Gate()
+        self._singles = singles
         self._slots, self._trees, self._recall, self._partitions = hasher.num_perm, trees, recall, partitions
         self._writer = Gate()  # only its writers' side: a child process cannot wait for a writer that it does not have
         self._keys = KeyTable()
@@ -165,9 +170,11 @@ class Entries:
             levels = min(self._slots // self._trees, MOST_LEVELS)
             crowds = sum((np.maximum(run.crowds - 1, 0) for run in order.runs), np.zeros(levels)) / groups
             rounded = np.rint(2 * np.log2(1 + crowds)).astype(int).tolist()
-            steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), -(-len(order.runs) // groups))
+            runs = -(-len(order.runs) // groups)
+            steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles)
             arrays = held.signatures, held.marks, held.live, held.sizes
-            snapshot = Snapshot(*arrays, self._trees, order.groups, [*order.loose], steps, self._spare)
+            loose, singles = [*order.loose], self._singles
+            snapshot = Snapshot(*arrays, self._trees, order.groups, loose, steps, self._spare, singles)
             view = self._view = View(snapshot, steps, order.uppers)
         return view
 
@@ -272,7 +279,7 @@ class Entries:
         for group in np.unique(group_of).tolist():
             own = group_of == group
             uppers[group] = max(uppers[group], sizes[own].max())
-            runs = [*groups[group], Run.build(self._rows.signatures, rows[own], self._trees)]
+            runs = [*groups[group], self._run(self._rows, rows[own])]
             runs.sort(key=len, reverse=True)
             for i in range(len(runs) - 1, 0, -1):
                 if len(runs[i - 1]) < RATIO * len(runs[i]):
@@ -303,8 +310,11 @@ class Entries:
         group_of = np.searchsorted(edges, sizes)
         members = [rows[group_of == group] for group in range(len(edges) + 1)]
         uppers = np.array([held.sizes[own].max(initial=0) for own in members], np.int64)
-        groups = [[Run.build(held.signatures, own, self._trees)] if len(own) else [] for own in members]
+        groups = [[self._run(held, own)] if len(own) else [] for own in members]
         return Order(groups, edges, uppers, {})
+
+    def _run(self, held: Rows, rows: Int64Array) -> Run:
+        return Run.build(held.signatures, rows, self._trees, self._singles)
 
     def _tidy(self) -> None:
         """Give back what removed entries still take, where it is much."""
@@ -320,7 +330,7 @@ class Entries:
     def _merge_all(self) -> None:
         """Make one run of those of each group, without dead rows."""
         now, freed, groups = self._order, list[int](), []
-        nothing = Run.build(self._rows.signatures, np.empty(0, np.int64), self._trees)
+        nothing = self._run(self._rows, np.empty(0, np.int64))
         for runs in now.groups:
             merged = nothing
             for run in reversed(runs):

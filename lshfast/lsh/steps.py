@@ -82,7 +82,9 @@ def missed(num_perm: int, trees: int, counts: Sequence[int]) -> Float64Array:
 
 
 @lru_cache(64)
-def choose_steps(num_perm: int, trees: int, recall: float, crowds: tuple[int, ...], runs: int) -> UInt32Array:
+def choose_steps(
+    num_perm: int, trees: int, recall: float, crowds: tuple[int, ...], runs: int, singles: bool = False
+) -> UInt32Array:
     """Choose in which order searches look into trees, and how far.
 
     The list begins with what finds the closest rows for the least work, and goes on with what does most for the rows
@@ -98,6 +100,8 @@ def choose_steps(num_perm: int, trees: int, recall: float, crowds: tuple[int, ..
         What a tree costs: about 2**(c / 2) - 1 rows share the first levels with a query, a number for each depth.
     runs : int
         How many runs each lookup goes through.
+    singles : bool, default False
+        Whether the other slots have trees of one slot, which are looked into last, one after the other.
 
     Returns
     -------
@@ -123,6 +127,10 @@ def choose_steps(num_perm: int, trees: int, recall: float, crowds: tuple[int, ..
         out_of_reach = missed(num_perm, trees, [len(there) for there in at_depth[1:]]) > 1 - recall
         enough = min(enough, int(np.count_nonzero(out_of_reach)))
         steps.append((tree, to, enough))
+    for tree in range(trees, num_perm if singles else trees):  # now all are searched to depth 1: a tree is a slot
+        out_of_reach = missed(num_perm, num_perm, [tree + 1]) > 1 - recall
+        enough = min(enough, int(np.count_nonzero(out_of_reach)))
+        steps.append((tree, 1, enough))
     chosen = np.array(steps, np.uint32)
     chosen.flags.writeable = False
     return chosen

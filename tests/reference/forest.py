@@ -28,7 +28,11 @@ def widths(levels: int) -> list[int]:
 def code(signature: Sequence[int], trees: int, tree: int) -> list[int]:
     """Return the bits of each level, the parts of a tree's code."""
     levels = levels_of(len(signature), trees)
-    first = tree * (len(signature) // trees)
+    width = len(signature) // trees
+    if tree >= trees:  # a single tree
+        others = [slot for i, slot in enumerate(signature) if i % width or i // width >= trees]
+        return [mix64(others[tree - trees]) >> 64 - widths(levels)[0]]
+    first = tree * width
     return [mix64(slot) >> 64 - width for slot, width in zip(signature[first:], widths(levels), strict=False)]
 
 
@@ -72,6 +76,17 @@ def containment(equal: int, k: int, q: int, x: int) -> Fraction:
     similarity = Fraction(equal, k)
     common = similarity * (q + x) / (1 + similarity)
     return min(common / q, Fraction(x, q), Fraction(1))
+
+
+def reaches(equal: int, k: int, q: int, x: int, threshold: float, slack: float) -> bool:
+    """Return whether a set of x is in the answer for a query of q."""
+    if containment(equal, k, q, x) >= threshold:
+        return True
+    wanted = Fraction(threshold) * q
+    if not slack or x < wanted:
+        return False
+    expected = k * wanted / (q + x - wanted)
+    return (expected - equal) ** 2 <= Fraction(slack) ** 2 * expected * (1 - expected / k)
 
 
 def passed(equal: int, k: int, depth: int) -> Fraction:

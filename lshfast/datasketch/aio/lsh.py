@@ -16,7 +16,6 @@ from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches
 from lshfast.datasketch.storage import random_name
-from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import UInt64Array
 
 BATCH_SIZE = 10_000
@@ -221,9 +220,8 @@ class AsyncMinHashLSH:
         keys, tables = self._storages()
         names = form.buckets_of(row, self.b, self.r)
         keys.put(pipe, stored, *names)
-        if row[0] != EMPTY:
-            for table, name in zip(tables, names, strict=True):
-                table.put(pipe, name, stored)
+        for table, name in zip(tables, names, strict=True):
+            table.put(pipe, name, stored)
         if pipe is self._kept:
             self._waiting[stored] = True
 
@@ -305,8 +303,6 @@ class AsyncMinHashLSH:
         """
         keys, tables = self._storages()
         row, form = await self._read(minhash)
-        if row[0] == EMPTY:
-            return []
         pipe = keys._redis.pipeline(transaction=False)
         for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
             pipe.smembers(table.redis_key(name))

@@ -1,0 +1,73 @@
+"""How datasketch parts the sets of an ensemble by size (Zhu, Nargesian, Pu and Miller 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["optimal_partitions"]
+
+
+def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: int) -> list[tuple[Any, Any]]:
+    """Return the partitions by size for which queries meet the fewest sets in vain.
+
+    A partition with the greatest size u is searched as if all its sets were of that size, which brings about
+    ``(u - x) / u`` false positives for a set of x elements. The sum of these is what the partitions make least.
+
+    Parameters
+    ----------
+    sizes : array_like of int, shape (n,)
+        All different sizes in ascending order, at least 1.
+    counts : array_like of int, shape (n,)
+        How many sets have each size.
+    num_part : int
+        How many partitions to make; there are never more than sizes.
+
+    Returns
+    -------
+    list of (lower, upper)
+        The least and the greatest size of each partition, in ascending order.
+
+    Raises
+    ------
+    ValueError
+        If sizes and counts are not as many.
+
+    Examples
+    --------
+    >>> [(int(lower), int(upper)) for lower, upper in optimal_partitions([1, 2, 50, 60], [5, 5, 5, 5], 2)]
+    [(1, 2), (50, 60)]
+    """
+    size, count = np.asarray(sizes), np.asarray(counts, np.float64)
+    n = len(size)
+    if len(count) != n:
+        raise ValueError(f"there must be a count for each size, not {len(count)} for {n}")
+    if num_part < 2 or n < 2:
+        return [(size[0], size[-1])] if n else []
+    if num_part >= n:
+        return [(one, one) for one in size]
+    below = np.concatenate([[0], np.cumsum(count)])  # how many sets are smaller, and the sum of their sizes
+    total = np.concatenate([[0], np.cumsum(count * size)])
+
+    def costs(upper: int) -> npt.NDArray[np.float64]:
+        """Return the cost of the partitions from each size up to one."""
+        own = slice(0, upper + 1)
+        cost: npt.NDArray[np.float64] = (below[upper + 1] - below[own]) - (total[upper + 1] - total[own]) / size[upper]
+        return cost
+
+    best = np.array([costs(upper)[0] for upper in range(n)])  # of the sizes up to each, in one partition
+    starts = np.zeros((num_part, n), np.int64)
+    for part in range(1, num_part):
+        before, best = best, best.copy()
+        for upper in range(part, n):
+            cost = costs(upper)[part:] + before[part - 1 : upper]
+            at = int(np.argmin(cost))
+            best[upper], starts[part, upper] = cost[at], part + at
+    found, upper = [], n - 1
+    for part in range(num_part - 1, -1, -1):
+        start = int(starts[part, upper])
+        found.append((size[start], size[upper]))
+        upper = start - 1
+    return found[::-1]
