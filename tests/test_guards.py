@@ -218,6 +218,16 @@ def test_tables_over_sections_that_are_not_aligned_answer():
     assert moved.find(astray(np.arange(4))).tolist() == [0, 1, 2, -1]
 
 
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_arrow_buffers_that_are_not_aligned_are_read(kind):
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = ["one two", "", "three four five six seven", "é"]
+    column = pyarrow.array(texts).cast(getattr(pyarrow, kind)())
+    buffers = [b if b is None else pyarrow.py_buffer(b"!" + b.to_pybytes()).slice(1) for b in column.buffers()]
+    moved = pyarrow.Array.from_buffers(column.type, len(column), buffers)
+    assert [bytes(each).decode() for each in text.Texts(moved)] == texts
+
+
 # ---- rows in pieces ----
 
 
