@@ -126,11 +126,9 @@ def slot_marks(const uint64_t[:, ::1] signatures not None):
 
 def equal_marks(const uint64_t[::1] a not None, const uint64_t[::1] b not None, size_t k):
     """Return how many lower halves, and how many marks, are equal of two rows of marks of k slots."""
-    _check_slots(k)
     a, b = aligned(a), aligned(b)
-    cdef size_t words = mark_words(k)
-    if <size_t>len(a) != words or <size_t>len(b) != words:
-        raise ValueError(f"marks of {k} slots are {words} words, not {len(a)} and {len(b)}")
+    if not 1 <= k <= MAX_SLOTS or <size_t>len(a) != mark_words(k) or <size_t>len(b) != mark_words(k):
+        raise ValueError(f"marks of k slots, 1..{MAX_SLOTS}, are 2 ceil(k / 16) words; not {len(a)} and {len(b)} for {k}")
     return equal_low_marks(&a[0], &b[0], k), c_equal_marks(&a[0], &b[0], k)
 
 

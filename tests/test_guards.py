@@ -64,9 +64,9 @@ def test_counts_whose_sum_wraps_are_refused():
 
 
 @pytest.mark.parametrize("k", [65_537, 2**63, 2**64 - 1])
-def test_more_slots_than_a_signature_has_are_refused(k):
+def test_marks_of_more_slots_than_a_signature_has_are_refused(k):
     none = np.empty(0, np.uint64)
-    with pytest.raises(ValueError, match="at least one slot and at most 65536"):
+    with pytest.raises(ValueError, match="marks of k slots"):
         trees.equal_marks(none, none, k)
 
 
@@ -216,6 +216,16 @@ def test_tables_over_sections_that_are_not_aligned_answer():
     moved = tables.BandTables.over(16, 8, 2, "int", {name: astray(array) for name, array in sections.items()})
     assert [a.tolist() for a in moved.query(SIGNATURES)[:2]] == [a.tolist() for a in made.query(SIGNATURES)[:2]]
     assert moved.find(astray(np.arange(4))).tolist() == [0, 1, 2, -1]
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_arrow_buffers_that_are_not_aligned_are_read(kind):
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = ["one two", "", "three four five six seven", "é"]
+    column = pyarrow.array(texts).cast(getattr(pyarrow, kind)())
+    buffers = [b if b is None else pyarrow.py_buffer(b"!" + b.to_pybytes()).slice(1) for b in column.buffers()]
+    moved = pyarrow.Array.from_buffers(column.type, len(column), buffers)
+    assert [bytes(each).decode() for each in text.Texts(moved)] == texts
 
 
 # ---- rows in pieces ----
