@@ -108,10 +108,12 @@ def number_buckets(const uint64_t[:, ::1] keys not None, size_t band, const int6
     return made
 
 
-def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None, limit):
+def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64_t[::1] members not None, limit,
+                  screen=None):
     """Return (i, j), int64, of the members (ascending rows) that share this band's key and none of an earlier band.
 
-    Raises OverflowError as soon as there are more than `limit` pairs.
+    `screen(i, j)` tells of some pairs at a time which to keep. Raises OverflowError as soon as there are more than
+    `limit` pairs of those kept.
     """
     keys, members = aligned_rows(keys), aligned(members)
     cdef size_t n = len(members), bands = keys.shape[1], count = 0, made = 0, capacity = FIRST_PIECE
@@ -145,7 +147,10 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
                                      &right[made], capacity - made, work)
                 pause(&last_pause)
         parts[-1] = parts[-1][0][:made], parts[-1][1][:made]
-        found += made
+        if screen is not None:
+            kept = screen(*parts[-1])
+            parts[-1] = parts[-1][0][kept], parts[-1][1][kept]
+        found += len(parts[-1][0])
         if found > limit:
             raise OverflowError(f"band {band} alone holds more than {limit} candidate pairs")
         capacity = min(2 * capacity, LONGEST_PIECE)

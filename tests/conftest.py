@@ -1,6 +1,7 @@
 """What the tests share: the CPU level that a kernel runs on, hypothesis' profiles, and rows as arrays and back."""
 
 import os
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lshfast import kernels
+
+# A shell lets its jobs in the background ignore Ctrl-C, and the processes that they start: the tests send it to some.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure, and `level` holds for all examples of a test.
 LENIENT = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]

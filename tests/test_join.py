@@ -74,6 +74,13 @@ def test_candidates_are_first_copies(rows):
     assert zipped(candidates(keys, copies=np.array(copies, np.int64))) == expected
 
 
+def test_pairs_that_a_screen_drops_are_not_counted():
+    """A bucket of 44,850 pairs, of which the screen keeps 300 a few at a time, fits under a limit of 300."""
+    keys = np.zeros((301, 2), np.uint64)
+    found = candidates(keys, screen=lambda i, j: j == i + 1, most=300, threads=2)
+    assert zipped(found) == [(i, i + 1) for i in range(300)]
+
+
 def test_a_bucket_of_many_pairs():
     """More pairs than the kernel writes in its first two pieces, in two bands that hold the same ones."""
     keys = np.zeros((301, 2), np.uint64)

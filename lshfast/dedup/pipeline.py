@@ -29,7 +29,7 @@ from lshfast.kernels import text
 from lshfast.lsh.index import LSHIndex
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
-from lshfast.tokens import Int64Array, Seed, UInt64Array
+from lshfast.tokens import BoolArray, Int64Array, Seed, UInt64Array
 
 
 def find_pairs(
@@ -37,17 +37,22 @@ def find_pairs(
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return the similar pairs of different rows, sorted, and the number of candidates they were chosen from."""
     nbytes = int(corpus.rows.column.nbytes.sum())
-    with clock.stage("match", 0):
-        i, j = candidates(corpus.keys, copies=corpus.copies, threads=plan.threads)
-        found = len(i)
-    with clock.stage("verify", nbytes):
+    met: list[int] = []
+
+    def worth_a_look(i: Int64Array, j: Int64Array) -> BoolArray:
+        met.append(len(i))
         if plan.verify == "exact":
-            stay = screen(corpus.signatures, i, j, plan.threshold)
-            tell = (lambda done, total: progress("verify", done, total)) if progress else None
-            return verify(corpus.rows, i[stay], j[stay], plan.threshold, threads=plan.threads, progress=tell), found
-        similarity = estimate(corpus.signatures, i, j)
-        stay = similarity >= plan.threshold if plan.verify == "signature" else np.ones(found, bool)
-        return as_pairs(i[stay], j[stay], similarity[stay]), found
+            return screen(corpus.signatures, i, j, plan.threshold)
+        least = plan.threshold if plan.verify == "signature" else 0.0
+        return np.asarray(estimate(corpus.signatures, i, j) >= least)
+
+    with clock.stage("match", 0):
+        i, j = candidates(corpus.keys, copies=corpus.copies, screen=worth_a_look, threads=plan.threads)
+    with clock.stage("verify", nbytes):
+        if plan.verify != "exact":
+            return as_pairs(i, j, estimate(corpus.signatures, i, j)), sum(met)
+        tell = (lambda done, total: progress("verify", done, total)) if progress else None
+        return verify(corpus.rows, i, j, plan.threshold, threads=plan.threads, progress=tell), sum(met)
 
 
 def find_pairs_for_groups(

@@ -10,7 +10,7 @@ from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
 from lshfast.run_key import draw_fingerprint_key
 from lshfast.threads import ordered_map, thread_count
-from lshfast.tokens import Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
 
 # More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
 MOST_PAIRS = 1 << 28
@@ -95,7 +95,12 @@ def confirm_copies(
 
 
 def candidates(
-    keys: UInt64Array, *, copies: Int64Array | None = None, most: int = MOST_PAIRS, threads: int | None = None
+    keys: UInt64Array,
+    *,
+    copies: Int64Array | None = None,
+    screen: Callable[[Int64Array, Int64Array], BoolArray] | None = None,
+    most: int = MOST_PAIRS,
+    threads: int | None = None,
 ) -> tuple[Int64Array, Int64Array]:
     """Return the pairs of rows that share a bucket key in the same band.
 
@@ -106,8 +111,11 @@ def candidates(
     copies : ndarray of int64, shape (n,), optional
         Each row's first copy (see `find_copies`): only first copies become candidates, so that a bucket of a million
         equal rows costs a million steps and not 10**12.
+    screen : callable, optional
+        Called with (i, j) of some pairs at a time, from several threads; returns which of them to keep, bool. The
+        others take no memory.
     most : int, default 2**28
-        As many pairs are allowed; more raise OverflowError.
+        As many pairs may be kept; more raise OverflowError.
     threads : int, optional
         At least 1; the CPUs this process may use by default.
 
@@ -133,7 +141,7 @@ def candidates(
     members = rows if copies is None else rows[check_copies(len(keys), copies) == rows]
 
     def of_band(band: int) -> tuple[Int64Array, Int64Array]:
-        left, right = kernels.pairs_of_band(keys, band, members, most)
+        left, right = kernels.pairs_of_band(keys, band, members, most, screen)
         return left, right
 
     found, total = [], 0

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,11 @@ __test__: dict[str, str]
 def use_level(level: int) -> None: ...
 def band_keys(signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: npt.NDArray[np.uint64]) -> None: ...
 def pairs_of_band(
-    keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], limit: int
+    keys: npt.NDArray[np.uint64],
+    band: int,
+    members: npt.NDArray[np.int64],
+    limit: int,
+    screen: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.bool_]] | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 def number_buckets(
     keys: npt.NDArray[np.uint64], band: int, members: npt.NDArray[np.int64], out: npt.NDArray[np.int32]
