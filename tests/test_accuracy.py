@@ -17,6 +17,8 @@ from lshfast.join.verify import screen
 from lshfast.kernels import sketch as kernels
 from tests.reference.hashing import Domain, P, draw, multiplier
 
+pytestmark = pytest.mark.slow
+
 SCHEMES = pytest.mark.parametrize("scheme", ["fast", "classic"])
 SIMILARITIES = [0.1, 0.3, 0.5, 0.8, 0.95]
 

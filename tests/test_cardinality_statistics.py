@@ -13,6 +13,8 @@ from lshfast.kernels import cardinality as kernels
 from lshfast.sketch.cardinality import DistinctCounter, estimate_overlap, estimate_sizes, size_error
 from tests.reference import cardinality as reference
 
+pytestmark = pytest.mark.slow
+
 LIMIT = math.sqrt(3 * math.log(2) - 1)  # 1.039
 
 

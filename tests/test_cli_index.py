@@ -713,6 +713,7 @@ def test_a_new_index_that_cannot_be_written_leaves_nothing(index, second, tmp_pa
         assert untouched(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="tells by /proc when the run is under way")
 def test_interrupts_leave_the_old_state(index, tmp_path):
     big = write_long(tmp_path / "in.jsonl.gz", TEXTS[0])

@@ -21,6 +21,8 @@ from tests.conformance.peer import datasketch
 from tests.datasketch_differences import DIFFERENCES, matches, table
 from tests.redis_server import needs_redis, redis_server
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["redis_server"]  # a fixture
 
 

@@ -358,6 +358,7 @@ def sketch_of(tokens):
     return sketch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 100])
 def test_recall_and_precision_of_the_ensemble_beside_datasketch(size):
     """Sets of 10 to 2,000 elements, which contain a part of a query: at least the recall, at no less precision."""

@@ -76,6 +76,7 @@ def sizes(request, monkeypatch):
         monkeypatch.setattr(grouping, "FEW", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chains", [False, True])
 @pytest.mark.parametrize("common", [0, 12])
 @pytest.mark.parametrize("threads", [1, 3])
@@ -115,8 +116,8 @@ def test_any_sets(rows, threshold, chains, crowd):
 
 
 def template_pages(n, own, seed=1):
-    rng = random.Random(seed)
-    return TokenSets.from_sets([[*range(400), *(rng.randrange(10**3, 10**12) for _ in range(own))] for _ in range(n)])
+    rng, common = np.random.default_rng(seed), np.arange(400)
+    return TokenSets.from_sets([np.append(common, rng.integers(10**3, 10**12, own)) for _ in range(n)])
 
 
 @pytest.mark.parametrize("chains", [False, True])

@@ -362,6 +362,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("name", LONG)
 def test_a_signal_ends_a_long_kernel(name):

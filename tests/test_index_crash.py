@@ -10,7 +10,7 @@ from lshfast import LSHIndex
 from lshfast.readers import output
 from tests.index_files import ROOT, saved
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")]
 
 WARNINGS = ["-W", "error", "-W", "ignore:This process:DeprecationWarning"]  # of forks beside threads
 

@@ -21,6 +21,8 @@ from tests.index_model import EMPTY, IndexModel
 from tests.make_golden_index import CASES, FOLDER
 from tests.reference import index_file
 
+pytestmark = pytest.mark.slow
+
 # Damage
 
 

@@ -114,6 +114,7 @@ class FileMachine(IndexMachine):
             assert file.candidates(row) == self.committed.query(row)
 
 
+@pytest.mark.slow
 @posix
 def test_beside_the_model(tmp_path):
     run(InFile(tmp_path), FileMachine, examples=100)

@@ -11,6 +11,8 @@ from tests.index_files import content, held, shared, small
 from tests.index_machine import SMALL
 from tests.interrupts import interrupted, places
 
+pytestmark = pytest.mark.slow
+
 MOST = 120  # places of a call that are tried
 
 OLD, OLD_ROWS = list(range(12)), shared(12)

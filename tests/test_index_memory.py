@@ -14,6 +14,8 @@ from tests.index_files import content, python, shared, small
 from tests.reference.hashing import EMPTY
 from tests.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, listed, numbered, state
 
+pytestmark = pytest.mark.slow
+
 BLOCK = 64  # rows of a block of signatures where it is made small
 
 

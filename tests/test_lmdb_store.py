@@ -20,6 +20,8 @@ from lshfast.store.parts import FAN
 from tests.index_files import python
 from tests.index_machine import SMALL, IndexMachine, Stage
 
+pytestmark = pytest.mark.slow
+
 lmdb = pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
 from lshfast.store import lmdb_store  # noqa: E402
 from lshfast.store.lmdb_store import LmdbStore  # noqa: E402

@@ -286,7 +286,7 @@ def test_copies_of_forests():
     forest.index()
     for made in copies_of(forest):
         made.add("b", b)
-        made.keys["a"][:] = 0
+        made.keys["a"].clear()
         assert made.query(b, 1) == ["b"]
         assert "b" not in forest
         assert forest.query(a, 2, with_scores=True) == [("a", 1.0)]

@@ -404,6 +404,7 @@ def test_names_whose_tags_crowd(crowd):
     assert held.find(names).tolist() == [row if row % 2 else -1 for row in range(n)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, *(size + more for size in (GROUP, NAMES, BATCH) for more in (-1, 0, 1))])
 def test_batches(n, level):
     """All of a batch is found again, whatever parts it is worked on in; then half of it, then nothing."""

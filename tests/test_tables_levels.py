@@ -10,6 +10,8 @@ from lshfast.kernels.tables import BandTables
 from tests.reference.hashing import EMPTY
 from tests.tables_kit import int64, tag_signatures
 
+pytestmark = pytest.mark.slow
+
 TAGS = {  # of n rows
     "anywhere": lambda generator, n: generator.integers(0, 2**32, n),
     "at the front": lambda generator, n: generator.integers(0, n, n),

@@ -100,6 +100,7 @@ def test_empty_arrow_columns(kind):
         assert rows_of(*text.word_shingles(Texts(column), 1, 1)) == []
 
 
+@pytest.mark.slow
 @each_source
 def test_sources_may_be_dropped(build):
     """The texts keep alive what they point at, through every way to cut and join them."""
