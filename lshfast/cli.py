@@ -72,7 +72,10 @@ def dedup(
     inputs: Paths,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help="Rows that stay: .jsonl, .csv (also .gz, .zst), .parquet."),
+        typer.Option(
+            "-o", "--output", metavar="OUT",
+            help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet.",
+        ),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -135,10 +138,7 @@ def dedup(
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            result = run_files(
-                source, outputs, plan, keep=keep, indexes=indexes,
-                progress=watch,
-            )  # fmt: skip
+            result = run_files(source, outputs, plan, keep=keep, indexes=indexes, progress=watch)
         finish(result, quiet)
 
 
@@ -180,10 +180,7 @@ def pairs_command(
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            result = run_files(
-                source, Outputs(pairs=output, overwrite=overwrite),
-                plan, progress=watch,
-            )  # fmt: skip
+            result = run_files(source, Outputs(pairs=output, overwrite=overwrite), plan, progress=watch)
         finish(result, quiet, removing=False)
 
 
@@ -239,10 +236,8 @@ def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = Fal
     with one_line_errors():
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
-        title = (
-            f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n"
-        )
-        show(title, sys.stdout)
+        count = counted(len(texts), "source file")
+        show(f"{count} of this Python's standard library, word 5-grams, threshold {threshold:g}\n", sys.stdout)
         result = dedup_texts(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
         length = dict(zip(names, map(len, texts), strict=True))
         shown = sorted(result.removed, key=lambda removal: -length[removal.key])

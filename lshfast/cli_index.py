@@ -102,9 +102,8 @@ def build(
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(
-                source, output, plan, on_duplicate=on_duplicate,
-                overwrite=overwrite, progress=watch,
-            )  # fmt: skip
+                source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch
+            )
         finish(output, summary, quiet)
 
 
@@ -132,9 +131,8 @@ def add(
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
-                index, source, on_duplicate=on_duplicate,
-                overwrite=overwrite, threads=threads, progress=watch,
-            )  # fmt: skip
+                index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
+            )
         finish(index, summary, quiet)
 
 

@@ -11,6 +11,8 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
+from lshfast.dedup.display import SIMILARITY_KINDS
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
@@ -113,7 +115,6 @@ def _empty(number: int) -> str:
 def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
     """Return the figures of a run as lines of text; those of removal only where rows were to be removed."""
     s = result.summary
-    kinds = {"exact": "exact", "signature": "estimated by signatures", "none": "estimated, and not compared"}
     copies = counted(s.copies, "exact copy", "exact copies")
     lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
     if removing:
@@ -134,7 +135,10 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
     lines += [
         _line("candidates", s.candidates),
         _line(
-            "pairs", s.pairs, f"{s.copies:,} with exact copies" if s.copies else "", f"similarity: {kinds[s.verify]}"
+            "pairs",
+            s.pairs,
+            f"{s.copies:,} with exact copies" if s.copies else "",
+            f"similarity: {SIMILARITY_KINDS[s.verify]}",
         ),
         _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
         _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),

@@ -21,7 +21,7 @@ from lshfast.dedup.plan import Grouping, Keep, KeepValues, Plan, Verify, check_s
 from lshfast.dedup.report import DedupResult, Summary
 from lshfast.dedup.short_texts import ShortTextsWarning, advice_for
 from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_rows
-from lshfast.join.candidates import candidates
+from lshfast.join.candidates import candidates, order_of_pairs
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
 from lshfast.join.grouping import Comparison, pairs_for_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
@@ -97,7 +97,7 @@ def with_copies(
     if expand == "all":
         added = [_spread(similar, copies), _all_of_a_kind(copies)]
     pairs = np.concatenate(added)
-    return pairs[np.lexsort((pairs["j"], pairs["i"]))]
+    return pairs[order_of_pairs(pairs["i"], pairs["j"])]
 
 
 def _members(copies: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -301,6 +301,7 @@ def dedup(
     TypeError, ValueError
         If a text or an argument cannot be used; the error names it, its row and the range. If `against` was made with
         other choices (both are named), or has a key that is to be added: then nothing is.
+
     Warns
     -----
     ShortTextsWarning

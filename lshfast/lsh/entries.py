@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.gate import Gate
+from lshfast.kernels.tables import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.lsh.steps import UInt32Array, choose_steps
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.store.base import Column, OnDuplicate
-from lshfast.store.keys import KeyTable, as_column, duplicate, listed, take
+from lshfast.store.keys import as_column, duplicate, listed, take
 from lshfast.tokens import Int64Array, UInt64Array, check_number
 
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]

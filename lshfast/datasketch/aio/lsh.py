@@ -5,7 +5,6 @@ That layout is the one that `redis_entries` describes, but that the number of a 
 
 from __future__ import annotations
 
-import asyncio
 import struct
 from collections.abc import Generator
 from typing import Any
@@ -115,6 +114,8 @@ class AsyncMinHashLSH:
 
     async def init_storages(self) -> None:
         """Connect to the server; what is connected stays as it is."""
+        import asyncio  # not at start-up: only programs for asyncio need it
+
         check_type(self._config)
         self._turns = asyncio.Semaphore(UNDER_WAY)
         if self.keys is None:
