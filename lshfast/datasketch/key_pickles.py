@@ -173,6 +173,16 @@ def dumps(key: Any) -> bytes:
     return pickle.dumps(key)
 
 
+def check_bytes(key: Any) -> bytes:
+    """Return a key that is stored on a server as it is, or raise an error unless it is bytes."""
+    if not isinstance(key, bytes):
+        raise TypeError(
+            f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
+            "encode them, or use prepickle=True"
+        )
+    return key
+
+
 def other_pickles(key: Any) -> tuple[bytes, ...]:
     """Return the other pickles under which datasketch may have stored a key, on another version of Python.
 

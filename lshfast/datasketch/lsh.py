@@ -1,4 +1,4 @@
-"""MinHashLSH: datasketch's index, as a face of the tables behind LSHIndex or of datasketch's layout on Redis."""
+"""MinHashLSH: datasketch's index, over the tables behind LSHIndex or over datasketch's layout on Redis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from lshfast.datasketch.entries import Entries, StoredEntries
-from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.memory_entries import MemoryEntries
 from lshfast.datasketch.minhash import MinHash, check_int
 from lshfast.datasketch.slots import Form, Sketches, with_attributes
@@ -253,20 +253,13 @@ class MinHashLSH:
 
     def _check_width(self, form: Form) -> None:
         if self._redis:
-            width = self._entries.width()
-            if width not in (None, form.width):
-                raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
+            form.check_width(self._entries.width())
 
     def _stored(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return a key as it is stored, and its further forms on a server."""
         if self.prepickle:
             return dumps(key), other_pickles(key) if self._redis else ()
-        if self._redis and not isinstance(key, bytes):
-            raise TypeError(
-                f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
-                "encode them, or use prepickle=True"
-            )
-        return key, ()
+        return check_bytes(key) if self._redis else key, ()
 
     def remove(self, key: Any) -> None:
         """Remove a key, with all sketches that it was inserted with.

@@ -111,6 +111,11 @@ class Form:
         """The dtype of slots in the names of buckets, and whether rows are cast to it as they are."""
         return self.dtype.newbyteorder(">"), self.dtype != PAIRS and self.empty != EMPTY
 
+    def check_width(self, width: int | None) -> None:
+        """Raise ValueError unless slots of so many bytes may be of this form; None may be of any."""
+        if width not in (None, self.width):
+            raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {self.width}")
+
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
         """Return hash values as bytes that mean the same on each machine."""
         return values.astype(self.dtype.newbyteorder("<")).tobytes()

@@ -293,6 +293,13 @@ def resolved(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def server_of(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the client that a storage_config names."""
+    if "redis" not in config:
+        raise KeyError('storage_config needs "redis": {"host": ..., "port": ...}')
+    return resolved(config["redis"])
+
+
 def _on_redis(name: str) -> Any:
     return getattr(importlib.import_module("lshfast.datasketch.redis_storage"), name)
 

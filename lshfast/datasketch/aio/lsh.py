@@ -10,7 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
-from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches
@@ -249,7 +249,7 @@ class AsyncMinHashLSH:
         pipe = self._pipeline()  # now, as another task may have sent the one before
         for one, names in zip(there, lists, strict=True):
             for at, name in enumerate(names):
-                tables[at % self.b].discard(pipe, name, one)
+                tables[at % self.b]._discard(pipe, name, one)
                 self._left.add((at % self.b, name))
             keys.drop(pipe, one)
         if not buffer or len(self._waiting) >= self._batch_size:
@@ -351,9 +351,7 @@ class AsyncMinHashLSH:
             table = self._storages()[1][0]
             async with self._turns:
                 _, met = await table._redis.hscan(table._name, count=1)
-            width = next((len(name) // self.r for name in met), form.width)
-            if width != form.width:
-                raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
+            form.check_width(next((len(name) // self.r for name in met), None))
         return row, form
 
     def _can_be_stored(self, key: Any) -> bool:
@@ -361,14 +359,7 @@ class AsyncMinHashLSH:
 
     def _stored(self, key: Any) -> list[bytes]:
         """Return the forms in which a key may be stored, the usual one first."""
-        if self.prepickle:
-            return [dumps(key), *other_pickles(key)]
-        if not isinstance(key, bytes):
-            raise TypeError(
-                f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
-                "encode them, or use prepickle=True"
-            )
-        return [key]
+        return [dumps(key), *other_pickles(key)] if self.prepickle else [check_bytes(key)]
 
     async def _on_server(self, stored: list[bytes]) -> list[bool]:
         """Tell of each of the forms of a key whether it is there."""
