@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from lshfast.dedup.files import Outputs, run_files
 from lshfast.dedup.index_files import Indexes, plan_against
@@ -13,7 +13,7 @@ from lshfast.dedup.pipeline import warn_of
 from lshfast.dedup.plan import Grouping, Verify, make_plan
 from lshfast.dedup.report import DedupResult
 from lshfast.dedup.sketching import Progress
-from lshfast.readers.files import MAX_ROW_BYTES, Format
+from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import OnDuplicate
@@ -49,7 +49,7 @@ def dedup_files(
     against: FilePath | None = None,
     save_index: FilePath | None = None,
     on_duplicate: OnDuplicate = "error",
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     threads: int | None = None,
     seed: Seed | None = None,
     overwrite: bool = False,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.dedup.display import as_html, as_text, removed_as_html
+from lshfast.dedup.plan import Verify
 from lshfast.readers.files import Reject, optional
 from lshfast.tokens import BoolArray, Float64Array, Int64Array
 
@@ -57,8 +58,8 @@ class Summary:
         The banding, b and r.
     recall : float
         The probability with which a pair exactly at the threshold was to be found.
-    verify : str
-        What `similarity` is: "exact", "signature" (an estimate), or "none" (an estimate, not compared to anything).
+    verify : {"exact", "signature", "none"}
+        What `similarity` is: exact, an estimate, or an estimate that was not compared to the threshold.
     stages : dict of str to Stage
         Where the time went. With several threads, reading and sketching overlap: each counts the seconds that it
         kept the run from going on.
@@ -83,7 +84,7 @@ class Summary:
     bands: int
     rows: int
     recall: float
-    verify: str
+    verify: Verify
     stages: dict[str, Stage] = field(compare=False)
     seconds: float = field(compare=False)
     earlier: int = 0
