@@ -60,7 +60,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
 
 
 def usage_message(error: Any) -> str:
-    """Return what is wrong with the arguments, and which command tells more."""
+    """Return the message of a usage error, with the value and the command that shows help."""
     said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
     with suppress(AttributeError, LookupError):  # typer names the value only in what its own error was raised from
         value = repr(error.__cause__.errors()[0]["input"])

@@ -1,4 +1,4 @@
-"""What a MinHashLSH asks of the place where its entries are, and entries that are kept in storages."""
+"""The interface of the entries of a MinHashLSH, and entries that are kept in storages."""
 
 from __future__ import annotations
 

@@ -572,7 +572,7 @@ class _Unmade:
         setattr(self._made(), name, value)
 
 
-# What an index is made of; what else it has was given to it, and is pickled with it.
+# The attributes of an index. All others were set by its user, and are pickled with it.
 PARTS = frozenset(
     [
         "h",

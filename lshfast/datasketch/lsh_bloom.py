@@ -287,7 +287,7 @@ class MinHashLSHBloom:
         vars(self).update(state.get("attributes", {}))
 
 
-# What an index is made of; what else it has was given to it, and is pickled with it.
+# The attributes of an index. All others were set by its user, and are pickled with it.
 PARTS = frozenset(["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_map", "_closed", "_filters"])
 
 

@@ -275,7 +275,7 @@ class MinHashLSHEnsemble:
             self._fill(state["keys"], rows_of(values, form), values, np.array(state["sizes"], np.int64), sketches)
 
 
-# What an ensemble is made of; what else it has was given to it, and is pickled with it.
+# The attributes of an ensemble. All others were set by its user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSHEnsemble())) | {"_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
 
 

@@ -25,7 +25,7 @@ class MinHashLSHForest:
     """Find the k keys whose sketches are the most similar to a query's, as ``datasketch.MinHashLSHForest`` does.
 
     The answer is better than that of datasketch: the most similar of the k come first, and each of the true k best is
-    found with probability 0.9 or more (see ``lshfast.LSHForest``, which this is a face of), whatever `l` is.
+    found with probability 0.9 or more (see ``lshfast.LSHForest``, which this uses), whatever `l` is.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class MinHashLSHForest:
         self.keys = dict(zip(self._numbers, map(list, zip(*[parts] * self.l, strict=True)), strict=True))
 
 
-# What a forest is made of; what else it has was given to it, and is pickled with it.
+# The attributes of a forest. All others were set by its user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSHForest(1, 1))) | {"hashtables", "sorted_hashtables"}
 
 WeightedMinHashLSHForest = MinHashLSHForest

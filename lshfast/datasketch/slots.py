@@ -18,8 +18,8 @@ from lshfast.tokens import UInt64Array
 # The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
 EMPTY_32 = 2**32 - 1
 
-# What stands in each slot of an empty set's row if its hash values are EMPTY: indexes keep such a row in no bucket, and
-# here empty sets are found like others.
+# The slots of an empty set whose hash values are EMPTY. Indexes put rows of EMPTY into no bucket, but here empty sets
+# are found like others.
 NOTHING = np.uint64(2**64 - 2)
 
 PAIRS = np.dtype(np.int64)

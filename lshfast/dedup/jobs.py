@@ -66,7 +66,7 @@ def dedup_files(
     ----------
     inputs : path or iterable of paths
         Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
-        read in this order; "-" is standard input. The user guide says what folders give.
+        read in this order; "-" is standard input. The user guide says which files of a folder are read.
     output : path, optional
         Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv, .tsv (each also
         .gz, .zst, .bz2, .xz) or .parquet, by its name. Without it no rows are written.
@@ -112,12 +112,12 @@ def dedup_files(
     Returns
     -------
     DedupResult
-        `pairs` holds all similar pairs as row numbers if they are written to a file; else those the groups rest on.
+        Its `pairs` are all similar pairs if they are written to a file, else those that the groups rest on.
 
     Raises
     ------
     DataError
-        If the data are at fault: the error names file, line and reason.
+        If a row is bad or a file is damaged: the error names file, line and reason.
     ValueError, TypeError, OSError
         If an argument cannot be used, or a file cannot be read or written.
 

@@ -196,7 +196,8 @@ class DedupResult:
     pairs : structured ndarray with fields i, j, similarity
         The similar pairs that the groups rest on, sorted by (i, j): of stars, each removed row with the one kept in its
         place; of components, as many pairs as join their rows. An exact copy is paired with the first of its kind, and
-        a row that was removed for an earlier entry is in no pair. `lshfast.pairs` finds all similar pairs.
+        a row that was removed for an earlier entry is in no pair. `lshfast.pairs` finds all similar pairs, and so does
+        `dedup_files` if it writes them to a file.
     summary : Summary
     keys : sequence or None
         The rows' keys; their numbers where None.

@@ -1,6 +1,6 @@
 """AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout.
 
-That layout is the one that `redis_entries` describes, but that the number of a band is one byte.
+The layout is the one that `redis_entries` describes, except that the number of a band is one byte.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lshfast.tokens import UInt64Array
 
 BATCH_SIZE = 10_000
 
-# Requests that are under way at once, each of which takes a connection.
+# Requests that are sent at once, at most; each takes a connection.
 UNDER_WAY = 32
 
 
@@ -52,7 +52,7 @@ class AsyncMinHashLSH:
     Notes
     -----
     Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)`` and ``await
-    lsh.close()``. An object belongs to one event loop. An empty set's sketch is stored and matches nothing.
+    lsh.close()``. An object belongs to one event loop. Empty sets' sketches find each other.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class AsyncMinHashLSH:
     # ---- opening and closing ----
 
     async def init_storages(self) -> None:
-        """Connect to the server; what is connected stays as it is."""
+        """Connect to the server, unless this is connected already."""
         import asyncio  # not at start-up: only programs for asyncio need it
 
         check_type(self._config)
