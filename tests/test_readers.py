@@ -394,7 +394,7 @@ def test_bad_order_values(tmp_path: Path, value: str, reason: str) -> None:
     assert corpus.order.tolist() == [1, 3]
 
 
-EXTRAS = "pyarrow orjson typer rich matplotlib lmdb redis fsspec pandas polars scipy datasketch asyncio".split()
+EXTRAS = ("pyarrow", "orjson", "typer", "rich", "matplotlib", "lmdb", "redis", "fsspec", "pandas", "polars", "asyncio")
 
 
 def test_the_package_imports_without_its_extras() -> None:

@@ -26,6 +26,7 @@ class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc,name-defined]
     transaction : bool
         Whether the commands sent at once are one transaction.
     buffer_size : int
+        How many commands are kept back, at most.
     """
 
     def __init__(
@@ -36,21 +37,12 @@ class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc,name-defined]
         buffer_size: int,
         shard_hint: str | None = None,
     ) -> None:
-        self._buffer_size = buffer_size
+        self.buffer_size = buffer_size
         super().__init__(connection_pool, response_callbacks, transaction, shard_hint)
-
-    @property
-    def buffer_size(self) -> int:
-        """How many commands are kept back, at most."""
-        return self._buffer_size
-
-    @buffer_size.setter
-    def buffer_size(self, value: int) -> None:
-        self._buffer_size = value
 
     def execute_command(self, *args: Any, **kwargs: Any) -> Any:
         """Keep a command; send those kept before if they are `buffer_size`."""
-        if len(self.command_stack) >= self._buffer_size:
+        if len(self.command_stack) >= self.buffer_size:
             self.execute()
         return super().execute_command(*args, **kwargs)
 
