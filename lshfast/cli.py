@@ -146,7 +146,7 @@ def dedup(
 def pairs_command(
     inputs: Paths,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .jsonl, .parquet.")
+        str, typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .tsv, .jsonl, .parquet.")
     ],
     column: Column = "text",
     id_column: IdColumn = None,
@@ -206,7 +206,8 @@ def tune(
 ) -> None:
     """Show the recall and the memory of a run.
 
-    Nothing is compared: recall follows from the options, memory from the size of INPUT.
+    Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
+    threshold are recommended for texts of this length.
     """
     with one_line_errors():
         plan = make_plan(threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads)

@@ -172,7 +172,7 @@ def query(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .jsonl, .parquet."),
+        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .tsv, .jsonl, .parquet."),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
