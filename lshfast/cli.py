@@ -73,7 +73,9 @@ def dedup(
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="OUT",
+            "-o",
+            "--output",
+            metavar="OUT",
             help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet.",
         ),
     ] = None,
@@ -146,7 +148,8 @@ def dedup(
 def pairs_command(
     inputs: Paths,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .tsv, .jsonl, .parquet.")
+        str,
+        typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .tsv, .jsonl, .parquet."),
     ],
     column: Column = "text",
     id_column: IdColumn = None,

@@ -82,7 +82,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
-    """Add to a MemoryError what the run needs, as far as the plan tells, and which options lower that."""
+    """Add to a MemoryError the estimated need of the run, if there is a plan, and the options that lower it."""
     try:
         yield
     except MemoryError as error:

@@ -101,9 +101,7 @@ def build(
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            summary = build_index(
-                source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch
-            )
+            summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
         finish(output, summary, quiet)
 
 

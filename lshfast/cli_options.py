@@ -47,7 +47,7 @@ Threads = Annotated[int | None, typer.Option(help="Default: the CPUs this proces
 
 
 def parse_seed(value: object) -> int | str:
-    """Return a seed as a number where it is one; other words than "random" are refused with the other options."""
+    """Return a seed as an int if it is one, else as a str, which is checked with the other options."""
     try:
         return int(str(value))
     except ValueError:

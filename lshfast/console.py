@@ -62,7 +62,7 @@ class Watch:
             self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Take note of progress: `done` of `total` bytes, rows or pairs of a stage."""
+        """Record progress: `done` of `total` bytes, rows or pairs of a stage."""
         if self._quiet or stage not in UNITS or not total:
             return
         now = time.perf_counter()
@@ -79,12 +79,12 @@ class Watch:
             print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
 
 
-BAR = 24  # characters of the longest bar: with what stands beside it, a line fits 60 columns
+BAR = 24  # characters of the longest bar, with which a line fits 60 columns
 NOTE = 31  # column at which the notes of a table begin
 
 
 def show(text: str, stream: TextIO) -> None:
-    """Print lines of text; on a terminal, wrap those that are too long for it, notes below notes."""
+    """Print lines of text; on a terminal, wrap long lines, with notes aligned below notes."""
     if stream.isatty():
         wanted = os.environ.get("COLUMNS", "")
         width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80

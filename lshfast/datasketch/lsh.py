@@ -146,8 +146,8 @@ class MinHashLSH:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
         made = super().__new__(cls)
-        # A class made from this one may have a constructor that calls none of this one's, and sets h, b, r, `keys` and
-        # `hashtables`, as programs with storages of their own do: then these are used when first something is asked.
+        # A subclass with storages of its own may have a constructor that does not call this class's, and sets h, b, r,
+        # `keys` and `hashtables`. These are then used from the first call of a method on.
         made._config = {"type": "own"}
         made.prepickle, made.hashfunc = False, None
         made._begin(False)
@@ -452,7 +452,7 @@ class MinHashLSH:
         return row, form
 
     def _query_b(self, minhash: Any, b: int) -> set[Any]:
-        """Return the keys, as they are stored, that share one of the first b bands: datasketch's name for it."""
+        """Return the stored keys that share one of the first b bands, as datasketch's method of this name does."""
         if b > self.b:
             raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
         row, form = self._asking(minhash)
@@ -551,7 +551,7 @@ class MinHashLSH:
 
 
 class _Unmade:
-    """Stands for a part of an index whose class has a constructor of its own, until something is asked of it."""
+    """Placeholder for a part of an index whose class has a constructor of its own, until the part is first used."""
 
     __slots__ = ("_lsh", "_part")
 
@@ -689,7 +689,7 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
 def _optimal_param(
     threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
 ) -> tuple[int, int]:
-    """Return the bands and rows for a threshold: datasketch's name for what `bands_and_rows` does."""
+    """Return the bands and rows for a threshold, as `bands_and_rows` does, under datasketch's name."""
     return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)
 
 

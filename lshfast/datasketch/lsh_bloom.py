@@ -404,7 +404,7 @@ class BloomTable:
 
 
 def check_same(path: str | None, *numbers: tuple[str, int, int]) -> None:
-    """Raise an error that names the first number of a file that is another than here: (name, here, there) each."""
+    """Raise an error that names the first number in which a file differs: (name, expected, found) each."""
     for name, mine, theirs in numbers:
         if mine != theirs:
             raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")

@@ -82,11 +82,11 @@ class MinHashLSHForest:
         self._indexed = 0  # how many keys there were at the last index()
         self._lock = threading.RLock()
 
-    # Both are made when they are asked for; searches do not use them.
+    # Both are made when they are first read; searches do not use them.
 
     @made_when_read
     def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
-        """Of each tree the keys in each bucket, by the bytes of their hash values there."""
+        """For each tree, the keys in each bucket; a bucket is named by the bytes of its hash values."""
         with self._lock:
             if self._tables is None:
                 self._tables = [defaultdict(list) for _ in range(self.l)]
@@ -96,7 +96,7 @@ class MinHashLSHForest:
 
     @made_when_read
     def sorted_hashtables(self) -> list[list[bytes]]:
-        """Of each tree the buckets there were at the last `index`, sorted."""
+        """For each tree, the sorted names of its buckets at the last `index`."""
         with self._lock:
             names = [self.keys[key] for key in self._numbers[: self._indexed]]
         return [sorted({own[tree] for own in names}) for tree in range(self.l)]

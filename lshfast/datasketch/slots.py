@@ -241,7 +241,7 @@ class Sketches:
 
 
 class made_when_read:
-    """Make an attribute when it is first read; it is an attribute like others from then on, and as quick to read.
+    """Make an attribute when it is first read; from then on it is an ordinary attribute, and as quick to read.
 
     Unlike `functools.cached_property` it does not go through the dict of the object, which would make all its
     attributes slower.
@@ -259,7 +259,7 @@ class made_when_read:
 
 
 def forget(thing: Any, *names: str) -> None:
-    """Let attributes be made anew when they are read again."""
+    """Delete attributes, so that they are made anew when they are read again."""
     for name in names:
         with suppress(AttributeError):
             delattr(thing, name)

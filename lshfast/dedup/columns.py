@@ -26,7 +26,7 @@ Chosen: TypeAlias = slice | Int64Array
 DEFAULT_UNIT: Unit = "word"
 DEFAULT_SIZE = 5
 
-# Bytes that an element of a set counts as where work is cut into pieces: those of its token.
+# Bytes of an element of a set when work is cut into pieces: those of its token.
 ELEMENT_BYTES = 8
 
 
@@ -173,7 +173,7 @@ class Tokens(_Sets):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Rows whose tokens are made anew under a run's key; where `verify` takes its token sets from."""
+    """Rows whose tokens are made anew under the key of a run; `verify` takes its token sets from here."""
 
     column: Column
     key: RunKey

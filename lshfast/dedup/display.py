@@ -1,4 +1,4 @@
-"""How a run's figures look in a terminal and in a notebook: one table, as lines of text or as HTML."""
+"""The figures of a run as a table: lines of text for a terminal, HTML for a notebook."""
 
 from __future__ import annotations
 

@@ -130,7 +130,8 @@ def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:
     return np.concatenate(parts)
 
 
-# Of the hash that orders texts of equal length: not the run's seed, so that what is kept does not depend on it.
+# The seed of the hash that orders texts of equal length. It is not the seed of the run, so that the texts kept do not
+# depend on that.
 TIE_SEED = 1
 
 

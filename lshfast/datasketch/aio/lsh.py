@@ -127,7 +127,7 @@ class AsyncMinHashLSH:
             ]
 
     async def close(self) -> None:
-        """Send what sessions have kept back, and close the connection; a later call opens it again."""
+        """Send pending changes of sessions, and close the connection; a later call opens it again."""
         if self.keys is not None:
             await self._flush()
             await self.keys.close()
@@ -261,7 +261,7 @@ class AsyncMinHashLSH:
         return self._kept
 
     async def _flush(self) -> None:
-        """Send what is kept back, and remove the buckets that are empty then."""
+        """Send pending changes, and remove the buckets that are empty then."""
         keys, tables = self._storages()
         pipe, self._kept = self._kept, None
         left, self._left = list(self._left), set()
@@ -369,13 +369,13 @@ class AsyncMinHashLSH:
         return [name is not None for name in lists]
 
     async def _there(self, stored: list[bytes]) -> list[bytes]:
-        """Return those of the forms of a key that are there, or will be when all that is kept back is sent."""
+        """Return those of the forms of a key that are there, or will be when all pending changes are sent."""
         found = await self._on_server(stored)
         return [one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)]
 
 
 def band_number(band: int) -> bytes:
-    """Return what a band is named by on the server: a byte, as in datasketch, and two from 256 on."""
+    """Return the number of a band in names on the server: one byte, as in datasketch, or two from 256 on."""
     return bytes([band]) if band < 256 else struct.pack(">H", band)
 
 

@@ -95,7 +95,7 @@ class AsyncRedisListStorage(ListCommands):
 
     @asynccontextmanager
     async def _changing(self, options: dict[str, Any]) -> AsyncIterator[Any]:
-        """Give a pipeline for a change, and send it: at once, or with ``buffer=True`` when enough changes are kept."""
+        """Yield a pipeline for a change, and send it: at once, or with ``buffer=True`` if enough is pending."""
         if not options.get("buffer", False):
             pipe = self._redis.pipeline(transaction=True)
             yield pipe
@@ -114,7 +114,7 @@ class AsyncRedisListStorage(ListCommands):
             await pipe.execute()
 
     async def close(self) -> None:
-        """Send what is kept back, and close the connection; a later call opens it again."""
+        """Send pending changes, and close the connection; a later call opens it again."""
         await self.empty_buffer()
         await self._redis.aclose()
 
