@@ -72,7 +72,12 @@ def dedup(
     inputs: Paths,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help="Rows that stay: .jsonl, .csv (also .gz, .zst), .parquet."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet.",
+        ),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,
@@ -135,10 +140,7 @@ def dedup(
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            result = run_files(
-                source, outputs, plan, keep=keep, indexes=indexes,
-                progress=watch,
-            )  # fmt: skip
+            result = run_files(source, outputs, plan, keep=keep, indexes=indexes, progress=watch)
         finish(result, quiet)
 
 
@@ -146,7 +148,8 @@ def dedup(
 def pairs_command(
     inputs: Paths,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .jsonl, .parquet.")
+        str,
+        typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .tsv, .jsonl, .parquet."),
     ],
     column: Column = "text",
     id_column: IdColumn = None,
@@ -180,10 +183,7 @@ def pairs_command(
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            result = run_files(
-                source, Outputs(pairs=output, overwrite=overwrite),
-                plan, progress=watch,
-            )  # fmt: skip
+            result = run_files(source, Outputs(pairs=output, overwrite=overwrite), plan, progress=watch)
         finish(result, quiet, removing=False)
 
 
@@ -209,7 +209,8 @@ def tune(
 ) -> None:
     """Show the recall and the memory of a run.
 
-    Nothing is compared: recall follows from the options, memory from the size of INPUT.
+    Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
+    threshold are recommended for texts of this length.
     """
     with one_line_errors():
         plan = make_plan(threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads)
@@ -239,10 +240,8 @@ def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = Fal
     with one_line_errors():
         plan = make_plan(threshold=threshold, threads=threads)
         names, texts = standard_library()
-        title = (
-            f"{len(texts):,} source files of this Python's standard library, word 5-grams, threshold {threshold:g}\n"
-        )
-        show(title, sys.stdout)
+        count = counted(len(texts), "source file")
+        show(f"{count} of this Python's standard library, word 5-grams, threshold {threshold:g}\n", sys.stdout)
         result = dedup_texts(texts, threshold=plan.threshold, keys=names, threads=plan.threads)
         length = dict(zip(names, map(len, texts), strict=True))
         shown = sorted(result.removed, key=lambda removal: -length[removal.key])

@@ -60,7 +60,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
 
 
 def usage_message(error: Any) -> str:
-    """Return what is wrong with the arguments, and which command tells more."""
+    """Return the message of a usage error, with the value and the command that shows help."""
     said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
     with suppress(AttributeError, LookupError):  # typer names the value only in what its own error was raised from
         value = repr(error.__cause__.errors()[0]["input"])
@@ -82,7 +82,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
-    """Add to a MemoryError what the run needs, as far as the plan tells, and which options lower that."""
+    """Add to a MemoryError the estimated need of the run, if there is a plan, and the options that lower it."""
     try:
         yield
     except MemoryError as error:

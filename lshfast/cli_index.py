@@ -101,10 +101,7 @@ def build(
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:
-            summary = build_index(
-                source, output, plan, on_duplicate=on_duplicate,
-                overwrite=overwrite, progress=watch,
-            )  # fmt: skip
+            summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
         finish(output, summary, quiet)
 
 
@@ -132,9 +129,8 @@ def add(
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
-                index, source, on_duplicate=on_duplicate,
-                overwrite=overwrite, threads=threads, progress=watch,
-            )  # fmt: skip
+                index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
+            )
         finish(index, summary, quiet)
 
 
@@ -174,7 +170,7 @@ def query(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .jsonl, .parquet."),
+        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .tsv, .jsonl, .parquet."),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,

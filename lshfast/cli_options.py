@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from lshfast.dedup.plan import Verify
-from lshfast.readers.files import Format
+from lshfast.readers.files import Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import OnDuplicate
@@ -41,13 +41,13 @@ BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recal
 RowsOption = Annotated[int | None, typer.Option(help="Rows per band; with --bands.")]
 VerifyOption = Annotated[Verify, typer.Option(help="How candidates are verified.")]
 OnErrorOption = Annotated[
-    Literal["stop", "skip"], typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
+    OnError, typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
 ]
 Threads = Annotated[int | None, typer.Option(help="Default: the CPUs this process may use.", show_default=False)]
 
 
 def parse_seed(value: object) -> int | str:
-    """Return a seed as a number where it is one; other words than "random" are refused with the other options."""
+    """Return a seed as an int if it is one, else as a str, which is checked with the other options."""
     try:
         return int(str(value))
     except ValueError:

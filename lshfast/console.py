@@ -11,6 +11,8 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
+from lshfast.dedup.display import SIMILARITY_KINDS
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
@@ -60,7 +62,7 @@ class Watch:
             self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Take note of progress: `done` of `total` bytes, rows or pairs of a stage."""
+        """Record progress: `done` of `total` bytes, rows or pairs of a stage."""
         if self._quiet or stage not in UNITS or not total:
             return
         now = time.perf_counter()
@@ -77,12 +79,12 @@ class Watch:
             print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
 
 
-BAR = 24  # characters of the longest bar: with what stands beside it, a line fits 60 columns
+BAR = 24  # characters of the longest bar, with which a line fits 60 columns
 NOTE = 31  # column at which the notes of a table begin
 
 
 def show(text: str, stream: TextIO) -> None:
-    """Print lines of text; on a terminal, wrap those that are too long for it, notes below notes."""
+    """Print lines of text; on a terminal, wrap long lines, with notes aligned below notes."""
     if stream.isatty():
         wanted = os.environ.get("COLUMNS", "")
         width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
@@ -113,7 +115,6 @@ def _empty(number: int) -> str:
 def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
     """Return the figures of a run as lines of text; those of removal only where rows were to be removed."""
     s = result.summary
-    kinds = {"exact": "exact", "signature": "estimated by signatures", "none": "estimated, and not compared"}
     copies = counted(s.copies, "exact copy", "exact copies")
     lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
     if removing:
@@ -134,7 +135,10 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
     lines += [
         _line("candidates", s.candidates),
         _line(
-            "pairs", s.pairs, f"{s.copies:,} with exact copies" if s.copies else "", f"similarity: {kinds[s.verify]}"
+            "pairs",
+            s.pairs,
+            f"{s.copies:,} with exact copies" if s.copies else "",
+            f"similarity: {SIMILARITY_KINDS[s.verify]}",
         ),
         _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
         _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),

@@ -1,4 +1,4 @@
-"""What a run hashes with where a hash decides: numbers from the operating system that nobody can know beforehand.
+"""Secret keys, drawn from the operating system for each run, for the hashes that decide what is similar or a copy.
 
 Tokens under a seed are the same in every run, so whoever knows the seed can write texts whose tokens collide. Under a
 key that is drawn for the run they cannot, and no result depends on the key. docs/security.md has the bounds.

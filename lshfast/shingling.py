@@ -39,7 +39,7 @@ def shingles_of_texts(name: str) -> tuple[Unit, int] | None:
 
 
 def are_texts(source: Any) -> bool:
-    """Tell one str or bytes, or a column of them, from an array of numbers; what is empty may be either."""
+    """Tell whether this is a str, bytes or a column of texts, and no array of numbers; an empty list counts as one."""
     kind = source.dtype.kind if isinstance(source, np.ndarray) else ""
     if kind == "O" or isinstance(source, (list, tuple)):
         return len(source) == 0 or source[0] is None or isinstance(source[0], (str, bytes))

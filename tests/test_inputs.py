@@ -259,6 +259,14 @@ def test_nested_columns(tmp_path: Path) -> None:
         assert read(dotted, column="a.b")[1] == ["this"]
 
 
+def test_ids_inside_a_struct_keep_their_type_without_rows(tmp_path: Path) -> None:
+    kind = pa.struct([("id", pa.int64())])
+    pq.write_table(pa.table({"text": pa.array([], pa.string()), "a": pa.array([], kind)}), tmp_path / "in.parquet")
+    removed = "--removed", tmp_path / "r.parquet"
+    run("dedup", tmp_path / "in.parquet", "--id-column", "a.id", "-o", tmp_path / "o.parquet", *removed)
+    assert pq.read_schema(tmp_path / "r.parquet").field("key").type == pa.int64()
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -394,6 +394,15 @@ def test_bad_order_values(tmp_path: Path, value: str, reason: str) -> None:
     assert corpus.order.tolist() == [1, 3]
 
 
+EXTRAS = ("pyarrow", "orjson", "typer", "rich", "matplotlib", "lmdb", "redis", "fsspec", "pandas", "polars", "asyncio")
+
+
+def test_the_package_imports_without_its_extras() -> None:
+    code = "import sys, lshfast; print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code, *EXTRAS], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
 WITHOUT_MODULE = """
 import sys
 from lshfast.readers import open_corpus

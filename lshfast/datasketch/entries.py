@@ -1,4 +1,4 @@
-"""What a MinHashLSH asks of the place where its entries are, and entries that are kept in storages."""
+"""The interface of the entries of a MinHashLSH, and entries that are kept in storages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lshfast.tokens import UInt64Array
 # Keys whose names are read from a server at once.
 PIECE = 1000
 
-# Options of a storage's changes; storages that others wrote need not know of buffers.
+# Options of changes of a storage. Storages of a user's own may not know the option `buffer`.
 AT_ONCE: dict[str, bool] = {}
 BUFFERED = {"buffer": True}
 
@@ -56,11 +56,11 @@ class Entries(ABC):
 
     @abstractmethod
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        """Return the keys that meet a row in a band, each once."""
+        """Return the keys that share a band with a row, each once."""
 
     @abstractmethod
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        """Return the keys that meet a row in a band, and the share of slots in which each equals it, at most."""
+        """Return the keys that share a band with a row, and the greatest share of equal slots of each."""
 
     @abstractmethod
     def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
@@ -88,7 +88,7 @@ class Entries(ABC):
         """Send what sessions have kept back."""
 
     def width(self) -> int | None:
-        """Return the bytes of a slot of what is stored; None where there is nothing to tell them from."""
+        """Return the bytes of a stored slot; None if there is no entry."""
         return None
 
 
@@ -155,7 +155,7 @@ class StoredEntries(Entries):
         return key in self.keys or any(other in self.keys for other in others)
 
     def _is_there(self, key: Any) -> bool:
-        """Tell whether a key has an entry, or will have one when all that waits is sent."""
+        """Tell whether a key has an entry, or will have one when all pending changes are sent."""
         stays = self._waiting.get(key)
         return key in self.keys if stays is None else stays
 
@@ -191,7 +191,7 @@ class StoredEntries(Entries):
         return scores
 
     def _rows_of(self, names: Sequence[bytes], form: Form) -> list[UInt64Array]:
-        """Return the rows that these buckets are named after; names that somebody made otherwise are left out."""
+        """Return the rows that these buckets are named after; names of another form are left out."""
         size, rows = self.depth * form.width, []
         for start in range(0, len(names) - self.bands + 1, self.bands):
             own = list(names[start : start + self.bands])

@@ -136,7 +136,7 @@ class HyperLogLog:
         self.hashfunc = hashfunc
 
     def _registers(self) -> Int8Array:
-        """Return the registers, which are checked if somebody put others in their place."""
+        """Return the registers; if they were replaced, they are checked first."""
         return self.reg if self.reg is self._known else self._adopt()
 
     def _adopt(self) -> Int8Array:
@@ -151,7 +151,7 @@ class HyperLogLog:
         return registers
 
     def _writable(self) -> memoryview:
-        """Return the registers as a memory view, in which one is read in a third of the time."""
+        """Return the registers as a memory view, whose items are read in a third of the time."""
         registers = self._registers()
         if not registers.flags.writeable:
             registers = self._put(registers.copy())
@@ -233,7 +233,7 @@ class HyperLogLog:
         return made
 
     def _with(self, registers: Int8Array, kind: type[Kind]) -> Kind:
-        """Return a sketch of a kind with these registers and all else as here."""
+        """Return a sketch of a kind with these registers, and otherwise like this one."""
         made = kind.__new__(kind)
         made.p, made.m, made.max_rank, made.alpha = self.p, self.m, self.max_rank, self.alpha
         made.hashfunc, made._stated = self.hashfunc, self._stated
@@ -380,14 +380,14 @@ class HyperLogLogPlusPlus(HyperLogLog):
 
 
 def _checked_p(p: Any) -> int:
-    """Return p as an int, or say what is wrong with it."""
+    """Return p as an int, or raise an error that names the range."""
     if not LOWEST_P <= check_int(p, "p") <= HIGHEST_P:
         raise ValueError(f"p must be in {LOWEST_P}..{HIGHEST_P}, not {p}")
     return int(p)
 
 
 def _converted(registers: Any, width: int) -> tuple[int, Int8Array]:
-    """Return p, and 2**p registers of hashes of so many bits as contiguous int8, or say what is wrong with them."""
+    """Return p, and 2**p registers of hashes of so many bits as contiguous int8, or raise an error."""
     p = _checked_p(_precision_of(registers))
     lowest, highest = int(registers.min()), int(registers.max())
     if lowest < 0 or highest > width - p + 1:

@@ -21,7 +21,7 @@ PROTOCOLS = (5, 4, 3)
 
 
 class _Maker:
-    """What a pickle names in place of a class or function: it can be called, and nothing in it can be changed."""
+    """Replaces a class or function that a pickle names: it can be called, but not changed."""
 
     __slots__ = ("_make",)
 
@@ -48,7 +48,7 @@ class _Sealed(type):
 
 
 class _UUID(metaclass=_Sealed):
-    """What a pickle makes a UUID with: one that has no number yet, as UUIDs are pickled."""
+    """Replaces the class UUID in a pickle: makes a UUID without a number, which the pickle then sets."""
 
     def __new__(cls) -> Any:
         return object.__new__(uuid.UUID)
@@ -112,7 +112,8 @@ def _moment(kind: type[Any], *arguments: Any) -> Any:
 
 NOT_READ = 'which is not read from a server; storage_config may say "loads": pickle.loads where the server is trusted'
 
-# What keys on a server may be, beside what pickle knows itself, and what makes them, which no pickle can change.
+# The types of keys on a server besides those that pickle has opcodes for, and what makes them, which no pickle can
+# change.
 KINDS: dict[tuple[str, str], Any] = {
     ("builtins", "complex"): complex,
     ("builtins", "frozenset"): frozenset,
@@ -131,7 +132,7 @@ KINDS: dict[tuple[str, str], Any] = {
 
 
 class _Plain(pickle.Unpickler):
-    """Read pickles of data, and call nothing that one names but what makes the kinds of values known here."""
+    """Read pickles of data: of all that a pickle names, only the makers of the known types are called."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in KINDS:
@@ -140,9 +141,9 @@ class _Plain(pickle.Unpickler):
 
 
 def plain_loads(data: bytes) -> Any:
-    """Return the key that bytes from a server are the pickle of.
+    """Return the key whose pickle these bytes from a server are.
 
-    That is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number, text or bytes, or a tuple
+    It is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number, text or bytes, or a tuple
     or frozenset of such.
 
     Raises
@@ -171,6 +172,16 @@ def dumps(key: Any) -> bytes:
     are the same object. They are then two keys, as in datasketch.
     """
     return pickle.dumps(key)
+
+
+def check_bytes(key: Any) -> bytes:
+    """Return a key that is stored on a server as it is, or raise an error unless it is bytes."""
+    if not isinstance(key, bytes):
+        raise TypeError(
+            f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
+            "encode them, or use prepickle=True"
+        )
+    return key
 
 
 def other_pickles(key: Any) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""MinHashLSH: datasketch's index, as a face of the tables behind LSHIndex or of datasketch's layout on Redis."""
+"""MinHashLSH: datasketch's index, over the tables behind LSHIndex or over datasketch's layout on Redis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from lshfast.datasketch.entries import Entries, StoredEntries
-from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.memory_entries import MemoryEntries
 from lshfast.datasketch.minhash import MinHash, check_int
 from lshfast.datasketch.slots import Form, Sketches, with_attributes
@@ -146,8 +146,8 @@ class MinHashLSH:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
         made = super().__new__(cls)
-        # A class made from this one may have a constructor that calls none of this one's, and sets h, b, r, `keys` and
-        # `hashtables`, as programs with storages of their own do: then these are used when first something is asked.
+        # A subclass with storages of its own may have a constructor that does not call this class's, and sets h, b, r,
+        # `keys` and `hashtables`. These are then used from the first call of a method on.
         made._config = {"type": "own"}
         made.prepickle, made.hashfunc = False, None
         made._begin(False)
@@ -253,20 +253,13 @@ class MinHashLSH:
 
     def _check_width(self, form: Form) -> None:
         if self._redis:
-            width = self._entries.width()
-            if width not in (None, form.width):
-                raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
+            form.check_width(self._entries.width())
 
     def _stored(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return a key as it is stored, and its further forms on a server."""
         if self.prepickle:
             return dumps(key), other_pickles(key) if self._redis else ()
-        if self._redis and not isinstance(key, bytes):
-            raise TypeError(
-                f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
-                "encode them, or use prepickle=True"
-            )
-        return key, ()
+        return check_bytes(key) if self._redis else key, ()
 
     def remove(self, key: Any) -> None:
         """Remove a key, with all sketches that it was inserted with.
@@ -459,7 +452,7 @@ class MinHashLSH:
         return row, form
 
     def _query_b(self, minhash: Any, b: int) -> set[Any]:
-        """Return the keys, as they are stored, that share one of the first b bands: datasketch's name for it."""
+        """Return the stored keys that share one of the first b bands, as datasketch's method of this name does."""
         if b > self.b:
             raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
         row, form = self._asking(minhash)
@@ -558,7 +551,7 @@ class MinHashLSH:
 
 
 class _Unmade:
-    """Stands for a part of an index whose class has a constructor of its own, until something is asked of it."""
+    """Placeholder for a part of an index whose class has a constructor of its own, until the part is first used."""
 
     __slots__ = ("_lsh", "_part")
 
@@ -579,7 +572,7 @@ class _Unmade:
         setattr(self._made(), name, value)
 
 
-# What an index is made of; what else it has was given to it, and is pickled with it.
+# The attributes of an index. All others were set by its user, and are pickled with it.
 PARTS = frozenset(
     [
         "h",
@@ -696,7 +689,7 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
 def _optimal_param(
     threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
 ) -> tuple[int, int]:
-    """Return the bands and rows for a threshold: datasketch's name for what `bands_and_rows` does."""
+    """Return the bands and rows for a threshold, as `bands_and_rows` does, under datasketch's name."""
     return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)
 
 

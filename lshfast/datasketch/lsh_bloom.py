@@ -155,15 +155,14 @@ class MinHashLSHBloom:
         _, version, h, b, r, hashes, width, bits, seed, known, scheme, given = HEADER.unpack(data)
         if version != FORMAT:
             raise FormatError(f"{path}: is of format {version}, not {FORMAT}")
-        for name, mine, theirs in (
+        check_same(
+            path,
             ("num_perm", self.h, h),
             ("b", self.b, b),
             ("r", self.r, r),
             ("bits of a filter, by n and fp", self.bits, bits),
             ("hashes of a key, by fp", self.hashes, hashes),
-        ):
-            if mine != theirs:
-                raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")
+        )
         if width not in (0, *DTYPES) or known > 1:
             raise FormatError(f"{path}: its header is damaged")
         if width:
@@ -287,7 +286,7 @@ class MinHashLSHBloom:
         vars(self).update(state.get("attributes", {}))
 
 
-# What an index is made of; what else it has was given to it, and is pickled with it.
+# The attributes of an index. All others were set by its user, and are pickled with it.
 PARTS = frozenset(["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_map", "_closed", "_filters"])
 
 
@@ -354,8 +353,17 @@ class BloomTable:
     def _read(self, data: bytes) -> None:
         if len(data) < HEADER.size or data[: len(MAGIC)] != MAGIC:
             raise FormatError(f"{self.fname}: is no file of a BloomTable")
+        _, version, _, _, r, hashes, _, bits, *_ = HEADER.unpack_from(data)
+        if version != FORMAT:
+            raise FormatError(f"{self.fname}: is of format {version}, not {FORMAT}")
+        check_same(
+            self.fname,
+            ("band_size", self.r, r),
+            ("bits of a filter, by item_count and fp", self.bits, bits),
+            ("hashes of a band, by fp", self.hashes, hashes),
+        )
         if data[: HEADER.size] != self._header():
-            raise ValueError(f"{self.fname}: was made with another item_count, fp or band_size")
+            raise FormatError(f"{self.fname}: its header is damaged")
         if len(data) != HEADER.size + self._filter.size:
             raise FormatError(f"{self.fname}: must be of {HEADER.size + self._filter.size} bytes, not {len(data)}")
         self._filter = np.frombuffer(data, np.uint8, offset=HEADER.size).reshape(1, -1).copy()
@@ -393,6 +401,13 @@ class BloomTable:
             return
         with atomic_file(self.fname, overwrite=True) as file:
             file.write(self._header() + self._filter.tobytes())
+
+
+def check_same(path: str | None, *numbers: tuple[str, int, int]) -> None:
+    """Raise an error that names the first number in which a file differs: (name, expected, found) each."""
+    for name, mine, theirs in numbers:
+        if mine != theirs:
+            raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")
 
 
 def size_of(n: Any, fp: Any, name: str) -> tuple[int, int]:

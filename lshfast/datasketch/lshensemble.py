@@ -197,7 +197,7 @@ class MinHashLSHEnsemble:
 
     @made_when_read
     def indexes(self) -> list[dict[int, MinHashLSH]]:
-        """Of each partition an index of its sets for each r."""
+        """For each partition, an index of its sets for each r."""
         rows = np.unique(self.params[:, 1]).tolist()
         made = [{r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in rows} for _ in range(self.num_part)]
         form = self._sketches.form
@@ -275,7 +275,7 @@ class MinHashLSHEnsemble:
             self._fill(state["keys"], rows_of(values, form), values, np.array(state["sizes"], np.int64), sketches)
 
 
-# What an ensemble is made of; what else it has was given to it, and is pickled with it.
+# The attributes of an ensemble. All others were set by its user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSHEnsemble())) | {"_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
 
 
@@ -295,12 +295,12 @@ def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tupl
         passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
         positives, negatives = (1 - passed) @ similarities[0][1], missed @ similarities[1][1]
         errors[: len(b), r - 1] = positives * false_positive + negatives * false_negative
-    at = int(np.argmin(errors))  # of several the one of the fewest bands, then rows
+    at = int(np.argmin(errors))  # of equal ones the one with the fewest bands, then the fewest rows
     return at // m + 1, at % m + 1
 
 
 def _grid(start: float, stop: float, xq: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the similarities of sets that contain between so much of the query, and their weights in an integral."""
+    """Return the similarities of sets that contain start..stop of the query, and their weights in an integral."""
     half, (points, weights) = (stop - start) / 2, _points()
     contained = start + half * (1 + points)
     return contained / (1 + xq - contained), weights * half
@@ -308,7 +308,7 @@ def _grid(start: float, stop: float, xq: float) -> tuple[npt.NDArray[np.float64]
 
 @cache
 def _points() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return where Gauss and Legendre take a function for its integral over [-1, 1], and with which weights."""
+    """Return the points and weights of Gauss-Legendre quadrature over [-1, 1]."""
     return np.polynomial.legendre.leggauss(200)
 
 

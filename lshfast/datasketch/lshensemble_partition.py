@@ -1,4 +1,4 @@
-"""How datasketch parts the sets of an ensemble by size (Zhu, Nargesian, Pu and Miller 2016)."""
+"""The partitions by size of datasketch's ensemble (Zhu, Nargesian, Pu and Miller 2016)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["optimal_partitions"]
 
 
 def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: int) -> list[tuple[Any, Any]]:
-    """Return the partitions by size for which queries meet the fewest sets in vain.
+    """Return the partitions by size that give the fewest false positives.
 
-    A partition with the greatest size u is searched as if all its sets were of that size, which brings about
-    ``(u - x) / u`` false positives for a set of x elements. The sum of these is what the partitions make least.
+    A partition with the greatest size u is searched as if all its sets were of that size, which gives about
+    ``(u - x) / u`` false positives for a set of x elements. The partitions minimise the sum of these.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: in
     Raises
     ------
     ValueError
-        If sizes and counts are not as many.
+        If sizes and counts differ in length.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class MinHashLSHForest:
     """Find the k keys whose sketches are the most similar to a query's, as ``datasketch.MinHashLSHForest`` does.
 
     The answer is better than that of datasketch: the most similar of the k come first, and each of the true k best is
-    found with probability 0.9 or more (see ``lshfast.LSHForest``, which this is a face of), whatever `l` is.
+    found with probability 0.9 or more (see ``lshfast.LSHForest``, which this uses), whatever `l` is.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ class MinHashLSHForest:
         self._indexed = 0  # how many keys there were at the last index()
         self._lock = threading.RLock()
 
-    # Both are made when they are asked for; searches do not use them.
+    # Both are made when they are first read; searches do not use them.
 
     @made_when_read
     def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
-        """Of each tree the keys in each bucket, by the bytes of their hash values there."""
+        """For each tree, the keys in each bucket; a bucket is named by the bytes of its hash values."""
         with self._lock:
             if self._tables is None:
                 self._tables = [defaultdict(list) for _ in range(self.l)]
@@ -96,7 +96,7 @@ class MinHashLSHForest:
 
     @made_when_read
     def sorted_hashtables(self) -> list[list[bytes]]:
-        """Of each tree the buckets there were at the last `index`, sorted."""
+        """For each tree, the sorted names of its buckets at the last `index`."""
         with self._lock:
             names = [self.keys[key] for key in self._numbers[: self._indexed]]
         return [sorted({own[tree] for own in names}) for tree in range(self.l)]
@@ -258,7 +258,7 @@ class MinHashLSHForest:
         self.keys = dict(zip(self._numbers, map(list, zip(*[parts] * self.l, strict=True)), strict=True))
 
 
-# What a forest is made of; what else it has was given to it, and is pickled with it.
+# The attributes of a forest. All others were set by its user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSHForest(1, 1))) | {"hashtables", "sorted_hashtables"}
 
 WeightedMinHashLSHForest = MinHashLSHForest

@@ -18,7 +18,7 @@ from lshfast.tokens import Int64Array, UInt64Array
 # Entries that are read from the tables at once.
 PIECE = 1 << 13
 
-# So many new entries are added to the dicts one by one, which is faster for a few.
+# Up to this number, new entries are added to the dicts one by one, which is faster for a few.
 FEW = 8
 
 _ABSENT = object()

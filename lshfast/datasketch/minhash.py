@@ -154,12 +154,12 @@ class MinHash:
 
     @property
     def _given(self) -> bytes | None:
-        """What tells permutations that were given from others."""
+        """The digest of permutations that were given; None for those of the seed."""
         used = self._used
         return (used if used.array is self.permutations else self._refresh()[1]).given
 
     def _refresh(self) -> tuple[Hasher, Permutations]:
-        """Return what tokens are hashed and permuted by, after somebody put others in their place."""
+        """Return the hasher and the permutations, made anew for attributes that were replaced."""
         kind = SCHEMES[self.scheme]
         if self._hasher.hashfunc is not self.hashfunc:
             self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
@@ -458,7 +458,7 @@ class MinHash:
         self.permutations = self._used.array
 
 
-# What copies share, as nobody writes to it, or have their own of.
+# Attributes that copies share because they are immutable, or that copying makes anew.
 SHARED = frozenset(
     ["scheme", "seed", "num_perm", "_gpu_mode", "hashfunc", "_hasher", "permutations", "_used", "hashvalues"]
 )

@@ -169,6 +169,6 @@ class RedisEntries(StoredEntries):
         return sorted(self._scripts[2](keys=self._all_names[1:], args=self.names_of(row, form)))
 
     def width(self) -> int | None:
-        """Return the bytes of a slot of what is stored; None where there is nothing to tell them from."""
+        """Return the bytes of a stored slot; None if there is no entry, or a hashfunc."""
         met = None if self.hashfunc else next(iter(self._client.hscan_iter(self.tables[0]._name, count=10)), None)
         return None if met is None else len(met[0]) // self.depth

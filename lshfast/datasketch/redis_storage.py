@@ -9,7 +9,8 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from lshfast.datasketch.storage import BUFFER_SIZE, OrderedStorage, UnorderedStorage, random_name, resolved
+from lshfast.datasketch.redis_commands import ListCommands, SetCommands
+from lshfast.datasketch.storage import BUFFER_SIZE, OrderedStorage, UnorderedStorage, random_name, resolved, server_of
 from lshfast.readers.files import optional
 
 redis = optional("redis", "redis")
@@ -25,6 +26,7 @@ class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc,name-defined]
     transaction : bool
         Whether the commands sent at once are one transaction.
     buffer_size : int
+        How many commands are kept back, at most.
     """
 
     def __init__(
@@ -35,21 +37,12 @@ class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc,name-defined]
         buffer_size: int,
         shard_hint: str | None = None,
     ) -> None:
-        self._buffer_size = buffer_size
+        self.buffer_size = buffer_size
         super().__init__(connection_pool, response_callbacks, transaction, shard_hint)
-
-    @property
-    def buffer_size(self) -> int:
-        """How many commands are kept back, at most."""
-        return self._buffer_size
-
-    @buffer_size.setter
-    def buffer_size(self, value: int) -> None:
-        self._buffer_size = value
 
     def execute_command(self, *args: Any, **kwargs: Any) -> Any:
         """Keep a command; send those kept before if they are `buffer_size`."""
-        if len(self.command_stack) >= self._buffer_size:
+        if len(self.command_stack) >= self.buffer_size:
             self.execute()
         return super().execute_command(*args, **kwargs)
 
@@ -93,10 +86,6 @@ class RedisStorage:
         self._buffer_size = value
         self._buffer.buffer_size = value
 
-    def redis_key(self, key: bytes) -> bytes:
-        """Return the name under which the values of a key are."""
-        return self._name + key
-
     def __getstate__(self) -> dict[str, Any]:
         return {"config": self.config, "name": self._name, "buffer_size": self._buffer_size}
 
@@ -105,7 +94,7 @@ class RedisStorage:
         self._open(None)
 
 
-class RedisListStorage(RedisStorage, OrderedStorage):
+class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
     """A storage on a Redis server that keeps the values of a key in a list. Keys and values are bytes.
 
     Parameters
@@ -128,7 +117,7 @@ class RedisListStorage(RedisStorage, OrderedStorage):
         return bool(self._redis.hexists(self._name, key))
 
     def status(self) -> dict[str, Any]:
-        return {**resolved(self.config["redis"]), **super().status()}
+        return {**server_of(self.config), **super().status()}
 
     def get(self, key: bytes) -> Any:
         return self._values(self._redis, key)
@@ -166,20 +155,8 @@ class RedisListStorage(RedisStorage, OrderedStorage):
     def empty_buffer(self) -> None:
         self._buffer.execute()
 
-    def _values(self, client: Any, key: bytes) -> Any:
-        return client.lrange(self.redis_key(key), 0, -1)
 
-    def _count(self, client: Any, key: bytes) -> Any:
-        return client.llen(self.redis_key(key))
-
-    def _add(self, client: Any, key: bytes, *vals: Any) -> None:
-        client.rpush(self.redis_key(key), *vals)
-
-    def _discard(self, client: Any, key: bytes, val: Any) -> None:
-        client.lrem(self.redis_key(key), 1, val)
-
-
-class RedisSetStorage(UnorderedStorage, RedisListStorage):
+class RedisSetStorage(SetCommands, UnorderedStorage, RedisListStorage):
     """A storage on a Redis server that keeps the values of a key in a set. Keys and values are bytes.
 
     Parameters
@@ -188,24 +165,10 @@ class RedisSetStorage(UnorderedStorage, RedisListStorage):
         See `RedisStorage`.
     """
 
-    def _values(self, client: Any, key: bytes) -> Any:
-        return client.smembers(self.redis_key(key))
-
-    def _count(self, client: Any, key: bytes) -> Any:
-        return client.scard(self.redis_key(key))
-
-    def _add(self, client: Any, key: bytes, *vals: Any) -> None:
-        client.sadd(self.redis_key(key), *vals)
-
-    def _discard(self, client: Any, key: bytes, val: Any) -> None:
-        client.srem(self.redis_key(key), val)
-
 
 def connect(owner: object, config: dict[str, Any]) -> Any:
     """Return a client for the server of a storage_config, which is closed when its owner is gone."""
-    if "redis" not in config:
-        raise KeyError('storage_config needs "redis": {"host": ..., "port": ...}')
-    client = redis.Redis(**resolved(config["redis"]))
+    client = redis.Redis(**server_of(config))
     if hasattr(client, "close"):
         weakref.finalize(owner, client.close)
     return client

@@ -84,7 +84,7 @@ class Permutations:
     array : ndarray, shape (2, num_perm), or None
         Multipliers and summands, not to be written to; None for the schemes of this library.
     given : bytes or None
-        What tells permutations that somebody gave from others; None for those that are drawn from the seed.
+        A digest of permutations that were given; None for those that are drawn from the seed.
     """
 
     functions: Functions
@@ -93,7 +93,7 @@ class Permutations:
 
     @classmethod
     def of(cls, name: str, array: Values, given: bytes | None = None) -> Permutations:
-        """Return those of multipliers and summands, an array that nobody else writes to."""
+        """Return the permutations of an array of multipliers and summands, which becomes read-only."""
         array.flags.writeable = False
         return cls(Functions(name, array.shape[1], array[0], array[1]), array, given)
 
@@ -188,7 +188,7 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
 
 
 def permutations_of(sketch: Any) -> bytes | None:
-    """Return what tells the permutations that were given to a sketch; None if they are drawn, or it has none.
+    """Return the digest of the permutations that were given to a sketch; None if they are drawn, or it has none.
 
     Of the sketches that keep none, those of this library keep it, and those of datasketch do not.
     """

@@ -18,8 +18,8 @@ from lshfast.tokens import UInt64Array
 # The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
 EMPTY_32 = 2**32 - 1
 
-# What stands in each slot of an empty set's row if its hash values are EMPTY: indexes keep such a row in no bucket, and
-# here empty sets are found like others.
+# The slots of an empty set whose hash values are EMPTY. Indexes put rows of EMPTY into no bucket, but here empty sets
+# are found like others.
 NOTHING = np.uint64(2**64 - 2)
 
 PAIRS = np.dtype(np.int64)
@@ -110,6 +110,11 @@ class Form:
     def _named(self) -> tuple[np.dtype[Any], bool]:
         """The dtype of slots in the names of buckets, and whether rows are cast to it as they are."""
         return self.dtype.newbyteorder(">"), self.dtype != PAIRS and self.empty != EMPTY
+
+    def check_width(self, width: int | None) -> None:
+        """Raise ValueError unless slots of so many bytes may be of this form; None may be of any."""
+        if width not in (None, self.width):
+            raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {self.width}")
 
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
         """Return hash values as bytes that mean the same on each machine."""
@@ -236,7 +241,7 @@ class Sketches:
 
 
 class made_when_read:
-    """Make an attribute when it is first read; it is an attribute like others from then on, and as quick to read.
+    """Make an attribute when it is first read; from then on it is an ordinary attribute, and as quick to read.
 
     Unlike `functools.cached_property` it does not go through the dict of the object, which would make all its
     attributes slower.
@@ -254,7 +259,7 @@ class made_when_read:
 
 
 def forget(thing: Any, *names: str) -> None:
-    """Let attributes be made anew when they are read again."""
+    """Delete attributes, so that they are made anew when they are read again."""
     for name in names:
         with suppress(AttributeError):
             delattr(thing, name)

@@ -80,7 +80,7 @@ class Storage(ABC):
         """Tell whether there is such a key."""
 
     def status(self) -> dict[str, Any]:
-        """Return what there is to say of this storage: the number of keys, and where they are."""
+        """Return the number of keys, and on a server where they are."""
         return {"keyspace_size": len(self)}
 
     def empty_buffer(self) -> None:  # noqa: B027 (in memory nothing is kept back)
@@ -240,7 +240,7 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
 
 
 def check_storage(config: Any) -> dict[str, Any]:
-    """Return a storage_config, {"type": "dict"} for None, or say what is wrong with it."""
+    """Return a storage_config, {"type": "dict"} for None, or raise an error that names what is wrong."""
     checked = check_form(config)
     check_type(checked)
     return checked
@@ -291,6 +291,13 @@ def resolved(config: dict[str, Any]) -> dict[str, Any]:
         name: os.getenv(value["env"], value.get("default")) if isinstance(value, dict) and "env" in value else value
         for name, value in config.items()
     }
+
+
+def server_of(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the client that a storage_config names."""
+    if "redis" not in config:
+        raise KeyError('storage_config needs "redis": {"host": ..., "port": ...}')
+    return resolved(config["redis"])
 
 
 def _on_redis(name: str) -> Any:

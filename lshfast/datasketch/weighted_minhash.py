@@ -102,7 +102,7 @@ class WeightedMinHash:
 
 @dataclass(frozen=True)
 class Tables:
-    """What a generator draws samples with, which nobody writes to, and how the kernels take it.
+    """The random numbers of a generator, which are read-only, and their arrangement for the kernels.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Tables:
 
     @classmethod
     def of(cls, generator: WeightedMinHashGenerator) -> Tables:
-        """Return the tables of the numbers of a generator, or say what is wrong with these."""
+        """Return the tables of the numbers of a generator, or raise an error if their shapes are wrong."""
         numbers = []
         for name in ("rs", "ln_cs", "betas"):
             given = np.array(getattr(generator, name), np.float32)
@@ -197,7 +197,7 @@ class WeightedMinHashGenerator:
         self.betas: Float32Array = generator.uniform(0, 1, shape).astype(np.float32)
 
     def _arranged(self) -> Tables:
-        """Return the tables of the kernels, made anew if other numbers were put in the place of theirs."""
+        """Return the tables of the kernels, made anew if the numbers were replaced."""
         tables: Tables | None = getattr(self, "_tables", None)
         if (
             tables is None

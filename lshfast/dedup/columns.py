@@ -1,4 +1,4 @@
-"""What a run goes over, a row each: texts, sets of the user's elements, or sets of tokens.
+"""The rows of a run: texts, sets of the user's elements, or sets of tokens.
 
 A column hashes the rows that are asked for: once under the seed, for signatures, and again under the key of the run for
 the rows that are to be compared exactly. Hashing again takes less time and memory than keeping all tokens, and nobody
@@ -26,7 +26,7 @@ Chosen: TypeAlias = slice | Int64Array
 DEFAULT_UNIT: Unit = "word"
 DEFAULT_SIZE = 5
 
-# Bytes that an element of a set counts as where work is cut into pieces: those of its token.
+# Bytes of an element of a set when work is cut into pieces: those of its token.
 ELEMENT_BYTES = 8
 
 
@@ -57,7 +57,7 @@ class Column(Protocol):
         """Return a hash of each row's content: of the bytes of a text, of the elements of a set in any order."""
 
     def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        """Tell of pairs of rows which are known to be equal without hashing them; others may be equal too."""
+        """Tell which pairs of rows are known to be equal without hashing them; others may be equal too."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,38 @@ class ShingledTexts:
         return self.texts.equal(left, right)
 
 
+class _Sets:
+    """What columns of sets share."""
+
+    @property
+    def lengths(self) -> Int64Array:
+        raise NotImplementedError
+
+    @property
+    def nbytes(self) -> Int64Array:
+        return self.lengths * ELEMENT_BYTES
+
+    @property
+    def sizes(self) -> Int64Array:
+        return self.lengths
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        raise NotImplementedError
+
+    def hashes(self, seed: int) -> UInt64Array:
+        """Return the sum of each row's tokens mod 2^64."""
+        sets = self.tokens(seed)
+        sums = np.zeros(len(sets.tokens) + 1, np.uint64)
+        np.cumsum(sets.tokens, out=sums[1:])
+        return np.asarray(sums[sets.offsets[1:]] - sums[sets.offsets[:-1]])
+
+    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
+        return np.zeros(len(left), bool)
+
+
 @dataclass(frozen=True)
-class Elements:
-    """Sets of str, bytes and int objects, which stay the user's own; `first_row` is the number of the first one."""
+class Elements(_Sets):
+    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the first one."""
 
     rows: Sequence[Collection[Any]]
     first_row: int = 0
@@ -111,14 +140,6 @@ class Elements:
     def lengths(self) -> Int64Array:
         return np.fromiter(map(len, self.rows), np.int64, len(self.rows))
 
-    @property
-    def nbytes(self) -> Int64Array:
-        return self.lengths * ELEMENT_BYTES
-
-    @property
-    def sizes(self) -> Int64Array:
-        return self.lengths
-
     def take(self, rows: Chosen) -> Elements:
         if isinstance(rows, slice):
             return Elements(self.rows[rows], self.first_row + (rows.start or 0))
@@ -127,16 +148,10 @@ class Elements:
     def tokens(self, key: int | HashKey) -> TokenSets:
         return hash_rows(self.rows, key, self.first_row)
 
-    def hashes(self, seed: int) -> UInt64Array:
-        return sums_of(self.tokens(seed))
-
-    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        return np.zeros(len(left), bool)
-
 
 @dataclass(frozen=True)
-class Tokens:
-    """Sets of tokens: these are all there is, under every key, so that equal tokens are equal elements."""
+class Tokens(_Sets):
+    """Sets of tokens, which are the same under every key: equal tokens are equal elements."""
 
     sets: TokenSets
 
@@ -147,14 +162,6 @@ class Tokens:
     def lengths(self) -> Int64Array:
         return self.sets.counts
 
-    @property
-    def nbytes(self) -> Int64Array:
-        return self.sets.counts * ELEMENT_BYTES
-
-    @property
-    def sizes(self) -> Int64Array:
-        return self.sets.counts
-
     def take(self, rows: Chosen) -> Tokens:
         if isinstance(rows, slice):
             return Tokens(TokenSets(self.sets.offsets[rows.start : rows.stop + 1], self.sets.tokens))
@@ -163,23 +170,10 @@ class Tokens:
     def tokens(self, key: int | HashKey) -> TokenSets:
         return self.sets
 
-    def hashes(self, seed: int) -> UInt64Array:
-        return sums_of(self.tokens(seed))
-
-    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        return np.zeros(len(left), bool)
-
-
-def sums_of(sets: TokenSets) -> UInt64Array:
-    """Return the sum of each row's tokens mod 2^64."""
-    sums = np.zeros(len(sets.tokens) + 1, np.uint64)
-    np.cumsum(sets.tokens, out=sums[1:])
-    return np.asarray(sums[sets.offsets[1:]] - sums[sets.offsets[:-1]])
-
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Rows whose tokens are made anew under a run's key; where `verify` takes its token sets from."""
+    """Rows whose tokens are made anew under the key of a run; `verify` takes its token sets from here."""
 
     column: Column
     key: RunKey
@@ -257,7 +251,7 @@ def _check_no_shingles(unit: Unit, size: int) -> None:
 
 
 def _set_of(item: Any, row: int) -> Collection[Any]:
-    """Return one of the sets, as it is where it can be gone through again."""
+    """Return one of the sets, as it is if it can be iterated over several times."""
     if _is_missing(item):
         return ()
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):

@@ -1,4 +1,4 @@
-"""How a run's figures look in a terminal and in a notebook: one table, as lines of text or as HTML."""
+"""The figures of a run as a table: lines of text for a terminal, HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from lshfast.dedup.report import DedupResult, Summary
 
-KINDS = {"exact": "exact", "signature": "estimated by signatures", "none": "estimated, not compared to the threshold"}
+# What the similarities are, by the `verify` of the run.
+SIMILARITY_KINDS = {
+    "exact": "exact",
+    "signature": "estimated by signatures",
+    "none": "estimated, not compared to the threshold",
+}
 
 # Removed rows in the HTML report, and the characters of a key that are shown.
 SHOWN_ROWS = 5
@@ -35,7 +40,7 @@ def figures(s: Summary) -> Iterator[Figure]:
         yield Figure("rejected", f"{s.rejected:,}")
     if s.indexed is not None:
         yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
-    yield Figure("pairs", f"{s.pairs:,}", f"similarity: {KINDS[s.verify]}; candidates: {s.candidates:,}")
+    yield Figure("pairs", f"{s.pairs:,}", f"similarity: {SIMILARITY_KINDS[s.verify]}; candidates: {s.candidates:,}")
     yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
     yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall at the threshold: {s.recall:.4f}")
     yield Figure("seconds", f"{s.seconds:,.2f}")

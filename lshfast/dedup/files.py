@@ -135,8 +135,7 @@ def run_files(
             )
         start = time.perf_counter()
         with naming_stage("write"), all_or_none():
-            kind = _account_kind(corpus, index if indexes.against else None)
-            _write(corpus, result, outputs, plan, kind, progress)
+            _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
             saved = time.perf_counter()
             if index is not None and saving and not indexes.in_place:
                 with naming_stage("save"):
@@ -192,21 +191,25 @@ def _after_outputs() -> Iterator[None]:
         raise OSError(error.errno, reason, error.filename) from error
 
 
-# Arrow's names for the types of the columns of an account, but for those of keys.
-KINDS = {"similarity": "double", **dict.fromkeys(OF_EARLIER, "bool")}
+def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
+    """Return Arrow's names for the types of all columns that a run adds or writes.
 
-
-def _account_kind(corpus: Corpus, index: LSHIndex | None) -> str:
-    """Return the type of kept keys: that of the ids, or string if the keys of an index are not of that type."""
-    kind, earlier = id_kind(corpus), None if index is None else key_kind(index)
-    return kind if earlier is None or ARROW_KINDS[earlier] == kind else "string"
+    Kept keys are of the ids' type, or strings if the keys of an index are not of that type.
+    """
+    ids, earlier = id_kind(corpus), None if index is None else key_kind(index)
+    kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
+    kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(("kept_key", "duplicate_of"), kept)
+    return kinds | {"similarity": "double"} | dict.fromkeys(OF_EARLIER, "bool")
 
 
 def _write(
-    corpus: Corpus, result: DedupResult, outputs: Outputs, plan: Plan, kind: str, progress: Progress | None
+    corpus: Corpus,
+    result: DedupResult,
+    outputs: Outputs,
+    plan: Plan,
+    kinds: dict[str, str],
+    progress: Progress | None,
 ) -> None:
-    kinds = {**KINDS, **dict.fromkeys(("key", "key_i", "key_j"), id_kind(corpus)), "kept_key": kind}
-
     def key(rows: npt.NDArray[Any]) -> list[Any]:
         return [corpus.key(row) for row in rows.tolist()]
 
@@ -215,20 +218,20 @@ def _write(
         table: Table = {"key_i": key(found["i"]), "key_j": key(found["j"]), "similarity": found["similarity"]}
         write_table(outputs.pairs, table, outputs.overwrite, kinds)
     gone = np.flatnonzero(~result.keep)
-    account = _account(result, gone, plan, kind) if outputs.removed or outputs.annotate else {}
+    account = _account(result, gone, plan, kinds) if outputs.removed or outputs.annotate else {}
     if outputs.removed:
         table = {"key": key(gone), **account}
         write_table(outputs.removed, table, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
-        _write_rows(corpus, result, outputs, gone, account, kind, plan.threads, progress)
+        _write_rows(corpus, result, outputs, gone, account, kinds, plan.threads, progress)
 
 
-def _account(result: DedupResult, gone: Int64Array, plan: Plan, kind: str) -> Table:
-    """Say for whose sake rows were removed; the last two columns only where that may be an earlier entry."""
+def _account(result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
+    """Name the keepers of removed rows; the last two columns only where a keeper may be an earlier entry."""
     kept_keys = [result.kept_key(row) for row in gone.tolist()]
-    if kind == "string":
+    if kinds["kept_key"] == "string":
         kept_keys = list(map(str, kept_keys))
     account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
     if result.earlier is not None:
@@ -243,7 +246,7 @@ def _write_rows(
     outputs: Outputs,
     gone: Int64Array,
     account: Table,
-    kind: str,
+    kinds: dict[str, str],
     threads: int,
     progress: Progress | None,
 ) -> None:
@@ -265,8 +268,8 @@ def _write_rows(
             progress("write", done, corpus.total_bytes)
 
     write_rows(
-        corpus, outputs.rows, keep=keep, annotations=annotations, kinds={**KINDS, "duplicate_of": kind},
-        overwrite=outputs.overwrite, progress=tell, threads=threads,
+        corpus, outputs.rows, keep=keep, annotations=annotations, kinds=kinds, overwrite=outputs.overwrite,
+        progress=tell, threads=threads,
     )  # fmt: skip
 
 

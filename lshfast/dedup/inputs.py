@@ -9,7 +9,7 @@ from typing import Any
 
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, open_corpus
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Inputs:
     column: str = "text"
     id_column: str | None = None
     glob: str | None = None
-    on_error: str = "stop"
+    on_error: OnError = "stop"
     encoding: str = "utf-8"
-    format: str | None = None
+    format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
 
     def open(self, **others: Any) -> Corpus:

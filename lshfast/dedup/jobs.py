@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from lshfast.dedup.files import Outputs, run_files
 from lshfast.dedup.index_files import Indexes, plan_against
@@ -13,7 +13,7 @@ from lshfast.dedup.pipeline import warn_of
 from lshfast.dedup.plan import Grouping, Verify, make_plan
 from lshfast.dedup.report import DedupResult
 from lshfast.dedup.sketching import Progress
-from lshfast.readers.files import MAX_ROW_BYTES, Format
+from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.store.base import OnDuplicate
@@ -49,7 +49,7 @@ def dedup_files(
     against: FilePath | None = None,
     save_index: FilePath | None = None,
     on_duplicate: OnDuplicate = "error",
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     threads: int | None = None,
     seed: Seed | None = None,
     overwrite: bool = False,
@@ -66,7 +66,7 @@ def dedup_files(
     ----------
     inputs : path or iterable of paths
         Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
-        read in this order; "-" is standard input. The user guide says what folders give.
+        read in this order; "-" is standard input. The user guide says which files of a folder are read.
     output : path, optional
         Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv, .tsv (each also
         .gz, .zst, .bz2, .xz) or .parquet, by its name. Without it no rows are written.
@@ -112,12 +112,12 @@ def dedup_files(
     Returns
     -------
     DedupResult
-        `pairs` holds all similar pairs as row numbers if they are written to a file; else those the groups rest on.
+        Its `pairs` are all similar pairs if they are written to a file, else those that the groups rest on.
 
     Raises
     ------
     DataError
-        If the data are at fault: the error names file, line and reason.
+        If a row is bad or a file is damaged: the error names file, line and reason.
     ValueError, TypeError, OSError
         If an argument cannot be used, or a file cannot be read or written.
 

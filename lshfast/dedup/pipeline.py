@@ -1,7 +1,7 @@
 """The stages in a row: batches of texts or sets → signatures → bucket keys → candidates → pairs → groups.
 
-Texts are held where they lie, tokens only for the piece at work: those of candidates are made again, under the key of
-the run, when they are verified.
+Texts are referenced in place. Tokens exist only for the piece at work; verification shingles candidates again, under
+the key of the run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lshfast.dedup.plan import Grouping, Keep, KeepValues, Plan, Verify, check_s
 from lshfast.dedup.report import DedupResult, Summary
 from lshfast.dedup.short_texts import ShortTextsWarning, advice_for
 from lshfast.dedup.sketching import Clock, Progress, Sketches, sketch_rows
-from lshfast.join.candidates import candidates
+from lshfast.join.candidates import candidates, order_of_pairs
 from lshfast.join.cluster import Groups, component_groups, plain_list, preferred, star_groups
 from lshfast.join.grouping import Comparison, pairs_for_groups
 from lshfast.join.verify import PAIR, as_pairs, estimate, screen, verify
@@ -102,7 +102,7 @@ def with_copies(
     if expand == "all":
         added = [_spread(similar, copies), _all_of_a_kind(copies)]
     pairs = np.concatenate(added)
-    return pairs[np.lexsort((pairs["j"], pairs["i"]))]
+    return pairs[order_of_pairs(pairs["i"], pairs["j"])]
 
 
 def _members(copies: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -135,7 +135,8 @@ def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:
     return np.concatenate(parts)
 
 
-# Of the hash that orders texts of equal length: not the run's seed, so that what is kept does not depend on it.
+# The seed of the hash that orders texts of equal length. It is not the seed of the run, so that the texts kept do not
+# depend on that.
 TIE_SEED = 1
 
 
@@ -143,8 +144,8 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     """Return the preference that a `keep` policy stands for: a row of a greater value is kept before others.
 
     Among texts of one length that of the greater hash comes first, and of equal texts the first row, so that which
-    texts are kept does not depend on the order of the input. Whoever can choose a text can make it win, as it can by
-    making it longer (shorter).
+    texts are kept does not depend on the order of the input. The author of a text can make it win, as by making it
+    longer (shorter).
     """
     if not isinstance(keep, str):
         return keep
@@ -178,11 +179,11 @@ def run(
 ) -> DedupResult:
     """Run the whole job over batches of texts, or over one column of sets.
 
-    `read` and `rejected` tell the rows that the source of the batches met and refused, by its own count, and `keep` may
-    be a function too: readers know only after the last batch. Rows similar to an entry of `against` are removed for it
-    before the others are compared, and meet nobody. `joining` is called with the rows that stay and their signatures,
-    and returns how many of them are in an index then that were not. With `every_pair` all similar pairs are found, not
-    only those that the groups rest on.
+    `read` and `rejected` return the numbers of rows that the source of the batches has read and refused. They are
+    functions, as `keep` may be, because readers know this only after the last batch. Rows similar to an entry of
+    `against` are removed first, and are not compared with other rows. `joining` is called with the rows that stay and
+    the signatures of all rows, and returns how many entries of an index are new or replaced. With `every_pair` all
+    similar pairs are found, not only those that the groups rest on.
     """
     clock = Clock()
     corpus = sketch_rows(batches, plan, clock, progress)
@@ -269,7 +270,7 @@ def dedup(
     unit, size : {"word", "char"} and int
         Shingles: `size` words or characters, 1 to 256. For sets they must be left at their defaults.
     num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
-        The signatures, as for `MinHasher`. With a random seed nobody can write texts for or against being found.
+        The signatures, as for `MinHasher`. A random seed keeps others from writing texts that are missed on purpose.
     recall : float, default 0.95
         In (0, 1): what bands and rows are chosen by (see `choose_bands`).
     bands, rows : int, optional
@@ -290,12 +291,12 @@ def dedup(
         signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``). If its seed
         was random, give the number: ``seed=index.hasher.seed``.
     add : bool, default False
-        Insert the texts that stay into `against`, under their keys, once all is done.
+        Insert the texts that stay into `against`, under their keys, at the end of the run.
     threads : int, optional
         At least 1; the CPUs this process may use by default. The result does not depend on it.
     progress : callable, optional
-        Called with (stage, done, total) now and then; done is bytes in "sketch" (total None) and rows in
-        "verify".
+        Called with (stage, done, total) now and then; done is bytes in "sketch" (total None) and rows in "verify"
+        (in `pairs`, pairs).
 
     Returns
     -------
@@ -305,7 +306,8 @@ def dedup(
     ------
     TypeError, ValueError
         If a text or an argument cannot be used; the error names it, its row and the range. If `against` was made with
-        other choices (both are named), or has a key that is to be added: then nothing is.
+        other choices (both are named), or already has a key that is to be added; then nothing is added.
+
     Warns
     -----
     ShortTextsWarning
@@ -359,7 +361,7 @@ def dedup(
 
 
 def warn_of(advice: str) -> None:
-    """Warn the caller of a public function, if there is anything to be said."""
+    """Warn the caller of a public function, unless the advice is empty."""
     if advice:
         warnings.warn(advice, ShortTextsWarning, stacklevel=3)
 
@@ -423,7 +425,7 @@ def pairs(
     seed: Seed = 1,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
-    """Find the pairs of similar texts; parameters, errors and warnings as for `dedup`.
+    """Find all pairs of similar texts or sets; parameters, errors and warnings as for `dedup`.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.dedup.display import as_html, as_text, removed_as_html
+from lshfast.dedup.plan import Verify
 from lshfast.readers.files import Reject, optional
 from lshfast.tokens import BoolArray, Float64Array, Int64Array
 
@@ -57,8 +58,8 @@ class Summary:
         The banding, b and r.
     recall : float
         The probability with which a pair exactly at the threshold was to be found.
-    verify : str
-        What `similarity` is: "exact", "signature" (an estimate), or "none" (an estimate, not compared to anything).
+    verify : {"exact", "signature", "none"}
+        What `similarity` is: exact, an estimate, or an estimate that was not compared to the threshold.
     stages : dict of str to Stage
         Where the time went. With several threads, reading and sketching overlap: each counts the seconds that it
         kept the run from going on.
@@ -83,7 +84,7 @@ class Summary:
     bands: int
     rows: int
     recall: float
-    verify: str
+    verify: Verify
     stages: dict[str, Stage] = field(compare=False)
     seconds: float = field(compare=False)
     earlier: int = 0
@@ -195,7 +196,8 @@ class DedupResult:
     pairs : structured ndarray with fields i, j, similarity
         The similar pairs that the groups rest on, sorted by (i, j): of stars, each removed row with the one kept in its
         place; of components, as many pairs as join their rows. An exact copy is paired with the first of its kind, and
-        a row that was removed for an earlier entry is in no pair. `lshfast.pairs` finds all similar pairs.
+        a row that was removed for an earlier entry is in no pair. `lshfast.pairs` finds all similar pairs, and so does
+        `dedup_files` if it writes them to a file.
     summary : Summary
     keys : sequence or None
         The rows' keys; their numbers where None.

@@ -98,7 +98,8 @@ def sketched(
 ) -> Generator[Result, None, None]:
     """Yield what `finish` makes of each piece of the rows, in order; several pieces are at work at a time.
 
-    What takes the results is not on the clock: the stages "read" and "sketch" are the time that it waits for them.
+    The stages "read" and "sketch" are the time that the consumer of the results waits for them; its own time is not
+    counted.
     """
     row, done, elsewhere, reading, start = 0, 0, 0.0, 0.0, time.perf_counter()
     for name in ("read", "sketch"):  # first in the list, also where results are taken on the clock meanwhile
@@ -159,7 +160,7 @@ class Sketches:
         return len(self.signatures)
 
     def set_aside(self, rows: Int64Array) -> None:
-        """Let these rows, among them all copies of each, meet nobody from here on."""
+        """Exclude these rows, which include all copies of each, from all later comparisons."""
         self.keys[rows] = EMPTY
         self.copies[rows] = rows
 

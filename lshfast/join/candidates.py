@@ -22,9 +22,9 @@ PIECE = 1 << 20
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
 
-    Copies are told by fingerprints under a key that is drawn for the call, so that nobody can make two rows whose
-    fingerprints are equal and whose tokens are not: of n tokens each, they have a chance of n / 2**121
-    (docs/definitions.md). An empty row is nobody's copy.
+    Rows are compared by fingerprints under a key that is drawn for the call, so that nobody can choose different rows
+    with equal fingerprints: two different rows of n tokens have them with probability at most n / 2**121
+    (docs/definitions.md). An empty row is no copy of another.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def equal_rows(prints: UInt64Array) -> Int64Array:
 def confirm_copies(
     copies: Int64Array, doubtful: Int64Array, fingerprints: Callable[[Int64Array], UInt64Array]
 ) -> Int64Array:
-    """Return each row's first copy, given one that each row may be a copy of and the rows of which it is not certain.
+    """Return each row's first copy, given `copies` of which the doubtful rows are not certain.
 
-    `fingerprints` gives the fingerprints of chosen rows: of the doubtful ones, and of those that they may be copies of.
+    `fingerprints` returns the fingerprints of chosen rows: the doubtful ones, and those that they may be copies of.
     """
     if not len(doubtful):
         return copies

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.join.candidates import order_of_pairs
 from lshfast.join.cluster import best_copies, first_copies, preferred
 from lshfast.join.verify import PIECE, Rows, as_pairs, least_agreement
 from lshfast.kernels import bands as band_kernels
@@ -109,14 +110,13 @@ def pairs_for_groups(
     buckets = np.ascontiguousarray(buckets[meeting])
     least = least_agreement(signatures.shape[1], comparison.threshold) if comparison.exact else 0
     state = kernels.Grouping(
-        buckets, counts, signatures, walked, least, comparison.threshold,
-        comparison.exact, comparison.chains,
-    )  # fmt: skip
+        buckets, counts, signatures, walked, least, comparison.threshold, comparison.exact, comparison.chains
+    )
     compared = _Walk(state, rows, walked, comparison, progress).run(starts)
     found = state.left >= 0
     i, j = walked[state.left[found]], walked[state.right[found]]
     low, high = np.minimum(i, j), np.maximum(i, j)
-    order = np.lexsort((high, low))
+    order = order_of_pairs(low, high)
     return as_pairs(low[order], high[order], state.similarity[found][order]), compared
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels.gate import Gate
+from lshfast.kernels.tables import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.lsh.steps import UInt32Array, choose_steps
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.store.base import Column, OnDuplicate
-from lshfast.store.keys import KeyTable, as_column, duplicate, listed, take
+from lshfast.store.keys import as_column, duplicate, listed, take
 from lshfast.tokens import Int64Array, UInt64Array, check_number
 
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
@@ -123,7 +124,7 @@ class Entries:
         self.gate = Gate()
         self._singles = singles
         self._slots, self._trees, self._recall, self._partitions = hasher.num_perm, trees, recall, partitions
-        self._writer = Gate()  # only its writers' side: a child process cannot wait for a writer that it does not have
+        self._writer = Gate()  # has no readers; a lock would make a child process wait for a writer of its parent
         self._keys = KeyTable()
         self._names: Int64Array | None = np.empty(0, np.int64)  # by row, while all keys are ints
         none = np.empty((0, self._slots), np.uint64)
@@ -208,7 +209,7 @@ class Entries:
                 elif len(filled):
                     self._order.loose.update(dict.fromkeys(filled.tolist()))
                     self._view = None
-                # An interrupt before this call leaves rows that no search gives, and after it rows that none needs.
+                # An interrupt before this call leaves rows that no search returns, one after it rows that nothing uses.
                 self._keys.put(keys, rows, known, held.live)
                 self._free_rows(known[known >= 0])
             self._tidy()

@@ -117,8 +117,8 @@ class LSHIndex:
     table, some 5 ns an entry held. One batch of candidates is held in memory as a whole: ask for millions of queries in
     pieces.
 
-    Iteration, `pairs` and `merge` go on beside writers: an entry that is there throughout counts once, one that comes
-    or goes meanwhile may count or not. `save`, `commit` and `compact` write one state, but for `save` from a Redis
+    Iteration, `pairs` and `merge` run beside writers: entries present throughout are reported once, and concurrent
+    changes may or may not be seen. `save`, `commit` and `compact` write one state, but for `save` from a Redis
     server; in memory and in a file, writers wait for their end, and so may queries. Beside `close`, a query answers as
     before or raises ValueError, and an insertion or removal is in the file if it returned.
 

@@ -1,4 +1,4 @@
-"""Inputs as batches of texts, and outputs: JSONL, CSV, Parquet and folders of text files."""
+"""Inputs as batches of texts, and outputs: JSONL, CSV, TSV, Parquet and files of one text, from files and URLs."""
 
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.files import DataError, Reject

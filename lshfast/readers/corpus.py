@@ -16,17 +16,28 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers import csv_files, folder, jsonl, parquet
-from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Layout, Reject, Rows, optional
+from lshfast.readers.files import (
+    MAX_ROW_BYTES,
+    Block,
+    DataError,
+    File,
+    Format,
+    Layout,
+    OnError,
+    Reject,
+    Rows,
+    optional,
+)
 from lshfast.readers.keys import Keys
 from lshfast.readers.listing import list_files
 
 
-class _Format(Protocol):
+class _Reader(Protocol):
     def blocks(self, file: File) -> Iterator[Block]: ...
     def again(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
 
 
-_FORMATS: dict[str, _Format] = {
+_READERS: dict[Format, _Reader] = {
     "jsonl": jsonl,
     "csv": csv_files,
     "tsv": csv_files,
@@ -53,11 +64,11 @@ def open_corpus(
     id_column: str | None = None,
     order_column: str | None = None,
     glob: str | None = None,
-    on_error: str = "stop",
+    on_error: OnError = "stop",
     batch_bytes: int = 8 << 20,
     unique_ids: bool = True,
     encoding: str = "utf-8",
-    format: str | None = None,
+    format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
 ) -> Corpus:
     """List the inputs, without reading them.
@@ -241,7 +252,7 @@ class Corpus:
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
-            yield from _FORMATS[file.format].blocks(file)
+            yield from _READERS[file.format].blocks(file)
         except MemoryError as error:
             raise MemoryError(f"{file.name}: {error}" if str(error) else f"rows of {file.name}") from error
 
@@ -270,7 +281,7 @@ class Corpus:
         """
         if len(rows):
             file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
-            yield from _FORMATS[file.format].again(file, wanted)
+            yield from _READERS[file.format].again(file, wanted)
 
     def _file(self, row: int) -> File:
         if not 0 <= row < self.accepted:

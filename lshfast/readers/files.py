@@ -20,6 +20,7 @@ from lshfast.readers.sources import Source
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "text"]
+OnError: TypeAlias = Literal["stop", "skip"]
 
 MAX_ROW_BYTES = 256 << 20
 
@@ -75,15 +76,15 @@ class Layout:
     id_column: str | None = None
     order_column: str | None = None
     glob: str | None = None
-    on_error: str = "stop"
+    on_error: OnError = "stop"
     batch_bytes: int = 8 << 20
     unique_ids: bool = True
     encoding: str = "utf-8"
-    format: str | None = None
+    format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("stop", "skip"):
+        if self.on_error not in get_args(OnError):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
         for name in ("batch_bytes", "max_row_bytes"):
             if getattr(self, name) < 1:
@@ -103,7 +104,7 @@ class File:
 
     path: str
     name: str
-    format: str
+    format: Format
     codec: str | None
     source: Source
     size: int  # bytes
@@ -159,7 +160,7 @@ def optional(module: str, extra: str = "cli") -> Any:
         raise ImportError(f"{module.partition('.')[0]} is missing: install lshfast[{extra}]") from error
 
 
-def file_format(path: str | os.PathLike[str]) -> tuple[str, str | None] | None:
+def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | None:
     """Tell format and compression from a file's name; None for names of no known kind."""
     codec = codec_of(path)
     stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)

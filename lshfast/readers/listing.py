@@ -153,7 +153,7 @@ def _nothing(name: str, layout: Layout) -> DataError:
 
 
 def _unreadable(error: OSError) -> None:
-    """Stop at a folder that cannot be listed: what lies in it would be missed without a word."""
+    """Stop at a folder that cannot be listed: otherwise its files would be missing silently."""
     raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
 
 

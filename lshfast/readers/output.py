@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, BinaryIO
 
-from lshfast.readers.files import file_format, optional, printable
+from lshfast.readers.files import Format, file_format, optional, printable
 
 
 def check_output(
@@ -77,7 +77,7 @@ def check_place(
         raise PermissionError(f"{name}: the folder of the output may not be written to")
 
 
-def output_format(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
     """Tell format and compression from an output's name."""
     known = file_format(path)
     if known is None or known[0] == "text":

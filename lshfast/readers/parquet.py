@@ -18,7 +18,7 @@ def blocks(file: File) -> Iterator[Block]:
     layout = file.layout
     names = [name for name in (layout.column, layout.id_column, layout.order_column) if name is not None]
     schema = schema_of(file)
-    kinds = {name: _type_of(file, schema, name) for name in names}
+    kinds = {name: type_of(file, schema, name) for name in names}
     if not _holds_text(kinds[layout.column]):
         others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
         hint = f"columns of strings are: {', '.join(others)}" if others else "there is no column of strings"
@@ -142,8 +142,8 @@ def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
             yield name, kind
 
 
-def _type_of(file: File, schema: Any, name: str) -> Any:
-    """Find the type of the one column of that name."""
+def type_of(file: File, schema: Any, name: str) -> Any:
+    """Find the type of the one column of that name; ``a.b`` is b inside the struct a."""
     found = [field.type for field in schema if field.name == name]
     leaves = list(_leaves(schema))
     if not found:

@@ -16,16 +16,17 @@ import numpy.typing as npt
 
 from lshfast.readers import to_csv, to_jsonl, to_parquet
 from lshfast.readers.corpus import Corpus
+from lshfast.readers.files import Format
 from lshfast.readers.output import check_output, open_output, output_format, write_behind
 from lshfast.readers.selection import Columns, Selection
 
 
-class _Format(Protocol):
+class _Writer(Protocol):
     def check(self, selection: Selection) -> object: ...
     def write(self, selection: Selection, stream: Any) -> None: ...
 
 
-_FORMATS: dict[str, _Format] = {"jsonl": to_jsonl, "csv": to_csv, "tsv": to_csv, "parquet": to_parquet}
+_WRITERS: dict[Format, _Writer] = {"jsonl": to_jsonl, "csv": to_csv, "tsv": to_csv, "parquet": to_parquet}
 
 
 def check_rows(corpus: Corpus, out: str | os.PathLike[str], annotations: Iterable[str] = ()) -> None:
@@ -48,7 +49,7 @@ def check_rows(corpus: Corpus, out: str | os.PathLike[str], annotations: Iterabl
     ValueError
         If the output's name is of no known format.
     """
-    _FORMATS[output_format(out)[0]].check(Selection(corpus, out, None, dict.fromkeys(annotations, ())))
+    _WRITERS[output_format(out)[0]].check(Selection(corpus, out, None, dict.fromkeys(annotations, ())))
 
 
 def write_rows(
@@ -116,4 +117,4 @@ def write_rows(
     kind = output_format(out)[0]
     apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
     with open_output(out, overwrite) as stream, apart(stream) as sink:
-        _FORMATS[kind].write(Selection(corpus, out, keep, extra, progress, kinds), sink)
+        _WRITERS[kind].write(Selection(corpus, out, keep, extra, progress, kinds), sink)

@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import DataError, File, Rows, optional
-from lshfast.readers.parquet import iso_times, schema_of
+from lshfast.readers.parquet import iso_times, schema_of, type_of
 from lshfast.readers.selection import Misfit, Selection, plain
 
 _GROUP_BYTES = 64 << 20  # of a row group, before compression
@@ -81,12 +81,12 @@ def parquet_writer(stream: Any, schema: Any, name: str) -> Iterator[Any]:
 
 def id_kind(corpus: Corpus) -> str:
     """Return Arrow's name for the type of the keys of a corpus: "int64" or "string"."""
-    if corpus.ids is None:
+    name = corpus.layout.id_column
+    if name is None:
         return "string"
     if corpus.ids:
         return "int64" if isinstance(corpus.ids[0], int) else "string"
-    tables = (schema_of(file) for file in corpus.files if file.format == "parquet")
-    kinds = (table.field(corpus.layout.id_column).type for table in tables)
+    kinds = (type_of(file, schema_of(file), name) for file in corpus.files if file.format == "parquet")
     return "int64" if any(optional("pyarrow").types.is_integer(kind) for kind in kinds) else "string"
 
 

@@ -199,7 +199,7 @@ def check_parts(parts: list[Part], parameters: Parameters) -> None:
 
 
 def _keys_of(part: Part) -> Iterator[tuple[Column, Int64Array]]:
-    """Give the keys of all rows that are not gone, in batches, and these rows."""
+    """Yield the keys of all rows that are not deleted, in batches, and these rows."""
     in_use = part.tables.rows_in_use()
     for start in range(0, len(in_use), PIECE):
         rows = in_use[start : start + PIECE]
@@ -213,7 +213,7 @@ def _check_part(part: Part, parameters: Parameters) -> None:
     """Check that a part's tables are those of its rows."""
     assert part.gone is not None
     if part.where.sections[0].nbytes and not part.gone.any():
-        raise FormatError("gone: no row is")
+        raise FormatError("gone: the section marks no row")
     unsound = part.tables.unsound()
     if unsound is not None:
         raise FormatError(f"tables: table {unsound} is not in order")

@@ -190,7 +190,7 @@ class FileStore(MemoryStore):
                 if _read_headers(self._on_disk())[0] == before:
                     file.truncate(end)
             raise
-        # One call, which no signal handler interrupts: what is in the file is no longer in memory, too.
+        # One call, which no signal handler interrupts, so that no entry is both in the file and in memory.
         vars(self).update(_map=mapped, _directory=directory, fixed=fixed, loose=None)
 
     def _on_disk(self) -> npt.NDArray[np.uint8]:

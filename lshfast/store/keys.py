@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast.kernels.tables import KeyTable as KeyTable
 from lshfast.tokens import INT64_RANGE, Int64Array
 
 # A batch of keys: int64 where all are ints of 64 bits, else a list.

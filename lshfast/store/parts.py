@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.kernels.tables import BandTables
+from lshfast.kernels.tables import BandTables, KeyTable
 from lshfast.store.base import Column, Found, OnDuplicate, Parameters
-from lshfast.store.keys import KeyTable, concatenate, equal_int, take
+from lshfast.store.keys import concatenate, equal_int, take
 from lshfast.threads import ordered_map
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 

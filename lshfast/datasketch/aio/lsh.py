@@ -1,17 +1,16 @@
 """AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout.
 
-That layout is the one that `redis_entries` describes, but that the number of a band is one byte.
+The layout is the one that `redis_entries` describes, except that the number of a band is one byte.
 """
 
 from __future__ import annotations
 
-import asyncio
 import struct
 from collections.abc import Generator
 from typing import Any
 
 from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
-from lshfast.datasketch.key_pickles import dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches
@@ -20,7 +19,7 @@ from lshfast.tokens import UInt64Array
 
 BATCH_SIZE = 10_000
 
-# Requests that are under way at once, each of which takes a connection.
+# Requests that are sent at once, at most; each takes a connection.
 UNDER_WAY = 32
 
 
@@ -53,7 +52,7 @@ class AsyncMinHashLSH:
     Notes
     -----
     Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)`` and ``await
-    lsh.close()``. An object belongs to one event loop. An empty set's sketch is stored and matches nothing.
+    lsh.close()``. An object belongs to one event loop. Empty sets' sketches find each other.
 
     Examples
     --------
@@ -114,7 +113,9 @@ class AsyncMinHashLSH:
     # ---- opening and closing ----
 
     async def init_storages(self) -> None:
-        """Connect to the server; what is connected stays as it is."""
+        """Connect to the server, unless this is connected already."""
+        import asyncio  # not at start-up: only programs for asyncio need it
+
         check_type(self._config)
         self._turns = asyncio.Semaphore(UNDER_WAY)
         if self.keys is None:
@@ -126,7 +127,7 @@ class AsyncMinHashLSH:
             ]
 
     async def close(self) -> None:
-        """Send what sessions have kept back, and close the connection; a later call opens it again."""
+        """Send pending changes of sessions, and close the connection; a later call opens it again."""
         if self.keys is not None:
             await self._flush()
             await self.keys.close()
@@ -248,7 +249,7 @@ class AsyncMinHashLSH:
         pipe = self._pipeline()  # now, as another task may have sent the one before
         for one, names in zip(there, lists, strict=True):
             for at, name in enumerate(names):
-                tables[at % self.b].discard(pipe, name, one)
+                tables[at % self.b]._discard(pipe, name, one)
                 self._left.add((at % self.b, name))
             keys.drop(pipe, one)
         if not buffer or len(self._waiting) >= self._batch_size:
@@ -260,7 +261,7 @@ class AsyncMinHashLSH:
         return self._kept
 
     async def _flush(self) -> None:
-        """Send what is kept back, and remove the buckets that are empty then."""
+        """Send pending changes, and remove the buckets that are empty then."""
         keys, tables = self._storages()
         pipe, self._kept = self._kept, None
         left, self._left = list(self._left), set()
@@ -350,9 +351,7 @@ class AsyncMinHashLSH:
             table = self._storages()[1][0]
             async with self._turns:
                 _, met = await table._redis.hscan(table._name, count=1)
-            width = next((len(name) // self.r for name in met), form.width)
-            if width != form.width:
-                raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {form.width}")
+            form.check_width(next((len(name) // self.r for name in met), None))
         return row, form
 
     def _can_be_stored(self, key: Any) -> bool:
@@ -360,14 +359,7 @@ class AsyncMinHashLSH:
 
     def _stored(self, key: Any) -> list[bytes]:
         """Return the forms in which a key may be stored, the usual one first."""
-        if self.prepickle:
-            return [dumps(key), *other_pickles(key)]
-        if not isinstance(key, bytes):
-            raise TypeError(
-                f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
-                "encode them, or use prepickle=True"
-            )
-        return [key]
+        return [dumps(key), *other_pickles(key)] if self.prepickle else [check_bytes(key)]
 
     async def _on_server(self, stored: list[bytes]) -> list[bool]:
         """Tell of each of the forms of a key whether it is there."""
@@ -377,13 +369,13 @@ class AsyncMinHashLSH:
         return [name is not None for name in lists]
 
     async def _there(self, stored: list[bytes]) -> list[bytes]:
-        """Return those of the forms of a key that are there, or will be when all that is kept back is sent."""
+        """Return those of the forms of a key that are there, or will be when all pending changes are sent."""
         found = await self._on_server(stored)
         return [one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)]
 
 
 def band_number(band: int) -> bytes:
-    """Return what a band is named by on the server: a byte, as in datasketch, and two from 256 on."""
+    """Return the number of a band in names on the server: one byte, as in datasketch, or two from 256 on."""
     return bytes([band]) if band < 256 else struct.pack(">H", band)
 
 

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from lshfast.datasketch.storage import BUFFER_SIZE, random_name, resolved
+from lshfast.datasketch.redis_commands import ListCommands, SetCommands
+from lshfast.datasketch.storage import BUFFER_SIZE, random_name, server_of
 from lshfast.readers.files import optional
 
 
-class AsyncRedisListStorage:
+class AsyncRedisListStorage(ListCommands):
     """A storage on a Redis server that keeps the values of a key in a list. Keys and values are bytes.
 
     Parameters
@@ -37,10 +38,6 @@ class AsyncRedisListStorage:
         self._redis = connect(config) if client is None else client
         self._kept: Any = None
 
-    def redis_key(self, key: bytes) -> bytes:
-        """Return the name under which the values of a key are."""
-        return self._name + key
-
     async def keys(self) -> list[bytes]:
         """Return all keys."""
         return list(await self._redis.hkeys(self._name))
@@ -59,7 +56,7 @@ class AsyncRedisListStorage:
 
     async def status(self) -> dict[str, Any]:
         """Return where this storage is, and its number of keys."""
-        return {**resolved(self.config["redis"]), "keyspace_size": await self.size()}
+        return {**server_of(self.config), "keyspace_size": await self.size()}
 
     async def get(self, key: bytes) -> Any:
         """Return the values of a key: an empty list or set if there is no such key."""
@@ -94,11 +91,11 @@ class AsyncRedisListStorage:
     async def remove_val(self, key: bytes, val: Any, **kwargs: Any) -> None:
         """Remove one of the values of a key."""
         async with self._changing(kwargs) as pipe:
-            self.discard(pipe, key, val)
+            self._discard(pipe, key, val)
 
     @asynccontextmanager
     async def _changing(self, options: dict[str, Any]) -> AsyncIterator[Any]:
-        """Give a pipeline for a change, and send it: at once, or with ``buffer=True`` when enough changes are kept."""
+        """Yield a pipeline for a change, and send it: at once, or with ``buffer=True`` if enough is pending."""
         if not options.get("buffer", False):
             pipe = self._redis.pipeline(transaction=True)
             yield pipe
@@ -117,7 +114,7 @@ class AsyncRedisListStorage:
             await pipe.execute()
 
     async def close(self) -> None:
-        """Send what is kept back, and close the connection; a later call opens it again."""
+        """Send pending changes, and close the connection; a later call opens it again."""
         await self.empty_buffer()
         await self._redis.aclose()
 
@@ -132,21 +129,8 @@ class AsyncRedisListStorage:
         pipe.hdel(self._name, *keys)
         pipe.delete(*map(self.redis_key, keys))
 
-    def _values(self, client: Any, key: bytes) -> Any:
-        return client.lrange(self.redis_key(key), 0, -1)
 
-    def _count(self, client: Any, key: bytes) -> Any:
-        return client.llen(self.redis_key(key))
-
-    def _add(self, client: Any, key: bytes, *vals: Any) -> None:
-        client.rpush(self.redis_key(key), *vals)
-
-    def discard(self, client: Any, key: bytes, val: Any) -> None:
-        """Add the command of `remove_val` to a pipeline."""
-        client.lrem(self.redis_key(key), 1, val)
-
-
-class AsyncRedisSetStorage(AsyncRedisListStorage):
+class AsyncRedisSetStorage(SetCommands, AsyncRedisListStorage):
     """A storage on a Redis server that keeps the values of a key in a set. Keys and values are bytes.
 
     Parameters
@@ -155,24 +139,10 @@ class AsyncRedisSetStorage(AsyncRedisListStorage):
         See `AsyncRedisListStorage`.
     """
 
-    def _values(self, client: Any, key: bytes) -> Any:
-        return client.smembers(self.redis_key(key))
-
-    def _count(self, client: Any, key: bytes) -> Any:
-        return client.scard(self.redis_key(key))
-
-    def _add(self, client: Any, key: bytes, *vals: Any) -> None:
-        client.sadd(self.redis_key(key), *vals)
-
-    def discard(self, client: Any, key: bytes, val: Any) -> None:
-        client.srem(self.redis_key(key), val)
-
 
 def connect(config: dict[str, Any]) -> Any:
     """Return a client for the server of a storage_config."""
-    if "redis" not in config:
-        raise KeyError('storage_config needs "redis": {"host": ..., "port": ...}')
-    return optional("redis.asyncio", "redis").Redis(**resolved(config["redis"]))
+    return optional("redis.asyncio", "redis").Redis(**server_of(config))
 
 
 def async_ordered_storage(config: dict[str, Any], name: bytes | None = None) -> AsyncRedisListStorage:

@@ -1,0 +1,43 @@
+"""The commands of storages on a Redis server. They return what the client returns, which may be a coroutine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ListCommands:
+    """Commands of a storage that keeps the values of a key in a list."""
+
+    _name: bytes
+
+    def redis_key(self, key: bytes) -> bytes:
+        """Return the name under which the values of a key are."""
+        return self._name + key
+
+    def _values(self, client: Any, key: bytes) -> Any:
+        return client.lrange(self.redis_key(key), 0, -1)
+
+    def _count(self, client: Any, key: bytes) -> Any:
+        return client.llen(self.redis_key(key))
+
+    def _add(self, client: Any, key: bytes, *vals: Any) -> Any:
+        return client.rpush(self.redis_key(key), *vals)
+
+    def _discard(self, client: Any, key: bytes, val: Any) -> Any:
+        return client.lrem(self.redis_key(key), 1, val)
+
+
+class SetCommands(ListCommands):
+    """Commands of a storage that keeps the values of a key in a set."""
+
+    def _values(self, client: Any, key: bytes) -> Any:
+        return client.smembers(self.redis_key(key))
+
+    def _count(self, client: Any, key: bytes) -> Any:
+        return client.scard(self.redis_key(key))
+
+    def _add(self, client: Any, key: bytes, *vals: Any) -> Any:
+        return client.sadd(self.redis_key(key), *vals)
+
+    def _discard(self, client: Any, key: bytes, val: Any) -> Any:
+        return client.srem(self.redis_key(key), val)
