@@ -6,6 +6,17 @@
 #include <limits.h>
 #include <string.h>
 
+/* Simple steps between two calls of pause(). */
+#define STRETCH ((size_t)1 << 16)
+
+/* Count steps; 1 where what is under way is to stop. */
+static inline int must_stop(struct grouping_scratch *scratch, size_t steps) {
+    scratch->steps += steps;
+    if (scratch->steps < STRETCH) return 0;
+    scratch->steps = 0;
+    return scratch->pause(scratch->last) != 0;
+}
+
 /* ---- chains ---- */
 
 static int32_t root_of(int32_t *parent, int32_t row) {
@@ -16,6 +27,10 @@ static int32_t root_of(int32_t *parent, int32_t row) {
     return row;
 }
 
+static int are_joined(const struct grouping *grouping, int32_t a, int32_t b) {
+    return root_of(grouping->parent, a) == root_of(grouping->parent, b);
+}
+
 static void join(int32_t *parent, int32_t a, int32_t b) {
     a = root_of(parent, a);
     b = root_of(parent, b);
@@ -23,24 +38,64 @@ static void join(int32_t *parent, int32_t a, int32_t b) {
     else parent[a] = b;
 }
 
-void join_buckets(const int32_t *buckets, size_t n, size_t bands, int32_t *last, size_t most, int64_t *labels) {
-    for (size_t i = 0; i < n; i++) labels[i] = (int64_t)i;
-    for (size_t band = 0; band < bands; band++) {
-        for (size_t bucket = 0; bucket < most; bucket++) last[bucket] = NO_ROW;
-        for (size_t i = 0; i < n; i++) {
-            int32_t bucket = buckets[i * bands + band];
-            if (bucket < 0) continue;
-            if (last[bucket] >= 0) {
-                int64_t a = last[bucket], b = (int64_t)i;
-                while (labels[a] != a) a = labels[a] = labels[labels[a]];
-                while (labels[b] != b) b = labels[b] = labels[labels[b]];
-                if (a < b) labels[b] = a;
-                else labels[a] = b;
-            }
-            last[bucket] = (int32_t)i;
+static int64_t label_of(int64_t *labels, int64_t row) {
+    while (labels[row] != row) row = labels[row] = labels[labels[row]];
+    return row;
+}
+
+void join_bucket_rows(const int32_t *buckets, size_t bands, size_t from, size_t to, int32_t *last, int64_t *labels) {
+    for (size_t i = from; i < to; i++) {
+        int32_t bucket = buckets[i * bands];
+        if (bucket < 0) continue;
+        if (last[bucket] >= 0) {
+            int64_t a = label_of(labels, last[bucket]), b = label_of(labels, (int64_t)i);
+            if (a < b) labels[b] = a;
+            else labels[a] = b;
         }
+        last[bucket] = (int32_t)i;
     }
-    for (size_t i = 0; i < n; i++) labels[i] = labels[labels[i]]; /* parents come first and are roots by then */
+}
+
+/* ---- heaps, whose steps are n log n whatever somebody makes of the numbers ---- */
+
+static void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t number) {
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && heap[child + 1] < heap[child];
+        if (heap[child] >= number) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = number;
+}
+
+/* Returns 1 where pause stopped it. */
+static int make_heap(uint64_t *heap, size_t n, struct grouping_scratch *scratch) {
+    for (size_t at = n / 2; at-- > 0;) {
+        sift_down(heap, n, at, heap[at]);
+        if (must_stop(scratch, 4)) return 1;
+    }
+    return 0;
+}
+
+/* Take the smallest number out of a heap of n > 0. */
+static uint64_t take_smallest(uint64_t *heap, size_t n) {
+    uint64_t smallest = heap[0];
+    sift_down(heap, n - 1, 0, heap[n - 1]);
+    return smallest;
+}
+
+/* Bring the `wanted` smallest numbers to the front, ascending. Returns 1 where pause stopped it. */
+static int sort_smallest(uint64_t *numbers, size_t n, size_t wanted, struct grouping_scratch *scratch) {
+    if (make_heap(numbers, n, scratch)) return 1;
+    for (size_t left = n; left > n - wanted; left--) {
+        numbers[left - 1] = take_smallest(numbers, left);
+        if (must_stop(scratch, 32)) return 1;
+    }
+    for (size_t i = 0, j = n; i < wanted && i + 1 < j; i++) {
+        uint64_t number = numbers[--j];
+        numbers[j] = numbers[i];
+        numbers[i] = number;
+    }
+    return 0;
 }
 
 /* ---- prefixes ---- */
@@ -62,100 +117,56 @@ void count_tokens(const uint64_t *tokens, size_t n, uint8_t *counts) {
     }
 }
 
-static inline void swap(uint64_t *words, size_t a, size_t b) {
-    uint64_t word = words[a];
-    words[a] = words[b];
-    words[b] = word;
-}
-
-/* Move the `wanted` smallest words to the front. Words are hashes: nobody arranges them, and a middle one divides well. */
-static void select_smallest(uint64_t *words, size_t n, size_t wanted) {
-    size_t low = 0, high = n;
-    while (low < wanted && wanted < high) {
-        uint64_t pivot = words[low + (high - low) / 2];
-        size_t less = low, at = low, more = high;
-        while (at < more) {
-            if (words[at] < pivot) swap(words, less++, at++);
-            else if (words[at] > pivot) swap(words, at, --more);
-            else at++;
-        }
-        if (wanted <= less) high = less;
-        else low = more;
-        if (wanted > less && wanted <= more) return;
-    }
-}
-
-static void sort_words(uint64_t *words, size_t n) {
-    for (size_t step = n / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11) {
-        for (size_t i = step; i < n; i++) {
-            uint64_t word = words[i];
-            size_t j = i;
-            for (; j >= step && words[j - step] > word; j -= step) words[j] = words[j - step];
-            words[j] = word;
-        }
-    }
-}
-
-/* Write the row's `wanted` smallest words in ascending order: the count above the token's lower half. words has room for
- * all n. */
-static void prefix_of(const uint8_t *counts, const uint64_t *tokens, size_t n, size_t wanted, uint64_t *words) {
+/* Write the row's `wanted` smallest words in ascending order: the count above the token's lower half. Different tokens may
+ * have one word. Returns 1 where pause stopped it. */
+static int prefix_of(const struct grouping *grouping, size_t row, size_t wanted, struct grouping_scratch *scratch) {
+    const uint64_t *tokens = grouping->tokens[row];
+    const uint8_t *counts = grouping->prefixes.counts;
+    size_t n = grouping->counts[row];
     for (size_t i = 0; i < n; i++) {
-        words[i] = (uint64_t)counts[tokens[i] >> (64 - COUNT_BITS)] << 32 | (uint32_t)tokens[i];
+        scratch->words[i] = (uint64_t)counts[tokens[i] >> (64 - COUNT_BITS)] << 32 | (uint32_t)tokens[i];
+        if (must_stop(scratch, 4)) return 1;
     }
-    select_smallest(words, n, wanted);
-    sort_words(words, wanted);
+    return sort_smallest(scratch->words, n, wanted, scratch);
 }
 
 static inline size_t list_of(const struct prefixes *prefixes, uint32_t word) {
-    return word * UINT32_C(0x9E3779B9) >> prefixes->shift;
+    return word * prefixes->multiplier >> prefixes->shift;
 }
 
-static void add_to_list(struct prefixes *prefixes, size_t entry) {
-    int32_t *head = (prefixes->rows[entry] < 0 ? prefixes->far : prefixes->near) + list_of(prefixes, prefixes->words[entry]);
-    prefixes->next[entry] = *head;
-    *head = (int32_t)entry;
+void prefix_list(struct prefixes *prefixes, size_t from, size_t to) {
+    for (size_t entry = from; entry < to; entry++) {
+        int32_t *lists = prefixes->rows[entry] < 0 ? prefixes->far : prefixes->near;
+        int32_t *head = lists + list_of(prefixes, prefixes->words[entry]);
+        prefixes->next[entry] = *head;
+        *head = (int32_t)entry;
+    }
 }
 
-void prefix_relist(struct prefixes *prefixes) {
-    for (size_t list = 0; list < (size_t)1 << (32 - prefixes->shift); list++) prefixes->near[list] = prefixes->far[list] = NO_ROW;
-    for (size_t entry = 0; entry < prefixes->filled; entry++) add_to_list(prefixes, entry);
-}
-
-/* Add a row by its prefix, which words holds. */
+/* Add a row by its prefix, which words holds: each word once, where it comes first. */
 static void add_words(struct grouping *grouping, size_t row, const uint64_t *words) {
     struct prefixes *prefixes = &grouping->prefixes;
-    size_t longest, shortest;
+    size_t longest, shortest, before = prefixes->filled;
     prefix_lengths(grouping->counts[row], grouping->threshold, &longest, &shortest);
     for (size_t i = 0; i < longest; i++) {
-        size_t entry = prefixes->filled++;
-        prefixes->words[entry] = (uint32_t)words[i];
-        prefixes->rows[entry] = i < shortest ? (int32_t)row : ~(int32_t)row;
-        add_to_list(prefixes, entry);
+        if (i > 0 && words[i] == words[i - 1]) continue;
+        prefixes->words[prefixes->filled] = (uint32_t)words[i];
+        prefixes->rows[prefixes->filled++] = i < shortest ? (int32_t)row : ~(int32_t)row;
     }
+    prefix_list(prefixes, before, prefixes->filled);
 }
 
 static int has_room(const struct grouping *grouping, size_t row) {
     return grouping->prefixes.capacity - grouping->prefixes.filled >= grouping->counts[row];
 }
 
-int prefix_add(struct grouping *grouping, size_t row, uint64_t *words) {
+int prefix_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch) {
     size_t longest, shortest;
     if (!has_room(grouping, row)) return 0;
     prefix_lengths(grouping->counts[row], grouping->threshold, &longest, &shortest);
-    prefix_of(grouping->prefixes.counts, grouping->tokens[row], grouping->counts[row], longest, words);
-    add_words(grouping, row, words);
+    if (prefix_of(grouping, row, longest, scratch)) return -1;
+    add_words(grouping, row, scratch->words);
     return 1;
-}
-
-static void sort_rows(int32_t *rows, size_t n) {
-    for (size_t step = n / 2; step > 0; step = step == 2 ? 1 : step * 5 / 11) { /* Shell's sort: few are found */
-        for (size_t i = step; i < n; i++) {
-            int32_t row = rows[i];
-            size_t j = i;
-            for (; j >= step && rows[j - step] > row; j -= step) rows[j] = rows[j - step];
-            rows[j] = row;
-        }
-    }
 }
 
 static int share_bucket(const struct grouping *grouping, size_t a, size_t b) {
@@ -165,97 +176,86 @@ static int share_bucket(const struct grouping *grouping, size_t a, size_t b) {
     return share;
 }
 
-/* Add the rows of a list that have the word, no row twice, to those that were found, and return their number: those of
- * more tokens than n, or those of n and fewer, or both. */
-static size_t find_in_list(struct grouping *grouping, int32_t entry, uint32_t word, size_t row, int more, int fewer,
-                           int32_t *found, size_t made) {
+/* What a row is looked up for. */
+struct lookup {
+    struct grouping *grouping;
+    struct grouping_scratch *scratch;
+    size_t row, found;
+};
+
+/* Add the rows of a list that have the word, no row twice, to those that were found: those of more tokens than the row,
+ * or those of as many and fewer, or both. Returns 1 where pause stopped it. */
+static int find_in_list(struct lookup *lookup, int32_t entry, uint32_t word, int more, int fewer) {
+    struct grouping *grouping = lookup->grouping;
     const struct prefixes *prefixes = &grouping->prefixes;
-    size_t n = grouping->counts[row];
+    size_t n = grouping->counts[lookup->row];
     for (; entry >= 0; entry = prefixes->next[entry]) {
+        if (must_stop(lookup->scratch, 8)) return 1;
         int32_t other = prefixes->rows[entry] < 0 ? ~prefixes->rows[entry] : prefixes->rows[entry];
         if (prefixes->words[entry] != word || grouping->seen[other] == grouping->stamp) continue;
         if (!(grouping->counts[other] > n ? more : fewer)) continue;
         grouping->seen[other] = grouping->stamp;
-        if (share_bucket(grouping, row, (size_t)other)) found[made++] = other;
+        if (share_bucket(grouping, lookup->row, (size_t)other)) lookup->scratch->found[lookup->found++] = (uint64_t)other;
     }
-    return made;
+    return 0;
 }
 
-/* The rows that may be similar to this one by their prefixes, ascending, and their number. Of two similar rows the
- * smaller has the first common word among its `shortest`, the larger among its `longest`. */
-static size_t prefix_find(struct grouping *grouping, size_t row, uint64_t *words, int32_t *found) {
+/* Begin a search: no row has been found by it. */
+static void new_stamp(struct grouping *grouping) {
+    if (++grouping->stamp) return;
+    memset(grouping->seen, 0, grouping->n * sizeof *grouping->seen);
+    grouping->stamp = 1;
+}
+
+/* Make a heap of the rows that may be similar to this one by their prefixes, and return their number, SIZE_MAX where
+ * pause stopped it. Of two similar rows the smaller has the first common word among its `shortest`, the larger among its
+ * `longest`. */
+static size_t prefix_find(struct grouping *grouping, size_t row, struct grouping_scratch *scratch) {
     const struct prefixes *prefixes = &grouping->prefixes;
-    size_t n = grouping->counts[row], longest, shortest, made = 0;
-    grouping->stamp++;
-    prefix_lengths(n, grouping->threshold, &longest, &shortest);
-    prefix_of(prefixes->counts, grouping->tokens[row], n, longest, words);
+    struct lookup lookup = {grouping, scratch, row, 0};
+    size_t longest, shortest;
+    new_stamp(grouping);
+    prefix_lengths(grouping->counts[row], grouping->threshold, &longest, &shortest);
+    if (prefix_of(grouping, row, longest, scratch)) return SIZE_MAX;
     for (size_t i = 0; i < longest; i++) {
-        uint32_t word = (uint32_t)words[i];
+        uint32_t word = (uint32_t)scratch->words[i];
         size_t list = list_of(prefixes, word);
-        made = find_in_list(grouping, prefixes->near[list], word, row, i < shortest, 1, found, made);
-        if (i < shortest) made = find_in_list(grouping, prefixes->far[list], word, row, 1, 0, found, made);
+        if (i > 0 && scratch->words[i] == scratch->words[i - 1]) continue;
+        if (find_in_list(&lookup, prefixes->near[list], word, i < shortest, 1)) return SIZE_MAX;
+        if (i < shortest && find_in_list(&lookup, prefixes->far[list], word, 1, 0)) return SIZE_MAX;
     }
-    sort_rows(found, made);
-    return made;
+    return make_heap(scratch->found, lookup.found, scratch) ? SIZE_MAX : lookup.found;
 }
 
-/* ---- the walk ---- */
-
-/* What is under way for one row. */
-struct step {
-    struct grouping *grouping;
-    const struct grouping_scratch *scratch;
-    size_t row;
-    int hashed; /* whether set holds the row's tokens */
-    struct token_set set;
-};
-
-enum answer { DIFFERENT, SIMILAR, MISSING };
-
-static size_t equal_slots(const struct grouping *grouping, size_t row, int32_t other) {
-    const uint64_t *signatures = grouping->signatures;
-    size_t k = grouping->k;
-    return agreement(signatures + (size_t)grouping->of[row] * k, signatures + (size_t)grouping->of[other] * k, k);
-}
-
-static enum answer compare(struct step *step, int32_t other, double *similarity) {
-    struct grouping *grouping = step->grouping;
-    size_t equal = equal_slots(grouping, step->row, other);
-    if (!grouping->exact) {
-        *similarity = (double)equal / (double)grouping->k;
-        return *similarity >= grouping->threshold ? SIMILAR : DIFFERENT;
-    }
-    if (equal < grouping->least) return DIFFERENT;
-    if (!grouping->tokens[other]) return MISSING;
-    if (!step->hashed) {
-        step->set = token_set_of(grouping->tokens[step->row], grouping->counts[step->row], step->scratch->table);
-        step->hashed = 1;
-    }
-    *similarity = jaccard_with_row(&step->set, grouping->counts[step->row], grouping->tokens[other],
-                                   grouping->counts[other], grouping->threshold);
-    return *similarity >= 0 ? SIMILAR : DIFFERENT;
-}
-
-/* Tell whether all rows of a bucket are in the row's component. */
-static int is_joined(const struct grouping *grouping, size_t bucket, size_t row) {
-    int32_t one = grouping->whole[bucket];
-    return one >= 0 && root_of(grouping->parent, one) == root_of(grouping->parent, (int32_t)row);
-}
+/* ---- lists of buckets ---- */
 
 /* Add a row to its buckets. */
 static void add_row(struct grouping *grouping, size_t row) {
     const int32_t *buckets = grouping->buckets + row * grouping->bands;
-    int32_t *next = grouping->next + row * grouping->bands;
     for (size_t band = 0; band < grouping->bands; band++) {
-        next[band] = NO_ROW;
+        grouping->next[row * grouping->bands + band] = NO_ROW;
+        if (grouping->chains) grouping->run[row * grouping->bands + band] = (int32_t)row;
         if (buckets[band] < 0) continue;
         size_t bucket = (size_t)(grouping->first[band] + buckets[band]);
         int32_t tail = grouping->tails[bucket];
-        if (tail < 0) grouping->heads[bucket] = grouping->whole[bucket] = (int32_t)row;
+        if (tail < 0) grouping->heads[bucket] = (int32_t)row;
         else grouping->next[(size_t)tail * grouping->bands + band] = (int32_t)row;
-        if (grouping->chains && !is_joined(grouping, bucket, row)) grouping->whole[bucket] = NO_ROW;
         grouping->tails[bucket] = (int32_t)row;
     }
+}
+
+/* The first row of a bucket from `at` on that is in another component; INT32_MAX at the end. What is behind `at` in one
+ * component is looked at once, however often it is passed. */
+static int32_t pass_joined(const struct grouping *grouping, size_t row, size_t band, int32_t at) {
+    while (at >= 0 && are_joined(grouping, at, (int32_t)row)) {
+        int32_t *run = grouping->run + (size_t)at * grouping->bands + band, last = *run, next;
+        while ((next = grouping->next[(size_t)last * grouping->bands + band]) >= 0 && are_joined(grouping, next, at)) {
+            last = grouping->run[(size_t)next * grouping->bands + band];
+        }
+        *run = last;
+        at = next;
+    }
+    return at < 0 ? INT32_MAX : at;
 }
 
 static void begin_lists(const struct grouping *grouping, size_t row, int32_t *cursors) {
@@ -266,12 +266,11 @@ static void begin_lists(const struct grouping *grouping, size_t row, int32_t *cu
     }
 }
 
-/* End the lists of buckets that are in the row's component as a whole. */
-static void leave_joined(const struct grouping *grouping, size_t row, int32_t *cursors) {
-    const int32_t *buckets = grouping->buckets + row * grouping->bands;
+/* Let the cursors pass rows of the row's component, which may have grown. */
+static void pass_all_joined(const struct grouping *grouping, size_t row, int32_t *cursors) {
+    if (!grouping->chains || grouping->parent[row] == (int32_t)row) return; /* nothing is joined to it yet */
     for (size_t band = 0; band < grouping->bands; band++) {
-        if (cursors[band] == INT32_MAX) continue;
-        if (is_joined(grouping, (size_t)(grouping->first[band] + buckets[band]), row)) cursors[band] = INT32_MAX;
+        if (cursors[band] != INT32_MAX) cursors[band] = pass_joined(grouping, row, band, cursors[band]);
     }
 }
 
@@ -287,38 +286,80 @@ static int32_t next_of_lists(const struct grouping *grouping, int32_t *cursors) 
     return least;
 }
 
+/* ---- the walk ---- */
+
 /* The rows that a row is to be compared with, in order. */
 struct candidates {
     int by_prefix;
-    size_t at, found; /* by prefix: which comes next, and how many there are */
+    size_t found; /* by prefix: how many are left */
 };
 
-static struct candidates candidates_of(struct grouping *grouping, size_t row, const struct grouping_scratch *scratch) {
-    struct candidates candidates = {grouping->prefixes.counts != NULL, 0, 0};
-    if (candidates.by_prefix) candidates.found = prefix_find(grouping, row, scratch->words, scratch->found);
+/* Returns 1 where pause stopped it. */
+static int begin_candidates(struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
+                            struct candidates *candidates) {
+    candidates->by_prefix = grouping->prefixes.counts != NULL;
+    candidates->found = 0;
+    if (candidates->by_prefix) candidates->found = prefix_find(grouping, row, scratch);
     else begin_lists(grouping, row, scratch->cursors);
-    return candidates;
+    return candidates->found == SIZE_MAX;
 }
 
 /* INT32_MAX at the end. */
 static int32_t next_candidate(const struct grouping *grouping, struct candidates *candidates,
-                              const struct grouping_scratch *scratch) {
+                              struct grouping_scratch *scratch) {
     if (!candidates->by_prefix) return next_of_lists(grouping, scratch->cursors);
-    return candidates->at < candidates->found ? scratch->found[candidates->at++] : INT32_MAX;
+    return candidates->found ? (int32_t)take_smallest(scratch->found, candidates->found--) : INT32_MAX;
 }
 
-static int is_known(const struct grouping *grouping, size_t row, int32_t other) {
-    return grouping->chains && root_of(grouping->parent, other) == root_of(grouping->parent, (int32_t)row);
+static size_t equal_slots(const struct grouping *grouping, size_t row, int32_t other) {
+    const uint64_t *signatures = grouping->signatures;
+    size_t k = grouping->k;
+    return agreement(signatures + (size_t)grouping->of[row] * k, signatures + (size_t)grouping->of[other] * k, k);
 }
 
-size_t grouping_missing(struct grouping *grouping, size_t row, size_t end, size_t most,
-                        const struct grouping_scratch *scratch, int32_t *missing) {
+enum answer { DIFFERENT, SIMILAR, MISSING, STOPPED };
+
+/* Compare the tokens of rows; held->begun is 0 until its set holds some of the row's tokens. */
+static enum answer compare_tokens(const struct grouping *grouping, size_t row, int32_t other,
+                                  struct grouping_scratch *scratch, struct pair_walk *held, double *similarity) {
+    if (!grouping->tokens[other]) return MISSING;
+    held->count = grouping->counts[row];
+    while (held->filled < held->count || !held->begun) {
+        fill_set(held, grouping->tokens[row], scratch->table, STRETCH / 8);
+        if (must_stop(scratch, 8 * (held->count < STRETCH / 8 ? held->count : STRETCH / 8))) return STOPPED;
+    }
+    held->probed = held->overlap = 0;
+    while (!jaccard_with_row(held, grouping->tokens[other], grouping->counts[other], grouping->threshold, STRETCH / 8,
+                             similarity)) {
+        if (must_stop(scratch, STRETCH)) return STOPPED;
+    }
+    if (must_stop(scratch, 8 * (held->probed % (STRETCH / 8)))) return STOPPED;
+    return *similarity >= 0 ? SIMILAR : DIFFERENT;
+}
+
+static enum answer compare(const struct grouping *grouping, size_t row, int32_t other, struct grouping_scratch *scratch,
+                           struct pair_walk *held, double *similarity) {
+    size_t equal = equal_slots(grouping, row, other);
+    if (must_stop(scratch, grouping->k)) return STOPPED;
+    if (grouping->exact) {
+        return equal < grouping->least ? DIFFERENT : compare_tokens(grouping, row, other, scratch, held, similarity);
+    }
+    *similarity = (double)equal / (double)grouping->k;
+    return *similarity >= grouping->threshold ? SIMILAR : DIFFERENT;
+}
+
+size_t grouping_missing(struct grouping *grouping, const struct grouping_place *place, size_t end, size_t most,
+                        struct grouping_scratch *scratch, int32_t *missing) {
     size_t made = 0;
-    for (; row < end && grouping->tokens[row]; row++) {
-        struct candidates candidates = candidates_of(grouping, row, scratch);
-        for (size_t met = 0; met < most;) {
+    for (size_t row = place->row; row < end && grouping->tokens[row]; row++) {
+        struct candidates candidates;
+        int under_way = place->begun && row == place->row;
+        if (begin_candidates(grouping, row, scratch, &candidates)) return SIZE_MAX;
+        for (size_t met = 0, passed = 0; met < most && passed <= place->crowd; passed++) {
             int32_t other = next_candidate(grouping, &candidates, scratch);
             if (other == INT32_MAX) break;
+            if (must_stop(scratch, grouping->bands + grouping->k)) return SIZE_MAX;
+            if (under_way && other < place->from) continue;
             if (equal_slots(grouping, row, other) < grouping->least) continue;
             if (!grouping->tokens[other]) missing[made++] = other;
             met++;
@@ -327,49 +368,72 @@ size_t grouping_missing(struct grouping *grouping, size_t row, size_t end, size_
     return made;
 }
 
-enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_place *place, size_t end,
-                                 const struct grouping_scratch *scratch, size_t work) {
-    int by_prefix = grouping->prefixes.counts != NULL;
-    for (; place->row < end; place->row++, place->from = 0) {
-        struct step step = {.grouping = grouping, .scratch = scratch, .row = place->row};
-        if (grouping->exact && !grouping->tokens[place->row]) {
-            place->needed = (int32_t)place->row;
+/* Compare the row with its candidates, from place->from on, as long as its group is not known. */
+static enum grouping_stop place_row(struct grouping *grouping, struct grouping_place *place,
+                                    struct grouping_scratch *scratch) {
+    struct candidates candidates;
+    struct pair_walk held = {0};
+    const size_t row = place->row;
+    if (begin_candidates(grouping, row, scratch, &candidates)) return GROUPING_STOPPED;
+    for (;;) {
+        double similarity;
+        if (!candidates.by_prefix) pass_all_joined(grouping, row, scratch->cursors);
+        int32_t other = next_candidate(grouping, &candidates, scratch);
+        if (other == INT32_MAX) return GROUPING_DONE;
+        if (must_stop(scratch, 8 * grouping->bands)) return GROUPING_STOPPED;
+        if (other < place->from || (grouping->chains && are_joined(grouping, other, (int32_t)row))) continue;
+        if (grouping->exact && !candidates.by_prefix && place->met > place->crowd) return GROUPING_CROWDED;
+        place->from = other;
+        enum answer answer = compare(grouping, row, other, scratch, &held, &similarity);
+        if (answer == STOPPED) return GROUPING_STOPPED;
+        if (answer == MISSING) {
+            place->needed = other;
             return GROUPING_MISSING;
         }
-        if (by_prefix && !has_room(grouping, place->row)) return GROUPING_FULL;
-        if (place->from == 0) grouping->parent[place->row] = (int32_t)place->row;
-        struct candidates candidates = candidates_of(grouping, place->row, scratch);
-        if (grouping->chains && place->from > 0 && !by_prefix) leave_joined(grouping, place->row, scratch->cursors);
-        for (size_t met = 0;; met++) {
-            double similarity;
-            int32_t other = next_candidate(grouping, &candidates, scratch);
-            if (other == INT32_MAX) break;
-            if (other < place->from || is_known(grouping, place->row, other)) continue;
-            if (!by_prefix && met > place->crowd) return GROUPING_CROWDED;
-            place->from = other;
-            if (work-- == 0) return GROUPING_PAUSED;
-            enum answer answer = compare(&step, other, &similarity);
-            if (answer == MISSING) {
-                place->needed = other;
-                return GROUPING_MISSING;
-            }
-            place->from = other + 1;
-            place->compared++;
-            if (answer == DIFFERENT) continue;
-            grouping->left[place->made] = other;
-            grouping->right[place->made] = (int32_t)place->row;
-            grouping->similarity[place->made++] = similarity;
-            if (grouping->chains) {
-                join(grouping->parent, other, (int32_t)place->row);
-                if (!by_prefix) leave_joined(grouping, place->row, scratch->cursors);
-            } else {
-                grouping->parent[place->row] = other;
-                break;
-            }
+        place->from = other + 1;
+        place->compared++;
+        if (answer == DIFFERENT) {
+            place->met++;
+            continue;
         }
-        if (grouping->chains || grouping->parent[place->row] == (int32_t)place->row) {
-            add_row(grouping, place->row);
-            if (by_prefix) add_words(grouping, place->row, scratch->words);
+        grouping->left[place->made] = other;
+        grouping->right[place->made] = (int32_t)row;
+        grouping->similarity[place->made++] = similarity;
+        if (!grouping->chains) {
+            grouping->parent[row] = other;
+            return GROUPING_DONE;
+        }
+        join(grouping->parent, other, (int32_t)row);
+    }
+}
+
+enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_place *place, size_t end,
+                                 struct grouping_scratch *scratch) {
+    int by_prefix = grouping->prefixes.counts != NULL;
+    for (; place->row < end; place->row++, place->begun = 0) {
+        size_t row = place->row;
+        if (grouping->exact && !grouping->tokens[row]) {
+            place->needed = (int32_t)row;
+            return GROUPING_MISSING;
+        }
+        if (by_prefix && !has_room(grouping, row)) return GROUPING_FULL;
+        if (!place->begun) {
+            if (grouping->parent[row] != NO_ROW) return GROUPING_PLACED;
+            grouping->parent[row] = (int32_t)row;
+            place->from = (int32_t)place->first;
+            place->met = 0;
+            place->begun = 1;
+        }
+        enum grouping_stop stop = place_row(grouping, place, scratch);
+        if (stop != GROUPING_DONE) return stop;
+        if (grouping->chains || grouping->parent[row] == (int32_t)row) {
+            add_row(grouping, row);
+            if (by_prefix) add_words(grouping, row, scratch->words);
+        }
+        if (must_stop(scratch, 8 * grouping->bands)) {
+            place->row++;
+            place->begun = 0;
+            return GROUPING_STOPPED;
         }
     }
     return GROUPING_DONE;

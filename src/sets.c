@@ -115,22 +115,32 @@ double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m,
 /* Where a step of `work` at most ends that begins at `from` and may go to `to`. */
 static inline size_t step_end(size_t from, size_t to, size_t work) { return to - from < work ? to : from + work; }
 
+int fill_set(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work) {
+    if (!walk->begun) {
+        walk->begun = 1;
+        walk->set = set_in(table, walk->count);
+    }
+    struct token_set set = walk->set;
+    size_t end = step_end(walk->filled, walk->count, work);
+    for (size_t i = walk->filled; i < end; i++) set_add(&set, tokens[i]);
+    walk->set = set;
+    walk->filled = end;
+    return end == walk->count;
+}
+
 /* Put tokens of the left row of a pair into the set. Returns how many, at most `work`. */
 static size_t fill_left(struct pair_walk *walk, const int64_t *offsets, const uint64_t *tokens, int64_t left,
                         uint64_t *table, size_t work) {
     if (!walk->begun || left != walk->held) {
-        walk->begun = 1;
+        walk->begun = 0;
         walk->held = left;
         walk->count = (size_t)(offsets[left + 1] - offsets[left]);
         walk->filled = 0;
-        walk->set = set_in(table, walk->count);
     }
-    struct token_set set = walk->set;
-    size_t first = walk->filled, end = step_end(first, walk->count, work);
-    for (size_t i = first; i < end; i++) set_add(&set, tokens[offsets[left] + (int64_t)i]);
-    walk->set = set;
-    walk->filled = end;
-    return end - first;
+    size_t first = walk->filled;
+    if (walk->count) tokens += offsets[left];
+    fill_set(walk, tokens, table, work);
+    return walk->filled - first;
 }
 
 /* Look for tokens of the right row in the set, at most `work` of them. Returns 1 where the pair's similarity is known. */
@@ -158,18 +168,10 @@ static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count
     return 1;
 }
 
-struct token_set token_set_of(const uint64_t *tokens, size_t n, uint64_t *table) {
-    struct token_set set = set_in(table, n);
-    for (size_t i = 0; i < n; i++) set_add(&set, tokens[i]);
-    return set;
-}
-
-double jaccard_with_row(const struct token_set *set, size_t n, const uint64_t *row, size_t m, double threshold) {
-    struct pair_walk walk = {.count = n, .set = *set};
-    double similarity;
-    if (n + m == 0) return threshold > 0 ? -1 : 0;
-    probe_right(&walk, row, m, threshold, m, &similarity);
-    return similarity;
+int jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work, double *out) {
+    if (walk->count + m > 0) return probe_right(walk, row, m, threshold, work, out);
+    *out = threshold > 0 ? -1 : 0;
+    return 1;
 }
 
 int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
@@ -181,13 +183,9 @@ int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t 
             work -= done;
             if (work == 0) return 0;
         }
-        const uint64_t *row = tokens + offsets[right[p]];
         size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]), before = walk->probed;
-        if (count + walk->count == 0) {
-            out[p] = threshold > 0 ? -1 : 0;
-        } else if (!probe_right(walk, row, count, threshold, work, out + p)) {
-            return 0;
-        }
+        const uint64_t *row = count ? tokens + offsets[right[p]] : NULL;
+        if (!jaccard_with_row(walk, row, count, threshold, work, out + p)) return 0;
         size_t done = walk->probed - before + 1;
         walk->pair++;
         walk->probed = walk->overlap = 0;

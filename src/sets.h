@@ -64,11 +64,14 @@ struct pair_walk {
 int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
                   size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work, double *out);
 
-/* Put n different tokens into a table. */
-struct token_set token_set_of(const uint64_t *tokens, size_t n, uint64_t *table);
+/* Put the next tokens of a row of walk->count different ones into walk->set, at most `work`; the rest of the walk is zero
+ * at first. Returns 1 if all are in. */
+int fill_set(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work);
 
-/* The Jaccard similarity of a set of n tokens and a row of m different ones; -1 where it is below the threshold. */
-double jaccard_with_row(const struct token_set *set, size_t n, const uint64_t *row, size_t m, double threshold);
+/* Write the Jaccard similarity of walk's set and a row of m different tokens, or -1 where it is below the threshold. Looks
+ * at about `work` tokens (at least 1) and returns 1 if all is done, 0 if it has to be called again; walk->probed and
+ * walk->overlap are 0 before a new row. */
+int jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work, double *out);
 
 /* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
 double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);

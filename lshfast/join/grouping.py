@@ -27,8 +27,11 @@ CROWD = 256
 # A component of more rows than this is walked by itself, where a crowd in it can be seen.
 FEW = 4 * CROWD
 
-# Rows that are looked at for what they will need, where one needs an earlier row's tokens.
+# Rows that are looked at for what they will need, where one needs an earlier row's tokens, and how many it may need; by
+# their prefixes, most of those that are met are compared in vain.
 AHEAD_ROWS = 512
+AHEAD = 1
+AHEAD_BY_PREFIX = 8
 
 # Rows of a crowd whose tokens are counted, to tell rare ones.
 SAMPLE_ROWS = 512
@@ -132,7 +135,7 @@ class _Walk:
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self.state, self.rows, self.walked, self.comparison = state, rows, walked, comparison
-        self._progress, self._done = progress, 0
+        self._progress, self._done, self._ahead = progress, 0, AHEAD
         self._fetched: dict[int, int] = {}  # of earlier rows at hand: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
         self._ends = np.cumsum(self._sizes)
@@ -196,6 +199,7 @@ class _Walk:
     def _walk_large(self, start: int, stop: int) -> int:
         """Walk one component piece by piece; the tokens of earlier rows are fetched when they are needed."""
         self.state.start(start, CROWD)
+        self._ahead = AHEAD
         pieces = self._pieces(start, stop)
         taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads)
         for (begin, end), sets in taken:
@@ -208,14 +212,19 @@ class _Walk:
 
     def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> None:
         """Walk the rows begin..end, at hand, of the component start..stop."""
+        before = -1
         while (ended := self.state.step(end))[0] != kernels.DONE:
             why, row, needed = ended
             if why == kernels.FULL:
                 self.state.make_room()
             elif why == kernels.CROWDED:
                 self._look_up_by_prefix(start, stop, begin, row)
-            else:
-                self._fetch(needed, self.state.missing(min(end, row + AHEAD_ROWS)))
+                self._ahead = AHEAD_BY_PREFIX
+            elif row != before:
+                self._fetch(needed, self.state.missing(min(end, row + AHEAD_ROWS), self._ahead))
+                before = row
+            else:  # what was likely did not do: it may need many more
+                self._fetch(needed, self.state.missing(row + 1, AHEAD_ROWS))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield consecutive runs of rows of about PIECE tokens each."""
