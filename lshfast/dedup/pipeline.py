@@ -154,9 +154,13 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     rows = np.arange(len(column))
     if keep == "last":
         return rows
-    lengths = column.lengths
+    lengths = column.lengths if keep == "longest" else -column.lengths
+    _, group, members = np.unique(lengths, return_inverse=True, return_counts=True)
+    tied = np.flatnonzero(members[group] > 1)
+    hashes = np.zeros(len(column), np.uint64)
+    hashes[tied] = column.take(tied).hashes(TIE_SEED)
     preference = np.empty(len(column), np.int64)
-    preference[np.lexsort((-rows, column.hashes(TIE_SEED), lengths if keep == "longest" else -lengths))] = rows
+    preference[np.lexsort((-rows, hashes, lengths))] = rows
     return preference
 
 
