@@ -91,7 +91,7 @@ static void draw_row(struct corpus *c, size_t row, size_t kind, size_t elements,
 static struct corpus new_corpus(size_t round) {
     struct corpus c = {0};
     size_t long_rows = round % 50 == 49 ? 3 : 0, kind = below(3), elements = 12 + below(24);
-    c.n = long_rows + below(40);
+    c.n = long_rows + below(round % 8 ? 40 : 200);
     c.bands = 1 + below(4);
     c.k = 1 + below(6);
     c.tokens = buffer(c.n * sizeof *c.tokens);
@@ -209,13 +209,14 @@ static struct pairs compare_all(const struct corpus *c, const struct rules *rule
 
 /* ---- a walk ---- */
 
-static int stops;
+static int stops, stops_left;
 
-/* Stops at times, and lets long comparisons end at others. */
+/* Stops at times, but not for ever: what was stopped begins again. */
 static int stop_at_times(uint64_t *last) {
-    int stop = below(8) == 0;
+    int stop = below(4) == 0 && stops_left > 0;
     ++*last;
     stops += stop;
+    stops_left -= stop;
     return stop;
 }
 
@@ -231,12 +232,13 @@ struct walk {
 
 static void make_room(struct walk *walk, size_t capacity) {
     struct prefixes *p = &walk->grouping.prefixes, old = *p;
-    unsigned bits = 1 + (unsigned)below(6);
+    unsigned bits = 1 + (unsigned)below(6) + (capacity > 1000 ? 10 : 0);
     size_t half = 0;
     p->capacity = capacity;
     p->words = buffer(capacity * sizeof *p->words);
     p->rows = buffer(capacity * sizeof *p->rows);
     p->next = buffer(capacity * sizeof *p->next);
+    p->past = walk->grouping.chains ? buffer(capacity * sizeof *p->past) : NULL;
     if (old.filled) {
         memcpy(p->words, old.words, old.filled * sizeof *p->words);
         memcpy(p->rows, old.rows, old.filled * sizeof *p->rows);
@@ -251,6 +253,7 @@ static void make_room(struct walk *walk, size_t capacity) {
     free(old.words);
     free(old.rows);
     free(old.next);
+    free(old.past);
     free(old.near);
     free(old.far);
 }
@@ -324,6 +327,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     walk.scratch.last = &walk.last;
     walk.missing = buffer(3 * c->n * sizeof *walk.missing);
     walk.counts = buffer((size_t)1 << COUNT_BITS);
+    stops_left = 20;
     walk.place.crowd = below(3) ? below(6) : SIZE_MAX;
     for (size_t end = below(c->n + 1); walk.place.row < c->n; end += below(c->n - end + 1)) {
         walk.scratch.steps = below((size_t)1 << 16); /* so that a stop may come anywhere */
@@ -361,6 +365,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     free(g->prefixes.words);
     free(g->prefixes.rows);
     free(g->prefixes.next);
+    free(g->prefixes.past);
     free(g->prefixes.near);
     free(g->prefixes.far);
     free(walk.scratch.table);
