@@ -315,8 +315,8 @@ def test_a_walk_compares_the_rows_from_its_first_on(chains):
     """A walk that begins at row i has room for n - i pairs, which others could not fill."""
     n = 50
     one = state(
-        buckets=np.zeros((n, 1), np.int32), signatures=np.ones((n, 8), np.uint64), of=np.zeros(n, np.int64), exact=False,
-        chains=chains,
+        buckets=np.zeros((n, 1), np.int32), signatures=np.ones((n, 8), np.uint64), of=np.zeros(n, np.int64),
+        exact=False, chains=chains,
     )  # fmt: skip
     for row in range(n):
         assert one.walk(row, row + 1) == 0

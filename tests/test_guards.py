@@ -9,7 +9,21 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex, MinHasher, TokenSets, shingle
-from lshfast.kernels import affine, bands, bits, cardinality, gate, grouping, sets, simhash, sketch, tables, text, trees, weighted
+from lshfast.kernels import (
+    affine,
+    bands,
+    bits,
+    cardinality,
+    gate,
+    grouping,
+    sets,
+    simhash,
+    sketch,
+    tables,
+    text,
+    trees,
+    weighted,
+)
 
 CPU_SECONDS = 40
 
