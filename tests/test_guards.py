@@ -130,7 +130,9 @@ CALLS = {
     "number_buckets": (bands.number_buckets, [SIGNATURES, 0, np.array([2, 0, 1])], outs(((3, 16), np.int32))),
     "filters_hold": (bands.filters_hold, [np.full((4, 9), 255, np.uint8), TOKENS, 4, 70, 3], []),
     "filters_add": (
-        lambda slots, filters: bands.filters_add(filters, slots, 4, 70, 3), [TOKENS], outs(((4, 9), np.uint8)),
+        lambda slots, filters: bands.filters_add(filters, slots, 4, 70, 3),
+        [TOKENS],
+        outs(((4, 9), np.uint8)),
     ),
     "fingerprints": (sets.fingerprints, [OFFSETS, TOKENS, (2**40, 2**50)], []),
     "join_buckets": (grouping.join_buckets, [np.array([[0, 1], [-1, 1], [0, 0]], np.int32), np.array([1, 2])], []),
