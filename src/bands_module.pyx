@@ -49,6 +49,7 @@ LONGEST_PIECE = 1 << 22
 
 cdef enum:
     FEW = 1 << 22  # numbers that are left to numpy to sort
+    MOST_HASHES = 1 << 16  # bits of a key in a filter
 
 cdef band_key_kernel* kernel = band_key_kernel_of(cpu_detect())
 
@@ -251,6 +252,8 @@ cdef band_filters shape_of(const uint8_t[:, ::1] filters, size_t slots, size_t f
         raise ValueError(f"{shape.bands} filters of bands of {rows} rows need as many slots, not {slots}")
     if bits < 1 or (bits - 1) // 8 >= shape.stride:
         raise ValueError(f"bits must be in 1..{8 * shape.stride}, the length of the filters, not {bits}")
+    if hashes > MOST_HASHES:
+        raise ValueError(f"hashes must be at most {MOST_HASHES}, not {hashes}")
     return shape
 
 
@@ -260,6 +263,7 @@ def filters_hold(const uint8_t[:, ::1] filters not None, const uint64_t[::1] slo
 
     slots are those of these bands, (at least n * rows,): the first belongs to band `first`.
     """
+    slots = aligned(slots)
     cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
     return c_filters_hold(kernel, &shape, &filters[0, 0], &slots[0])
 
@@ -267,5 +271,6 @@ def filters_hold(const uint8_t[:, ::1] filters not None, const uint64_t[::1] slo
 def filters_add(uint8_t[:, ::1] filters not None, const uint64_t[::1] slots not None, size_t rows, uint64_t bits,
                 size_t hashes, size_t first=0):
     """Set the bits of the keys of the bands in their Bloom filters: the arguments are those of `filters_hold`."""
+    slots = aligned(slots)
     cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
     c_filters_add(kernel, &shape, &filters[0, 0], &slots[0])

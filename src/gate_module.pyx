@@ -138,6 +138,9 @@ cdef class Gate:
         cdef size_t place
         acquire(self.counter)
         place = self._place(PyThread_get_thread_ident())
+        if place == self.readers:
+            PyThread_release_lock(self.counter)
+            raise RuntimeError("this thread does not read the index")
         self.readers -= 1
         if place < self.readers:
             self.inside[place] = self.inside[self.readers]
@@ -157,6 +160,8 @@ cdef class Gate:
 
     cpdef leave_write(self):
         """Let go of the writer's side."""
+        if not self.written:
+            raise RuntimeError("no thread is changing the index")
         self.written = False
         PyThread_release_lock(self.room)
         PyThread_release_lock(self.entrance)

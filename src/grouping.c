@@ -139,6 +139,7 @@ void prefix_list(struct prefixes *prefixes, size_t from, size_t to) {
         int32_t *lists = prefixes->rows[entry] < 0 ? prefixes->far : prefixes->near;
         int32_t *head = lists + list_of(prefixes, prefixes->words[entry]);
         prefixes->next[entry] = *head;
+        if (prefixes->past) prefixes->past[entry] = *head;
         *head = (int32_t)entry;
     }
 }
@@ -183,15 +184,34 @@ struct lookup {
     size_t row, found;
 };
 
+static inline int32_t row_of(const struct prefixes *prefixes, int32_t entry) {
+    return prefixes->rows[entry] < 0 ? ~prefixes->rows[entry] : prefixes->rows[entry];
+}
+
+/* The first entry behind this one whose row is in another component, or one before it. */
+static int32_t pass_entries(const struct grouping *grouping, int32_t entry) {
+    const struct prefixes *prefixes = &grouping->prefixes;
+    int32_t row = row_of(prefixes, entry), past = prefixes->past[entry];
+    while (past >= 0 && are_joined(grouping, row_of(prefixes, past), row)) past = prefixes->past[past];
+    return prefixes->past[entry] = past;
+}
+
 /* Add the rows of a list that have the word, no row twice, to those that were found: those of more tokens than the row,
- * or those of as many and fewer, or both. Returns 1 where pause stopped it. */
+ * or those of as many and fewer, or both; none of the row's component. Returns 1 where pause stopped it. */
 static int find_in_list(struct lookup *lookup, int32_t entry, uint32_t word, int more, int fewer) {
     struct grouping *grouping = lookup->grouping;
     const struct prefixes *prefixes = &grouping->prefixes;
     size_t n = grouping->counts[lookup->row];
-    for (; entry >= 0; entry = prefixes->next[entry]) {
+    int32_t parent = grouping->parent[lookup->row];
+    int joined = grouping->chains && parent != NO_ROW && parent != (int32_t)lookup->row;
+    for (int32_t next; entry >= 0; entry = next) {
         if (must_stop(lookup->scratch, 8)) return 1;
-        int32_t other = prefixes->rows[entry] < 0 ? ~prefixes->rows[entry] : prefixes->rows[entry];
+        int32_t other = row_of(prefixes, entry);
+        next = prefixes->next[entry];
+        if (joined && are_joined(grouping, other, (int32_t)lookup->row)) {
+            next = pass_entries(grouping, entry);
+            continue;
+        }
         if (prefixes->words[entry] != word || grouping->seen[other] == grouping->stamp) continue;
         if (!(grouping->counts[other] > n ? more : fewer)) continue;
         grouping->seen[other] = grouping->stamp;
@@ -294,10 +314,10 @@ struct candidates {
     size_t found; /* by prefix: how many are left */
 };
 
-/* Returns 1 where pause stopped it. */
-static int begin_candidates(struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
+/* Of a row that was compared with so many in vain. Returns 1 where pause stopped it. */
+static int begin_candidates(struct grouping *grouping, size_t row, size_t met, struct grouping_scratch *scratch,
                             struct candidates *candidates) {
-    candidates->by_prefix = grouping->prefixes.counts != NULL;
+    candidates->by_prefix = grouping->prefixes.counts && (!grouping->chains || met >= BEFORE_PREFIX);
     candidates->found = 0;
     if (candidates->by_prefix) candidates->found = prefix_find(grouping, row, scratch);
     else begin_lists(grouping, row, scratch->cursors);
@@ -354,7 +374,7 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
     for (size_t row = place->row; row < end && grouping->tokens[row]; row++) {
         struct candidates candidates;
         int under_way = place->begun && row == place->row;
-        if (begin_candidates(grouping, row, scratch, &candidates)) return SIZE_MAX;
+        if (begin_candidates(grouping, row, under_way ? place->met : BEFORE_PREFIX, scratch, &candidates)) return SIZE_MAX;
         for (size_t met = 0, passed = 0; met < most && passed <= place->crowd; passed++) {
             int32_t other = next_candidate(grouping, &candidates, scratch);
             if (other == INT32_MAX) break;
@@ -368,21 +388,28 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
     return made;
 }
 
-/* Compare the row with its candidates, from place->from on, as long as its group is not known. */
+/* Compare the row with its candidates, from place->from on, as long as its group is not known, and have its prefix in
+ * scratch->words where prefixes are in use. */
 static enum grouping_stop place_row(struct grouping *grouping, struct grouping_place *place,
                                     struct grouping_scratch *scratch) {
+    const int has_prefixes = grouping->prefixes.counts != NULL;
     struct candidates candidates;
     struct pair_walk held = {0};
     const size_t row = place->row;
-    if (begin_candidates(grouping, row, scratch, &candidates)) return GROUPING_STOPPED;
+    if (begin_candidates(grouping, row, place->met, scratch, &candidates)) return GROUPING_STOPPED;
     for (;;) {
         double similarity;
         if (!candidates.by_prefix) pass_all_joined(grouping, row, scratch->cursors);
         int32_t other = next_candidate(grouping, &candidates, scratch);
-        if (other == INT32_MAX) return GROUPING_DONE;
+        if (other == INT32_MAX) {
+            if (!has_prefixes || candidates.by_prefix) return GROUPING_DONE;
+            size_t longest, shortest;
+            prefix_lengths(grouping->counts[row], grouping->threshold, &longest, &shortest);
+            return prefix_of(grouping, row, longest, scratch) ? GROUPING_STOPPED : GROUPING_DONE;
+        }
         if (must_stop(scratch, 8 * grouping->bands)) return GROUPING_STOPPED;
         if (other < place->from || (grouping->chains && are_joined(grouping, other, (int32_t)row))) continue;
-        if (grouping->exact && !candidates.by_prefix && place->met > place->crowd) return GROUPING_CROWDED;
+        if (grouping->exact && !has_prefixes && place->met > place->crowd) return GROUPING_CROWDED;
         place->from = other;
         enum answer answer = compare(grouping, row, other, scratch, &held, &similarity);
         if (answer == STOPPED) return GROUPING_STOPPED;
@@ -393,7 +420,8 @@ static enum grouping_stop place_row(struct grouping *grouping, struct grouping_p
         place->from = other + 1;
         place->compared++;
         if (answer == DIFFERENT) {
-            place->met++;
+            int is_enough = ++place->met == BEFORE_PREFIX && has_prefixes && grouping->chains;
+            if (is_enough && begin_candidates(grouping, row, place->met, scratch, &candidates)) return GROUPING_STOPPED;
             continue;
         }
         grouping->left[place->made] = other;

@@ -25,6 +25,7 @@ struct prefixes {
     uint32_t *words;        /* by entry: the lower half of a word */
     int32_t *rows;          /* by entry: whose it is, or the complement of that if it is in a far list */
     int32_t *next;          /* by entry */
+    int32_t *past;          /* by entry, of chains: one behind it in its list, all before that in one component */
     size_t filled, capacity;
 };
 #define COUNT_BITS 20
@@ -53,6 +54,10 @@ struct grouping {
     double *similarity;
     struct prefixes prefixes;
 };
+
+/* So many rows of a chain are compared with one before it is looked up by its prefix: most find their component soon, and
+ * need not be looked up in vain among all of it. */
+#define BEFORE_PREFIX 16
 
 /* Where a walk stands, and where it began: it compares rows with those from there on. */
 struct grouping_place {

@@ -30,6 +30,7 @@ cdef extern from "grouping.h":
         uint32_t* words
         int32_t* rows
         int32_t* next
+        int32_t* past
         size_t filled, capacity
     struct grouping:
         size_t n
@@ -279,7 +280,7 @@ cdef class Grouping:
                 raise ValueError(f"counts must have {1 << C_COUNT_BITS} numbers, not {len(counts)}")
             if not self.state.exact or self.state.threshold == 0:
                 raise ValueError("prefixes tell nothing of signatures, or of rows that need no token in common")
-        self.state.prefixes = [NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0]
+        self.state.prefixes = [NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0]
         self.prefix_arrays = None
         if counts is not None:
             self.make_room()
@@ -294,19 +295,21 @@ cdef class Grouping:
         capacity = 1 << max(16, (self.state.prefixes.capacity + self.longest).bit_length())
         if capacity >= 1 << 31:
             raise MemoryError(f"prefixes of a group take more than 2**31 entries, at {self.place.row} rows")
-        arrays = [np.empty(capacity, dtype) for dtype in (np.uint32, np.int32, np.int32)]
+        arrays = [np.empty(capacity, np.uint32), np.empty(capacity, np.int32), np.empty(capacity, np.int32),
+                  np.empty(capacity if self.state.chains else 1, np.int32)]
         lists_array = np.full((2, capacity // 2), -1, np.int32)
         if self.prefix_arrays is not None:
-            for new, old in zip(arrays, self.prefix_arrays[:3], strict=True):
+            for new, old in zip(arrays[:2], self.prefix_arrays[:2], strict=True):
                 new[:len(old)] = old
         cdef uint32_t[::1] words = arrays[0]
-        cdef int32_t[::1] rows = arrays[1], next = arrays[2]
+        cdef int32_t[::1] rows = arrays[1], next = arrays[2], past = arrays[3]
         cdef int32_t[:, ::1] lists = lists_array
         cdef size_t at = 0, some
         cdef uint64_t last_pause = 0
         prefixes = &self.state.prefixes
-        self.prefix_arrays = [*arrays, lists_array, *(self.prefix_arrays or ())[4:]]
+        self.prefix_arrays = [*arrays, lists_array, *(self.prefix_arrays or ())[5:]]
         prefixes.words, prefixes.rows, prefixes.next = &words[0], &rows[0], &next[0]
+        prefixes.past = &past[0] if self.state.chains else NULL
         prefixes.near, prefixes.far, prefixes.capacity = &lists[0, 0], &lists[1, 0], capacity
         prefixes.shift, prefixes.multiplier = 33 - int(capacity - 1).bit_length(), multiplier
         try:

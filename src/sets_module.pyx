@@ -101,7 +101,8 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
     multisets of n tokens under at most n - 1 of the keys.
     """
     offsets, tokens = aligned(offsets), aligned(tokens)
-    cdef size_t i, n = _checked_rows(offsets, tokens)
+    cdef size_t i, n = _checked_rows(offsets, tokens), done = 0
+    cdef uint64_t last_pause = 0
     cdef uint64_t[2] at
     at[0], at[1] = key
     if not (KEY_LEAST <= at[0] < P61 and KEY_LEAST <= at[1] < P61):
@@ -112,6 +113,10 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
     with nogil:
         for i in range(n):
             c_fingerprint(first + offsets[i], offsets[i + 1] - offsets[i], at, &out[i, 0])
+            done += offsets[i + 1] - offsets[i] + 1
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
     return out_array
 
 

@@ -53,12 +53,15 @@ cdef class KeyTable:
     def add(self, keys, const int64_t[::1] rows not None):
         """Give keys, which must be absent and different, these rows, which must be free: all of them or none."""
         cdef list new = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+        rows = aligned(rows)
         cdef size_t i, n = len(rows), done = 0, before = len(self.slots)
         cdef int64_t most = -1
         cdef _Slot slot
         if <size_t>len(new) != n:
             raise ValueError(f"there must be a row for each key, not {n} for {len(new)}")
         for i in range(n):
+            if rows[i] < 0:
+                raise ValueError(f"rows must be 0 or above, not {rows[i]}")
             most = max(most, rows[i])
         self.reserve(most + 1)
         try:
@@ -83,13 +86,14 @@ cdef class KeyTable:
         `known` are the rows that they have, -1 for none; `live` becomes 0 at these and 1 at the new ones.
         """
         cdef list new = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+        rows, known = aligned(rows), aligned(known)
         cdef size_t i, n = len(rows)
         cdef list absent = []
         cdef list places = []
         if <size_t>len(new) != n or <size_t>len(known) != n:
             raise ValueError(f"there must be a row for each key, not {n} for {len(new)}")
         for i in range(n):
-            if not 0 <= rows[i] < len(live) or known[i] >= <int64_t>len(self.places):
+            if not 0 <= rows[i] < len(live) or known[i] >= min(len(live), len(self.places)):
                 raise ValueError(f"rows must be below {len(live)}")
             if known[i] < 0:
                 absent.append(new[i])
@@ -107,8 +111,12 @@ cdef class KeyTable:
 
         If a key raises an error, that is done nevertheless.
         """
+        rows = aligned(rows)
         cdef list absent = self.keys_of(rows)
         cdef size_t i
+        for i in range(<size_t>len(rows)):
+            if self.places[rows[i]] is None or live is not None and rows[i] >= len(live):
+                raise ValueError(f"row {rows[i]} has no key, or is not below the length of live")
         if live is not None:
             for i in range(<size_t>len(rows)):
                 live[rows[i]] = 0
@@ -119,7 +127,7 @@ cdef class KeyTable:
 
     def take(self, const int64_t[::1] rows not None):
         """Return the keys of these rows: int64 (n,) if all are ints of 64 bits, else a list."""
-        cdef list found = self.keys_of(rows)
+        cdef list found = self.keys_of(aligned(rows))
         cdef int beyond = 0
         for key in found:
             if type(key) is not int:
@@ -133,6 +141,8 @@ cdef class KeyTable:
         cdef size_t i
         cdef list found = []
         for i in range(<size_t>len(rows)):
+            if not 0 <= rows[i] < len(self.keys):
+                raise IndexError(f"rows must be in 0..{len(self.keys) - 1}, not {rows[i]}")
             found.append(self.keys[rows[i]])
         return found
 
@@ -148,8 +158,11 @@ cdef class KeyTable:
     cdef forget(self, const int64_t* rows, size_t n):
         """Take rows from their keys, which stay in the dict."""
         cdef size_t i
+        cdef _Slot slot
         for i in range(n):
-            (<_Slot>self.places[rows[i]]).row = -1
+            slot = self.places[rows[i]]
+            if slot is not None:
+                slot.row = -1
             self.keys[rows[i]] = self.places[rows[i]] = None
 
     cdef move(self, const int64_t* old, const int64_t* new, size_t n):
@@ -158,7 +171,8 @@ cdef class KeyTable:
         cdef _Slot slot
         for i in range(n):
             slot = self.places[old[i]]
-            slot.row = new[i]
+            if slot is not None:
+                slot.row = new[i]
             self.keys[new[i]], self.places[new[i]] = self.keys[old[i]], slot
             self.keys[old[i]] = self.places[old[i]] = None
 

@@ -152,8 +152,10 @@ struct words {
 /* Where the shingling of a text stands. */
 struct text_walk {
     size_t at, held, made; /* bytes done; codes carried over; shingles written */
-    struct words words;
-    uint64_t codes[MAX_SHINGLE + STRETCH + 8]; /* of characters */
+    union { /* for words or for characters: threads may have small stacks */
+        struct words words;
+        uint64_t codes[MAX_SHINGLE + STRETCH + 8];
+    };
 };
 
 /* Append the bits of n <= 64 bytes that stand at buffer + CARRY + filled. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the C of src/ with sanitize.c and with sanitize_tables.c three ways and runs them: with the address and
+# Builds the C of src/ with sanitize.c and the other programs three ways and runs them: with the address and
 # undefined-behaviour sanitizers; the same without SIMD and without 128-bit integers; and as it is shipped. All must pass,
 # and the three of each print one digest.
 set -eu
@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 sources=$(ls src/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-programs="sanitize sanitize_tables sanitize_trees sanitize_bits sanitize_simhash sanitize_cardinality sanitize_weighted sanitize_affine sanitize_filters"
+programs="sanitize sanitize_tables sanitize_trees sanitize_bits sanitize_simhash sanitize_cardinality sanitize_weighted sanitize_affine sanitize_filters sanitize_grouping"
 
 # build NAME FLAGS...
 build() {

@@ -1,6 +1,7 @@
 """Groups without a list of all pairs: they are those that all pairs give, with far fewer comparisons."""
 
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -283,3 +284,122 @@ def test_walks_that_cannot_be():
         one.add_prefixes(0, 1)
     with pytest.raises(ValueError, match="numbers, not 5"):
         one.look_up_by_prefix(np.zeros(5, np.uint8))
+
+
+def test_counts_of_buckets_that_wrap_are_refused():
+    """Their sum would be 0, and rows would be noted in buckets that have no memory."""
+    counts = np.full(4, 2**62, np.int64)
+    for count in counts, np.array([-1, 2, 2, 2]):
+        with pytest.raises(ValueError, match="counts of buckets"):
+            state(buckets=np.zeros((3, 4), np.int32), counts=count)
+        with pytest.raises(ValueError, match="counts of buckets"):
+            kernels.join_buckets(np.zeros((0, 4), np.int32), count)
+
+
+def held(**changes):
+    one = state(**changes)
+    return one, one.hold(np.arange(3, dtype=np.int32), *csr([[1, 2], [1, 2, 3], [1, 2]]))
+
+
+def test_a_row_is_placed_once():
+    one, _ = held(signatures=np.ones((4, 8), np.uint64))
+    assert one.walk(0, 2) == 1
+    with pytest.raises(ValueError, match="row 0 has been placed"):
+        one.walk(0, 3)
+    one.start(1, 9)
+    with pytest.raises(ValueError, match="row 1 has been placed"):
+        one.step(3)
+
+
+@pytest.mark.parametrize("chains", [False, True])
+def test_a_walk_compares_the_rows_from_its_first_on(chains):
+    """A walk that begins at row i has room for n - i pairs, which others could not fill."""
+    n = 50
+    one = state(
+        buckets=np.zeros((n, 1), np.int32), signatures=np.ones((n, 8), np.uint64), of=np.zeros(n, np.int64),
+        exact=False, chains=chains,
+    )  # fmt: skip
+    for row in range(n):
+        assert one.walk(row, row + 1) == 0
+    assert (one.left == -1).all()
+
+
+def test_rows_that_are_held_are_a_copy():
+    one = state(signatures=np.ones((4, 8), np.uint64))
+    rows = np.arange(3, dtype=np.int32)
+    number = one.hold(rows, *csr([[1, 2], [1, 2, 3], [1, 2]]))
+    rows[:] = 10**9
+    one.release(number)
+    with pytest.raises(KeyError):
+        one.release(number)
+    with pytest.raises(ValueError, match="row 0 is not at hand"):
+        one.walk(0, 3)
+
+
+def test_prefixes_that_cannot_be():
+    counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+    for changes in {"exact": False}, {"threshold": 0.0}:
+        with pytest.raises(ValueError, match="prefixes tell nothing"):
+            state(**changes).look_up_by_prefix(counts)
+    one, _ = held()
+    one.look_up_by_prefix(counts)
+    with pytest.raises(ValueError, match="row 0 is not at hand, or not placed"):
+        one.add_prefixes(0, 1)
+    with pytest.raises(ValueError, match="step by step"):
+        one.walk(0, 3)
+
+
+def test_prefixes_are_let_go_of():
+    """Each crowd has counts of its own: no more than one lot of them is kept."""
+    one, _ = held()
+    kept = []
+    for _ in range(3):
+        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+        kept.append(weakref.ref(counts))
+        one.look_up_by_prefix(counts)
+        del counts
+    assert [reference() is None for reference in kept] == [True, True, False]
+    one.look_up_by_prefix(None)
+    assert kept[2]() is None
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1e-300])
+def test_rows_that_meet_a_crowd_in_different_bands(threshold):
+    """A row meets more earlier ones than a crowd, each in a band of its own, and at threshold 0 all are similar."""
+    n = 12
+    keys = np.arange(n * n, dtype=np.uint64).reshape(n, n)
+    keys[-1] = np.diag(keys)
+    signatures = np.ones((n, 4), np.uint64)
+    sets = TokenSets.from_sets([{row} for row in range(n)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "CROWD", 2)
+        patch.setattr(grouping, "FEW", 2)
+        pairs, _ = pairs_for_groups(sets, signatures, keys, Comparison(threshold, True, True))
+    assert len(pairs) == (0 if threshold else n - 1)
+
+
+def test_a_chain_passes_what_is_joined_already():
+    """A few strange pages in the bucket of a chain do not make it compare each pair of the others."""
+    n, strange = 4_000, [3, 50, 900]
+    rows = [[*range(400), n + row, 2 * n + row] for row in range(n)]
+    for row in strange:
+        rows[row] = [*range(200), *range(10**6 * (row + 1), 10**6 * (row + 1) + 200)]
+    sets = TokenSets.from_sets(rows)
+    signatures, keys = np.ones((n, 8), np.uint64), np.zeros((n, 2), np.uint64)
+    pairs, compared = pairs_for_groups(sets, signatures, keys, Comparison(0.8, True, True))
+    assert len(pairs) == n - 1 - len(strange)
+    assert compared < 6 * n
+
+
+def test_rows_of_tokens_that_are_chosen_for_one_word():
+    """The lower halves of all tokens are equal: prefixes hold one word, and tell nothing."""
+    rng = random.Random(4)
+    rows = [{rng.randrange(40) << 34 | 7 for _ in range(30)} for _ in range(60)]
+    for chains in False, True:
+        corpus = Corpus(rows, 0.7, None)
+        corpus.sets = TokenSets(*csr([sorted(row) for row in rows]))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(grouping, "CROWD", 1)
+            patch.setattr(grouping, "FEW", 1)
+            found = corpus.groups(corpus.walked(True, chains)[0], chains)
+        assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()

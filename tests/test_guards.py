@@ -9,7 +9,21 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex, MinHasher, TokenSets, shingle
-from lshfast.kernels import affine, bands, bits, cardinality, sets, simhash, sketch, tables, text, trees, weighted
+from lshfast.kernels import (
+    affine,
+    bands,
+    bits,
+    cardinality,
+    gate,
+    grouping,
+    sets,
+    simhash,
+    sketch,
+    tables,
+    text,
+    trees,
+    weighted,
+)
 
 CPU_SECONDS = 40
 
@@ -113,6 +127,15 @@ CALLS = {
     "fast": (sketch.fast, [OFFSETS, TOKENS, *sketch.fast_constants(1, 8)], outs(((3, 8), np.uint64))),
     "band_keys": (bands.band_keys, [SIGNATURES, 4, 4], outs(((3, 4), np.uint64))),
     "pairs_of_band": (bands.pairs_of_band, [SIGNATURES, 0, np.arange(3), 99], []),
+    "number_buckets": (bands.number_buckets, [SIGNATURES, 0, np.array([2, 0, 1])], outs(((3, 16), np.int32))),
+    "filters_hold": (bands.filters_hold, [np.full((4, 9), 255, np.uint8), TOKENS, 4, 70, 3], []),
+    "filters_add": (
+        lambda slots, filters: bands.filters_add(filters, slots, 4, 70, 3),
+        [TOKENS],
+        outs(((4, 9), np.uint8)),
+    ),
+    "fingerprints": (sets.fingerprints, [OFFSETS, TOKENS, (2**40, 2**50)], []),
+    "join_buckets": (grouping.join_buckets, [np.array([[0, 1], [-1, 1], [0, 0]], np.int32), np.array([1, 2])], []),
     "order": (bands.order, [TOKENS], []),
     "groups": (bits.groups, [OFFSETS, TOKENS, 7], outs(((3, 8), np.uint64))),
     "compare": (bits.compare, [SIGNATURES, SIGNATURES[::-1].copy()], outs((3, np.int32), (3, np.int32))),
@@ -331,7 +354,7 @@ INTERRUPTED = """
     import numpy as np
     from lshfast import *
     from lshfast.kernels import *
-    from lshfast.kernels import bands, bits, cardinality, sets, simhash, sketch, tables, weighted
+    from lshfast.kernels import bands, bits, cardinality, grouping, sets, simhash, sketch, tables, weighted
     class Interrupt(BaseException): pass
     def stop(*_): raise Interrupt
     signal.signal(signal.SIGALRM, stop)
@@ -380,3 +403,86 @@ def test_an_interrupted_update_leaves_values_as_they_were():
         + "    print((v == 2**64 - 1).all())\n"
     )
     assert done.stdout == "interrupted\nTrue\n", done
+
+
+WALK = """
+    def walk(n, rows):
+        t = np.arange(rows * n, dtype=np.uint64)
+        g = grouping.Grouping(np.zeros((rows, 1), np.int32), np.ones(1, np.int64), np.ones((rows, 8), np.uint64),
+                              np.arange(rows), 0, 0.1, True, False)
+        g.hold(np.arange(rows, dtype=np.int32), np.arange(rows + 1) * n, t)
+        g.start(0, 10**9)
+        return g
+"""
+
+
+def interrupted_walk(call, after):
+    head, tail = INTERRUPTED.split("    try:")
+    code = textwrap.dedent(head) + textwrap.dedent(WALK) + textwrap.dedent("    try:" + tail).format(call)
+    done = run(code + after + "\n")
+    assert done.stdout == "interrupted\nTrue\n", done
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_ends_a_walk_between_comparisons():
+    interrupted_walk("g = walk(200_000, 100); begin(); g.step(100)", "print(0 < g.compared < 4950)")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_ends_a_comparison_of_long_rows():
+    interrupted_walk("g = walk(2 * 10**7, 2); begin(); g.step(2)", "print(g.compared == 0)")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_ends_the_sort_of_a_long_prefix():
+    """Prefixes are not in use afterwards, since one of them is missing."""
+    call = (
+        "g = walk(2 * 10**7, 1); g.step(1); g.look_up_by_prefix(np.zeros(1 << grouping.COUNT_BITS, np.uint8)); begin();"
+        " g.add_prefixes(0, 1)"
+    )
+    after = "try: g.add_prefixes(0, 0)\nexcept ValueError as error: print('prefixes in use' in str(error))"
+    interrupted_walk(call, after)
+
+
+# ---- rows and locks that a program does not have ----
+
+
+def test_filters_of_countless_hashes_are_refused():
+    filters, slots = np.zeros((1, 8), np.uint8), np.zeros(2, np.uint64)
+    for function in bands.filters_hold, bands.filters_add:
+        with pytest.raises(ValueError, match="hashes must be at most"):
+            function(filters, slots, 2, 64, 2**63)
+
+
+def test_rows_without_keys_are_refused():
+    table = tables.KeyTable()
+    table.add(["a", "b"], np.array([0, 2]))
+    with pytest.raises(ValueError, match="0 or above"):
+        table.add(["c"], np.array([-1]))
+    with pytest.raises(ValueError, match="row 1 has no key"):
+        table.drop(np.array([0, 1]))
+    for rows in [3], [-1]:
+        with pytest.raises(IndexError, match="rows must be in"):
+            table.drop(np.array(rows))
+    with pytest.raises(ValueError, match="length of live"):
+        table.drop(np.array([2]), np.ones(2, np.uint8))
+    with pytest.raises(ValueError, match="rows must be below"):
+        table.put(["a"], np.array([1]), np.array([2]), np.ones(2, np.uint8))
+    assert len(table) == 2
+    table.drop(np.array([2]))
+    with pytest.raises(ValueError, match="row 2 has no key"):
+        table.drop(np.array([2]))
+    assert table.find(["a", "b"]).tolist() == [0, -1]
+
+
+def test_a_gate_is_left_by_those_inside():
+    lock = gate.Gate()
+    for leave in lock.leave_read, lock.leave_write:
+        with pytest.raises(RuntimeError):
+            leave()
+    with lock.reading(), pytest.raises(RuntimeError):
+        lock.leave_write()
+    with lock.writing(), pytest.raises(RuntimeError):
+        lock.leave_read()
+    with lock.reading():
+        pass

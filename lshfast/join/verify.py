@@ -176,8 +176,8 @@ def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: flo
 
 def least_agreement(k: int, threshold: float) -> int:
     """Return the largest c with P[Binomial(k, threshold) < c] <= SCREEN_CHANCE."""
-    if threshold >= 1:
-        return k
+    if threshold <= 0 or threshold >= 1:
+        return k if threshold >= 1 else 0
     tail = 0.0
     for count in range(k + 1):
         choose = lgamma(k + 1) - lgamma(count + 1) - lgamma(k - count + 1)
