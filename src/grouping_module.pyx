@@ -1,5 +1,6 @@
 """Groups of similar rows without a list of all pairs: the kernels of the last stage."""
 
+cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport SIZE_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -128,6 +129,7 @@ cdef _check_buckets(const int32_t[:, ::1] buckets, const int64_t[::1] counts):
             raise ValueError("numbers of buckets must be -1, or below the count of their band")
 
 
+@cython.auto_pickle(False)
 cdef class Grouping:
     """The state of a walk over rows in order of preference; see grouping.h.
 
@@ -378,6 +380,7 @@ cdef grouping_place _beginning(size_t row, size_t crowd) noexcept:
     return [row, row, row, 0, 0, 0, 0, 0, crowd]
 
 
+@cython.auto_pickle(False)
 cdef class _Scratch:
     """What one walk works with, for the rows at hand."""
 

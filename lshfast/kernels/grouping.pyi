@@ -1,8 +1,7 @@
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import CapsuleType
+from typing_extensions import Self, disjoint_base
 
-__pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
 COUNT_BITS: int
@@ -14,12 +13,13 @@ FULL: int
 
 def join_buckets(buckets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
 
+@disjoint_base
 class Grouping:
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
     similarity: npt.NDArray[np.float64]
-    def __init__(
-        self,
+    def __new__(
+        cls,
         buckets: npt.NDArray[np.int32],
         counts: npt.NDArray[np.int64],
         signatures: npt.NDArray[np.uint64],
@@ -28,7 +28,7 @@ class Grouping:
         threshold: float,
         exact: bool,
         chains: bool,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def compared(self) -> int: ...
     @property
