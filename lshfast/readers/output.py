@@ -217,6 +217,7 @@ class _HiddenFile:
     """
 
     def __init__(self, real: str, overwrite: bool, name: str) -> None:
+        self._lock: int | None = None
         self._real, self._overwrite, self._name = real, overwrite, name
         private = overwrite and os.path.exists(real)  # it may be less readable than the umask says
         while True:
@@ -237,10 +238,17 @@ class _HiddenFile:
         """Remove the file unless it is published, and release the lock."""
         with suppress(FileNotFoundError):
             os.unlink(self._hidden)
+        self._release()
+
+    def _release(self) -> None:
+        """Release the lock first: wherever this is interrupted, no locked file is left open."""
         if self._lock is not None:
             _unlock(self._lock)
-            os.close(self._lock)
-            self._lock = None
+            number, self._lock = self._lock, None
+            os.close(number)
+
+    def __del__(self) -> None:
+        self._release()  # where `discard` was interrupted
 
 
 class _NamedFile(io.FileIO):
