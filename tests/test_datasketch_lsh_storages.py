@@ -111,6 +111,28 @@ def test_an_index_with_a_constructor_of_its_own():
         index.nothing  # noqa: B018
 
 
+@pytest.mark.parametrize("how", ["both", "in a constructor"])
+def test_storages_that_are_assigned_are_used(how):
+    """Also where the constructor of the index was run before."""
+    sketch = near(0)
+    first = MinHashLSH(0.5, 64)
+    first.insert("a", sketch)
+    second = MinHashLSH(0.5, 64)
+    second.insert("lost", sketch)
+    if how == "both":
+        second.keys, second.hashtables = first.keys, first.hashtables
+    else:
+        second = MinHashLSH(0.5, 64)
+        second.keys, second.hashtables = Plain({}, b"k"), [PlainSets({}, b"%d" % band) for band in range(second.b)]
+        second.insert("a", sketch)
+        assert list(second.keys.keys()) == ["a"]
+    assert second.query(sketch) == ["a"]
+    assert "a" in second
+    assert "lost" not in second
+    second.remove("a")
+    assert second.query(sketch) == []
+
+
 def test_a_type_of_storage_that_a_program_adds(monkeypatch):
     made = []
 

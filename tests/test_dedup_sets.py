@@ -54,7 +54,7 @@ def test_sets_equal_brute_force(rows, kind, threshold, threads):
         lambda rows: [np.array(sorted(row)) for row in rows],
         lambda rows: [np.array(sorted(row)) if number % 2 else row for number, row in enumerate(rows)],
         lambda rows: [map(str, row) for row in rows],
-        lambda rows: [{str(element).encode(): None for element in row} for row in rows],
+        lambda rows: [{str(element).encode(): None for element in row}.keys() for row in rows],
         lambda rows: (row for row in rows),
         tuple,
         pd.Series,
@@ -123,6 +123,7 @@ def test_many_sets_in_several_pieces():
     [
         ([{1}, "a"], {}, TypeError, r"texts\[1\] is a str, not a set"),
         ([{1}, 5], {}, TypeError, r"texts\[1\] is a int, not a set"),
+        ([{"id": 1, "text": "a"}], {}, TypeError, r"texts\[0\] is a dict; pass its texts, \[row\['text'\] for"),
         ([None, {1}, 2.5], {}, TypeError, r"texts\[2\] is a float, not a set"),
         (["a", {1}], {}, TypeError, r"texts\[1\]"),
         ([{1}, {2.5}], {}, TypeError, r"rows\[1\] holds a float"),

@@ -121,6 +121,10 @@ class MinHashLSH:
     (['a', 'c'], {'a'})
     """
 
+    keys: Any
+    hashtables: list[Any]
+    _entries: Entries
+
     def __init__(
         self,
         threshold: float = 0.9,
@@ -155,12 +159,18 @@ class MinHashLSH:
         made._entries = cast(Any, _Unmade(made, "_entries"))
         return made
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("keys", "hashtables"):  # storages of the program's own: used from the next call of a method on
+            self._config = {"type": "own"}
+            self._begin(False)
+            self._entries = cast(Any, _Unmade(self, "_entries"))
+
     def _make(self) -> None:
         self._begin(self._config["type"] != "dict")
         self._sketches = Sketches(self.h)
         self._entries = self._new_entries()
-        self.keys: Any = self._entries.keys
-        self.hashtables: list[Any] = list(self._entries.tables)
+        vars(self).update(keys=self._entries.keys, hashtables=list(self._entries.tables))
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     def _begin(self, on_server: bool) -> None:
@@ -532,7 +542,7 @@ class MinHashLSH:
         self.h, self.b, self.r = state["shape"]
         self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
         if "storages" in state:
-            self.keys, self.hashtables = state["storages"]
+            vars(self).update(zip(("keys", "hashtables"), state["storages"], strict=True))
             self._begin(self._config["type"] != "own")
             self._use_storages()
         else:

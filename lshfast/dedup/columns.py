@@ -7,7 +7,7 @@ can write texts or elements whose tokens collide under a key that is drawn for t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -254,6 +254,8 @@ def _set_of(item: Any, row: int) -> Collection[Any]:
     """Return one of the sets, as it is if it can be iterated over several times."""
     if _is_missing(item):
         return ()
+    if isinstance(item, Mapping):
+        raise TypeError(f"texts[{row}] is a {type(item).__name__}; pass its texts, [row['text'] for row in rows]")
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
         raise TypeError(f"texts[{row}] is a {type(item).__name__}, not a set of elements as others are")
     return item if isinstance(item, Collection) else list(item)

@@ -145,7 +145,8 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
         try:
             pa.unify_schemas([pa.schema([before]), pa.schema([field])], promote_options="permissive")
         except pa.ArrowException:
-            return field.name, f"column {field.name!r} is {field.type}, but {before.type} in the rows before"
+            clash = f"column {field.name!r} is {field.type}, but {before.type} in the rows before"
+            return field.name, f"{clash}; columns of CSV are strings, and .jsonl or .csv outputs hold both"
     return "", "columns do not fit those of the inputs before"
 
 
