@@ -442,7 +442,8 @@ DIFFERENCES = (
     Difference(
         "what `MinHashLSHEnsemble.query` finds",
         "a part of the sets that it should, the less the more sizes differ",
-        "more of them, the likeliest first; small queries also find more large sets that contain less than a high threshold",
+        "more of them, the likeliest first; small queries also find more large sets that contain less than a high "
+        "threshold",
         "It searches an `LSHEnsemble`, which estimates how much of the query each set contains; `num_part` is kept to, "
         "`m` and `weights` are not needed.",
         (
