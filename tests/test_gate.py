@@ -224,6 +224,7 @@ def child(run):
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
         pid = os.fork()
     if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(PATIENCE)
         try:
             os.write(sender, str(run()).encode())
@@ -461,20 +462,26 @@ def needs_timers(test):
     return pytest.mark.skipif(no_timers, reason="there are no timers here that interrupt")(ignored)
 
 
-@contextmanager
-def interrupts(seconds):
-    """Raise KeyboardInterrupt in the block after so many seconds, and should that be lost, every half second."""
+class interrupts:
+    """Raise KeyboardInterrupt in the block after so many seconds, and should that be lost, every half second.
 
+    The handler stays: were it taken back, an interrupt of this very class could leave a timer without a handler, which
+    ends the process. No generator, whose end may come in a later block.
+    """
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __enter__(self):
+        signal.signal(signal.SIGALRM, self.interrupt)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds, 0.5)
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    @staticmethod
     def interrupt(*_):
         raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @needs_timers
