@@ -5,6 +5,7 @@ Python makes itself, and to answer as that does.
 """
 
 import pickle
+import re
 import sys
 import tempfile
 import warnings
@@ -242,12 +243,25 @@ def write(folder):
     (folder / "files").mkdir()
     write_files(folder / "files")
     (folder / "computed").write_bytes(pickle.dumps((raw(), answers, answers_of_files(folder / "files"))))
+    (folder / "numpy").write_text(np.__version__)
+
+
+def numpy_reads(writer):
+    """Tell whether this numpy reads pickles of arrays of another's version: those of 2.0 need 1.26.1 or later."""
+    return version(writer) < (2,) or version(np.__version__) >= (1, 26, 1)
+
+
+def version(text):
+    return tuple(int(part) for part in re.match(r"(\d+)\.(\d+)\.(\d+)", text).groups())
 
 
 def read(folder):
     expected, asked = made(), others()
     bytes_written, answers, answers_from_files = pickle.loads((folder / "computed").read_bytes())
-    for file in sorted(folder.glob("made.*")):
+    writer = (folder / "numpy").read_text()
+    if not numpy_reads(writer):
+        print(f"left out: the pickles in {folder.name}, which numpy {writer} wrote and {np.__version__} cannot read")
+    for file in sorted(folder.glob("made.*")) if numpy_reads(writer) else ():
         found = pickle.loads(file.read_bytes())
         assert found.keys() == expected.keys() == answers.keys()
         for name, one in expected.items():
