@@ -1,4 +1,4 @@
-"""The extension modules: one a stage, each linked with the plain C of its family. The rest is in pyproject.toml."""
+"""The extension modules: one a stage, each linked with the plain C of some folders. The rest is in pyproject.toml."""
 
 import sys
 from glob import glob
@@ -6,25 +6,23 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-SOURCES = {
-    "text": ["text.c", "text_avx2.c", "text_avx512.c", "cpu.c"],
-    "sketch": ["sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
-    "bands": ["bands.c", "bands_avx512.c", "filters.c", "cpu.c"],
-    "sets": ["sets.c"],
-    "tables": ["tables.c", "tables_avx512.c", "band_tables.c", "bands.c", "bands_avx512.c", "sets.c", "cpu.c"],
-    "trees": ["trees.c"],
-    "bits": ["bits.c", "bits_avx2.c", "bits_avx512.c", "sketch.c", "sketch_avx2.c", "sketch_avx512.c", "cpu.c"],
-    "cardinality": ["cardinality.c", "cardinality_avx512.c", "cardinality_estimates.c", "cpu.c"],
-    "checksum": ["checksum.c"],
-    "grouping": ["grouping.c", "sets.c"],
+# The folders of src/ whose C each module is linked with.
+FOLDERS = {
+    "affine": ["affine", "sketch", "text"],
+    "bands": ["bands"],
+    "bits": ["bits", "sketch"],
+    "cardinality": ["cardinality"],
+    "checksum": ["checksum"],
     "gate": [],
+    "grouping": ["grouping", "sets"],
     "guards": [],
-    "weighted": ["weighted.c", "weighted_avx2.c", "weighted_avx512.c", "cpu.c"],
-    "simhash": ["simhash.c", "simhash_avx2.c", "simhash_avx512.c", "cpu.c"],
-    "affine": [
-        *("affine.c", "affine_avx2.c", "affine_avx512.c", "lower.c", "sha1.c", "sha1_ni.c", "sha1_avx512.c"),
-        *("sketch.c", "sketch_avx2.c", "sketch_avx512.c", "text.c", "text_avx2.c", "text_avx512.c", "cpu.c"),
-    ],
+    "sets": ["sets"],
+    "simhash": ["simhash"],
+    "sketch": ["sketch"],
+    "tables": ["tables", "bands", "sets"],
+    "text": ["text"],
+    "trees": ["trees"],
+    "weighted": ["weighted"],
 }
 
 # The kernels choose their instructions themselves, so no flag here names a processor; and no product and sum are joined
@@ -32,15 +30,21 @@ SOURCES = {
 UNIX = ["-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fvisibility=hidden"]
 FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else UNIX
 
+
+def c_files(folder):
+    """Return the C of a folder, without what Cython may have left there."""
+    return sorted(file for file in glob(f"src/{folder}/*.c") if not file.endswith("_module.c"))
+
+
 extensions = [
     Extension(
         f"lshfast.kernels.{module}",
-        [f"src/{module}_module.pyx", *(f"src/{source}" for source in sources)],
-        depends=glob("src/*.h"),
+        [*glob(f"src/*/{module}_module.pyx"), *(file for folder in folders for file in c_files(folder)), "src/cpu.c"],
+        depends=glob("src/**/*.h", recursive=True),
         include_dirs=["src"],
         extra_compile_args=FLAGS,
     )
-    for module, sources in SOURCES.items()
+    for module, folders in FOLDERS.items()
 ]
 
 # What Cython would put into each module that takes memoryviews: a third of a build, nearly half of its size.

@@ -204,7 +204,7 @@ def churn(one: Contestant, task: Task) -> Figures:
 
 def lmdb(one: Contestant, task: Task) -> Figures:
     """In LMDB, batch by batch"""
-    from lshfast.store.lmdb_store import LmdbStore
+    from lshfast.index.stores.lmdb import LmdbStore
 
     path = Path(tempfile.mkdtemp(dir=task.folder)) / "lmdb"
     keys, sketches = np.arange(task.n), one.sketches(task.signatures)
@@ -311,7 +311,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             entrants = [*tasks]
             if part == "lmdb":
                 try:
-                    importlib.import_module("lshfast.store.lmdb_store")
+                    importlib.import_module("lshfast.index.stores.lmdb")
                 except ImportError as error:
                     print(f"{PARTS[part].__doc__}: left out, {error}\n", flush=True)
                     continue

@@ -24,7 +24,7 @@ from contestants import lean_minhashes
 from data import band_matches, planted_signatures
 
 sys.path.append(str(Path(__file__).parents[1]))
-from tests.redis_server import RedisServer
+from tests.index.redis_server import RedisServer
 
 ONES = 1_000  # entries that are inserted and queried one at a time
 BATCH = 10_000
@@ -40,8 +40,8 @@ def clocked(work: Iterator[Any]) -> float:
 
 
 def with_lshfast(server: RedisServer, signatures: np.ndarray, queries: np.ndarray) -> tuple[Figures, Answers]:
-    from lshfast.store.base import Parameters
-    from lshfast.store.redis_store import RedisStore
+    from lshfast.index.stores.base import Parameters
+    from lshfast.index.stores.redis import RedisStore
 
     store = RedisStore(server.url)
     store.bind(Parameters(PERMUTATIONS, BANDS, ROWS, "fast", SEED, THRESHOLD))

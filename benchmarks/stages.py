@@ -29,11 +29,11 @@ from data import copies, decoded, raw_files, read_jsonl, synthetic, zipf
 
 import lshfast
 from lshfast import MinHasher, TokenSets, candidates, kernels, shingle, verify
-from lshfast.dedup.columns import KeyedRows, ShingledTexts
-from lshfast.dedup.pipeline import Clock, Sketches, sketch_rows
-from lshfast.dedup.plan import make_plan
+from lshfast.common.run_key import RunKey
 from lshfast.kernels.text import Texts
-from lshfast.run_key import RunKey
+from lshfast.pipeline.columns import KeyedRows, ShingledTexts
+from lshfast.pipeline.plan import make_plan
+from lshfast.pipeline.run import Clock, Sketches, sketch_rows
 from lshfast.shingling import Unit
 from lshfast.tokens import UInt64Array
 

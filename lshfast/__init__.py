@@ -5,6 +5,7 @@
 [True, False, True]
 """
 
+from lshfast.banding import Bands, choose_bands
 from lshfast.datasketch import (
     AsyncMinHashLSH,
     HyperLogLog,
@@ -22,20 +23,23 @@ from lshfast.datasketch import (
     bBitMinHash,
 )
 from lshfast.datasketch.advice import no_attribute
-from lshfast.dedup import (
+from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, Match, Matches
+from lshfast.index.stores.base import FormatError
+from lshfast.index.stores.lmdb import LmdbStore
+from lshfast.index.stores.redis import RedisStore
+from lshfast.jobs import dedup_files
+from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
+from lshfast.kernels.text import TextError
+from lshfast.pipeline import (
     DedupResult,
     Recommendation,
     Removal,
     ShortTextsWarning,
     Summary,
     dedup,
-    dedup_files,
     pairs,
     recommend,
 )
-from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
-from lshfast.kernels.text import TextError
-from lshfast.lsh import Bands, LSHEnsemble, LSHForest, LSHIndex, Match, Matches, choose_bands
 from lshfast.readers import DataError
 from lshfast.shingling import shingle
 from lshfast.sketch import (
@@ -51,9 +55,6 @@ from lshfast.sketch import (
     estimate_sizes,
     sketch_multisets,
 )
-from lshfast.store.base import FormatError
-from lshfast.store.lmdb_store import LmdbStore
-from lshfast.store.redis_store import RedisStore
 from lshfast.tokens import TokenSets
 
 __version__ = "0.1.0"

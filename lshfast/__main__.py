@@ -23,14 +23,14 @@ def main() -> None:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, _stop)
         try:
-            from lshfast.cli import app
+            from lshfast.cli.main import app
         except ModuleNotFoundError as error:
             if error.name and error.name.partition(".")[0] == "lshfast":
                 raise
             sys.exit(f"lshfast: error: the command line needs {error.name}: install lshfast[cli]")
         app(prog_name="lshfast")
     except KeyboardInterrupt as error:  # outside of all commands
-        from lshfast.console import interruption
+        from lshfast.cli.console import interruption
 
         line, status = interruption(error)
         print(f"lshfast: error: {line}", file=sys.stderr)

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import text
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, TokenSets, check_seed_number
 
 Unit: TypeAlias = Literal["word", "char"]

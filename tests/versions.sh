@@ -10,8 +10,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset PYTHONPATH # the installed package is meant
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
-tests="texts tokens readers writers dedup index index_files index_stores index_format lmdb_store gate forest hyperloglog
-  datasketch_minhash datasketch_lsh"
+tests="sketch/test_texts sketch/test_tokens readers/test_readers readers/test_writers pipeline/test_dedup
+  index/test_lsh_index index/test_files index/test_stores index/test_format index/test_lmdb_store
+  kernels/test_gate index/test_forest datasketch/test_hyperloglog datasketch/test_minhash
+  datasketch/test_lsh"
 
 version_of() { "$1" -c 'import ensurepip, sys, venv; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
@@ -39,7 +41,7 @@ cp -r pyproject.toml setup.py MANIFEST.in README.md LICENSE src lshfast "$work/s
 rm -f "$work"/source/lshfast/kernels/*.so
 cp -r tests benchmarks docs README.md pyproject.toml "$work/run/"
 chosen=""
-for part in $tests; do chosen="$chosen tests/test_$part.py"; done
+for part in $tests; do chosen="$chosen tests/$part.py"; done
 
 names=()
 for python in "${pythons[@]}"; do

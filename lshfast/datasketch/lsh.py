@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from lshfast.banding.bands import choose_bands
 from lshfast.datasketch.entries import Entries, StoredEntries
 from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.memory_entries import MemoryEntries
@@ -27,7 +28,6 @@ from lshfast.datasketch.storage import (
     unordered_storage,
 )
 from lshfast.datasketch.weighted_minhash import WeightedMinHash
-from lshfast.lsh.bands import choose_bands
 from lshfast.tokens import check_number
 
 __all__ = [

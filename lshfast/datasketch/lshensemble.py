@@ -16,7 +16,7 @@ from lshfast.datasketch.lshensemble_partition import optimal_partitions
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
-from lshfast.lsh.ensemble import LSHEnsemble
+from lshfast.index.ensemble import LSHEnsemble
 from lshfast.tokens import Int64Array, UInt64Array
 
 # Standard errors by which the equal slots of an entry may fall short of the number expected at the threshold: 17 in 18

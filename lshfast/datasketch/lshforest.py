@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
-from lshfast.lsh.forest import LSHForest
+from lshfast.index.forest import LSHForest
 from lshfast.tokens import UInt64Array
 
 # Slots of a tree at most: more trees find more, and tell fewer entries apart.

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.datasketch.hashfunc import Hasher, sha1_hash32, sha1_hash64
 from lshfast.datasketch.schemes import (
     SCHEMES,
@@ -26,7 +27,6 @@ from lshfast.datasketch.schemes import (
     scheme_of,
 )
 from lshfast.kernels.affine import Tokens
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Int64Array, UInt64Array
 
 __all__ = ["MinHash", "hashvalue_byte_size", "sha1_hash32", "sha1_hash64"]

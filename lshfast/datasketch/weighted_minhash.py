@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import weighted as kernels
 from lshfast.shingling import pieces
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Float64Array, Int64Array, array_of, check_int
 
 Float32Array = npt.NDArray[np.float32]

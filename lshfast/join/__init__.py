@@ -1,7 +1,7 @@
 """Bucket keys to candidates, candidates to pairs, pairs to groups."""
 
-from lshfast.join.candidates import candidates, find_copies
-from lshfast.join.cluster import component_groups, star_groups
-from lshfast.join.verify import PAIR, verify
+from lshfast.join.banded import candidates, find_copies
+from lshfast.join.groups import component_groups, star_groups
+from lshfast.join.jaccard import PAIR, verify
 
 __all__ = ["PAIR", "candidates", "component_groups", "find_copies", "star_groups", "verify"]

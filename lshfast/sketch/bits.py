@@ -8,12 +8,12 @@ from typing import ClassVar, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import bits as kernels
 from lshfast.shingling import pieces
 from lshfast.sketch.arrays import checked
 from lshfast.sketch.compare import Int32Array, best_rows, compared
 from lshfast.sketch.minhash import MinHasher, check_signatures, signatures_of
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, numbers_of
 
 WIDTHS = (1, 2, 4, 8, 16)

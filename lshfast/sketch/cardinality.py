@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.shingling import pieces
 from lshfast.sketch.arrays import MadeArray, checked
 from lshfast.sketch.compare import fitted
 from lshfast.sketch.minhash import EMPTY, PIECE, MinHasher, check_signatures
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import (
     SEED,
     Float64Array,

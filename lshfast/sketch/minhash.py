@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import pieces
 from lshfast.sketch.arrays import MadeArray, checked
 from lshfast.sketch.compare import equal_slots, fitted
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import SEED, Float64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
 
 Scheme: TypeAlias = Literal["fast", "classic"]

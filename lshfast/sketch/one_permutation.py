@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import bits as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.shingling import pieces
 from lshfast.sketch.compare import compared
 from lshfast.sketch.minhash import PIECE, merged, own_signatures, signatures_of
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import SEED, Float64Array, SeedField, TokenSets, UInt64Array, check_int
 
 

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import simhash as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.shingling import pieces
 from lshfast.sketch.arrays import MadeArray, checked
 from lshfast.sketch.compare import Int32Array, compared, fitted
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import (
     SEED,
     BoolArray,

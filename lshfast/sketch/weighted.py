@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels import sketch as slot_kernels
 from lshfast.kernels import weighted as kernels
 from lshfast.shingling import pieces
 from lshfast.sketch.compare import equal_slots
 from lshfast.sketch.minhash import PIECE, MinHasher, merged, own_signatures, signatures_of
-from lshfast.threads import ordered_map, thread_count
 from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]

@@ -1,0 +1,1 @@
+"""The command line; it has no logic of its own."""

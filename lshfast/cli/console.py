@@ -1,0 +1,319 @@
+"""What a user sees of a run: progress, closing tables, curves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from math import log2
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TextIO
+
+from lshfast.pipeline.display import SIMILARITY_KINDS
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.pipeline.plan import Plan
+    from lshfast.pipeline.report import DedupResult, IndexSummary, QuerySummary, Stage
+    from lshfast.readers import Reject
+
+UNITS = {"read": "bytes", "verify": "rows", "write": "bytes", "save": "bytes"}
+TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save": "write the index"}
+PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+
+
+def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
+    """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
+    number = error.args[0] if error.args else signal.SIGINT
+    if number == signal.SIGINT:
+        return "interrupted; no output was left half-written", 130
+    return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
+
+
+class Watch:
+    """Show progress on standard error: a bar per stage on a terminal, a line every 5 s elsewhere, nothing if quiet."""
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._quiet, self._stream = quiet, stream or sys.stderr
+        self._bars: Bars | None = None
+        self._tasks: dict[str, Any] = {}
+        self._began: dict[str, float] = {}
+        self._said = time.perf_counter()
+
+    def __enter__(self) -> Watch:
+        if not self._quiet and self._stream.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = "[bold]{task.description:>16}", "{task.percentage:>3.0f}%", "{task.fields[rate]:>14}"
+            self._bars = Progress(
+                TextColumn(columns[0]), BarColumn(), TextColumn(columns[1]), TextColumn(columns[2]),
+                TimeRemainingColumn(), console=Console(file=self._stream),
+            )  # fmt: skip
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Record progress: `done` of `total` bytes, rows or pairs of a stage."""
+        if self._quiet or stage not in UNITS or not total:
+            return
+        now = time.perf_counter()
+        seconds = now - self._began.setdefault(stage, now)
+        rate = done / seconds if seconds > 0.05 else 0.0
+        told = (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s") if rate else ""
+        if self._bars is not None:
+            if stage not in self._tasks:
+                self._tasks[stage] = self._bars.add_task(TITLES[stage], total=total, rate="")
+            self._bars.update(self._tasks[stage], completed=done, total=total, rate=told)
+        elif now - self._said >= PLAIN_EVERY:
+            self._said = now
+            left = f", {(total - done) / rate:.0f} s left" if rate else ""
+            print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
+
+
+BAR = 24  # characters of the longest bar, with which a line fits 60 columns
+NOTE = 31  # column at which the notes of a table begin
+
+
+def show(text: str, stream: TextIO) -> None:
+    """Print lines of text; on a terminal, wrap long lines, with notes aligned below notes."""
+    if stream.isatty():
+        wanted = os.environ.get("COLUMNS", "")
+        width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
+        text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
+    print(text, file=stream)
+
+
+def _wrapped(line: str, width: int) -> str:
+    indent = " " * NOTE if line[:NOTE].endswith("   ") and width > NOTE + 20 else ""
+    return "\n".join(wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return "1 row", "2 rows"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _line(name: str, figure: object, *notes: str) -> str:
+    """Return a line of a table: name, figure, and those of the notes that are not empty."""
+    shown = f"{figure:,}" if isinstance(figure, int) else str(figure)
+    return f"{name:<14}{shown:>14}   {'; '.join(filter(None, notes))}".rstrip()
+
+
+def _empty(number: int) -> str:
+    return f"{number:,} without shingles (empty)" if number else ""
+
+
+def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
+    """Return the figures of a run as lines of text; those of removal only where rows were to be removed."""
+    s = result.summary
+    copies = counted(s.copies, "exact copy", "exact copies")
+    lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
+    if removing:
+        estimates = "by estimates, which miss about half of the rows exactly at the threshold"
+        lines += [
+            _line("kept", s.kept),
+            _line(
+                "removed", s.removed, f"{s.earlier:,} of them for an earlier entry, {estimates}" if s.earlier else ""
+            ),
+            _line("rejected", s.rejected),
+            _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read"),
+        ]
+        if s.indexed is not None:
+            lines.append(_line("indexed", s.indexed, "kept rows that are new or replaced in the index"))
+    else:
+        lines.append(_line("rejected", s.rejected))
+    found = "recall" if s.verify != "signature" else "recall of candidates, before estimates are compared,"
+    lines += [
+        _line("candidates", s.candidates),
+        _line(
+            "pairs",
+            s.pairs,
+            f"{s.copies:,} with exact copies" if s.copies else "",
+            f"similarity: {SIMILARITY_KINDS[s.verify]}",
+        ),
+        _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
+        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),
+    ]
+    if s.advice:
+        lines.append(f"note: {s.advice}")
+    total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
+    return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
+
+
+def _stage_lines(stages: Mapping[str, Stage], total: float, memory: int | None) -> list[str]:
+    lines = [f"{'stage':<14}{'seconds':>14}{'MB/s':>10}"]
+    for name, stage in stages.items():
+        rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
+        lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
+    nbytes = stages["sketch"].nbytes
+    lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
+    if memory is not None:
+        of_text = f"   {memory / nbytes:.2f} x the text" if nbytes > 50e6 else ""
+        lines.append(f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB{of_text}")
+    return lines
+
+
+KEYS = {"int": "integers", "str": "strings", None: "none yet"}
+
+
+def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
+    """Return the figures of a run that put rows into the index of a file as lines of text."""
+    account = " + ".join(
+        f"{getattr(s, name):,} {name}"
+        for name in ("added", "replaced", "skipped", "rejected")
+        if getattr(s, name) or name in ("added", "rejected")
+    )
+    lines = [
+        _line("read", s.read, account, _empty(s.empty)),
+        _line("entries", s.entries, f"keys: {KEYS[s.kind]}"),
+        _line("file", f"{s.file_bytes / 1e6:,.1f} MB", path),
+        _line("candidates", f"{s.expected_candidates:,.2f}", EXPECTED),
+        "",
+    ]
+    return "\n".join([*lines, *_stage_lines(s.stages, s.seconds, memory)])
+
+
+EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
+
+
+def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
+    """Return what an index is made with, its size, and a histogram of its buckets as lines of text."""
+    p, stats = index.parameters, index.stats()
+    threshold, recall = "unknown", ""
+    if p.threshold is not None:
+        threshold = f"{p.threshold:g}"
+        recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
+    shingles = p.shingles or "unknown; the command line needs LSHIndex(shingles='word:5')"
+    lines = [
+        path,
+        _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
+        _line("shingles", "", shingles),
+        _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
+        _line("threshold", threshold),
+        _line("bands x rows", f"{p.bands} x {p.rows}", recall, f"half found at {index.bands.half_point:.4f}"),
+        "",
+    ]
+    sizes = {name: size for name, size in stats.store.items() if name != "parts"}
+    lines += [f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes" for name, size in sizes.items()]
+    lines += [_line("parts", stats.store.get("parts", 1)), ""]
+    lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
+    lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
+    widest = log2(1 + max(stats.bucket_sizes.values(), default=1))
+    for least, count in stats.bucket_sizes.items():
+        most = min(2 * least - 1, stats.largest_bucket)
+        label = f"{least:,}" if least == most else f"{least:,}-{most:,}"
+        lines.append(_line(label, count, "#" * round(BAR * log2(1 + count) / widest)))
+    return "\n".join(lines)
+
+
+def query_table(s: QuerySummary) -> str:
+    """Return the figures of a run of queries as lines of text."""
+    rejected = f"{counted(len(s.rejected), 'row')} rejected" if s.rejected else ""
+    lines = [
+        _line("read", s.read, rejected, _empty(s.empty)),
+        _line("matched", s.matched, "rows that are similar to an entry"),
+        _line("matches", s.matches, f"estimated similarity: at least {s.threshold:g}" if s.threshold else ""),
+    ]
+    if s.threshold:
+        recall = "of candidates exactly at that similarity, before estimates are compared"
+        lines.append(_line("recall", f"{s.recall:.4f}", recall))
+    return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, None)])
+
+
+def reject_line(fault: Reject) -> str:
+    """Name a rejected row."""
+    return f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}"
+
+
+class MatchPrinter:
+    """Print matches on standard output: separated by tabs as they come, or on a terminal as a table at the end."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
+
+    def __call__(self, *columns: Sequence[Any]) -> None:
+        """Take some rows of matches: the last column holds similarities, the others keys."""
+        *keys, similarity = columns
+        rows = zip(*([_one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
+        if self._table is None:
+            self._stream.write("".join("\t".join(row) + "\n" for row in rows))
+        else:
+            self._table += rows
+
+    def close(self) -> None:
+        """Print the table on a terminal, and flush the stream."""
+        if self._table:
+            names = ("key", "match", "similarity")[-len(self._table[0]) :]
+            widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
+            for row in (names, *self._table):
+                cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+                self._stream.write("  ".join(cells).rstrip() + "\n")
+        self._stream.flush()
+
+
+def _one_line(key: Any) -> str:
+    """Spell a key in one line without tabs."""
+    text = str(key)
+    if any(mark in text for mark in "\\\t\n\r"):
+        text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return text
+
+
+def banding(plan: Plan) -> str:
+    """Return "18 bands of 7 rows"."""
+    return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows, 'row')}"
+
+
+def curve_table(plan: Plan) -> str:
+    """Return the S-curve of a plan as lines of text, with a bar for each probability."""
+    points = [round(0.05 * i, 2) for i in range(1, 21)]
+    if plan.threshold not in points:
+        points = sorted([*points, plan.threshold])
+    lines = [f"{'similarity':>10}  {'found':>8}"]
+    for s in points:
+        probability = float(plan.bands.probability(s))
+        mark = "  <- threshold" if s == plan.threshold else ""
+        lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(BAR * probability):<{BAR}}{mark}".rstrip())
+    return "\n".join(lines)
+
+
+def plot_curve(plan: Plan, path: str) -> None:
+    """Draw the S-curve of a plan into a file; its suffix (.png, .svg, .pdf) says the format."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError("plots need matplotlib: install lshfast[cli]") from None
+    matplotlib.use("Agg")
+    import numpy as np
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    s = np.linspace(0, 1, 401)
+    axes.plot(s, plan.bands.probability(s), label=banding(plan))
+    axes.axvline(plan.threshold, color="gray", linestyle="--", label=f"threshold {plan.threshold:g}")
+    axes.plot([plan.threshold], [plan.recall], "o", color="C3", label=f"recall at the threshold {plan.recall:.4f}")
+    axes.axvline(plan.bands.half_point, color="C2", linestyle=":", label=f"half found at {plan.bands.half_point:.3f}")
+    axes.set(xlabel="Jaccard similarity", ylabel="probability of being found", xlim=(0, 1), ylim=(0, 1.02))
+    axes.legend(loc="upper left")
+    figure.tight_layout()
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def memory_table(plan: Plan, rows: int, nbytes: int) -> str:
+    """Return the estimated peak memory of a run as lines of text."""
+    parts = plan.memory(rows, nbytes)
+    size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
+    lines = [f"about {counted(rows, 'text')} of {size} in all; the run needs about"]
+    lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]
+    return "\n".join([*lines, f"{'in all':>22}{sum(parts.values()) / 1e6:>12,.0f} MB"])

@@ -1,0 +1,109 @@
+"""Errors of the command line: one line on standard error, and the exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from lshfast.cli.console import interruption
+from lshfast.index.stores.base import FormatError
+from lshfast.jobs.dedup import measure
+from lshfast.jobs.inputs import Inputs
+from lshfast.pipeline.plan import Plan
+from lshfast.readers import DataError
+
+# The base of the parser's errors. Some versions of typer use click's, others their own.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+@contextmanager
+def one_line_errors(stream: Any = None) -> Iterator[None]:
+    """Turn errors into one line on standard error: exit status 2 for wrong usage, 1 for the data and the machine."""
+
+    def leave(message: object, status: int) -> typer.Exit:
+        print(f"lshfast: error: {' '.join(str(message).split())}", file=stream or sys.stderr)
+        return typer.Exit(status)
+
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # a command without arguments shows its help
+            raise
+        raise leave(usage_message(error), 2) from None
+    except (DataError, FormatError) as error:
+        raise leave(error, 1) from None
+    except BrokenPipeError:  # the reader of the output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(141) from None
+    except FileExistsError as error:
+        raise leave(f"{error} (--overwrite)", 2) from None
+    except (ValueError, TypeError, ImportError) as error:
+        raise leave(error, 2) from None
+    except OSError as error:
+        named = error.filename is not None and error.strerror
+        raise leave(f"{error.filename}: {error.strerror}" if named else error or type(error).__name__, 1) from None
+    except MemoryError as error:
+        raise leave(str(error) or "out of memory", 1) from None
+    except (OverflowError, RuntimeError) as error:
+        raise leave(str(error) or type(error).__name__, 1) from None
+    except KeyboardInterrupt as error:
+        raise leave(*interruption(error)) from None
+
+
+def usage_message(error: Any) -> str:
+    """Return the message of a usage error, with the value and the command that shows help."""
+    said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
+    with suppress(AttributeError, LookupError):  # typer names the value only in what its own error was raised from
+        value = repr(error.__cause__.errors()[0]["input"])
+        said += "" if value in said else f": {value}"
+    return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
+
+
+class Commands(TyperGroup):
+    """Commands whose usage errors, and interrupts at any time, are one line as all other errors are."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with one_line_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with one_line_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
+    """Add to a MemoryError the estimated need of the run, if there is a plan, and the options that lower it."""
+    try:
+        yield
+    except MemoryError as error:
+        said = str(error) or "out of memory"
+        cause: BaseException | None = error
+        while cause is not None:  # what the run holds is in the variables of its functions
+            traceback.clear_frames(cause.__traceback__)
+            cause = cause.__context__
+        raise MemoryError(f"{said}{needs(inputs, plan)}") from None
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        raise MemoryError("out of memory or of processes while starting a thread; fewer --threads need less") from None
+
+
+def needs(inputs: Inputs, plan: Plan | None) -> str:
+    """Return the estimate of a run's memory, and advice, as the end of a message."""
+    if plan is None:
+        return "; fewer --threads need less"
+    advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
+    with suppress(Exception):  # there may be too little memory even for that
+        rows, nbytes = measure(inputs)
+        return f"; the run needs about {sum(plan.memory(rows, nbytes).values()) / 1e6:,.0f} MB in all: {advice}"
+    return f"; {advice}"

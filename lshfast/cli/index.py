@@ -1,0 +1,245 @@
+"""The commands of ``lshfast index``: options to arguments. No logic of their own."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from lshfast.cli.console import MatchPrinter, Watch, counted, filling_table, index_table, query_table, reject_line, show
+from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.options import (
+    BandsOption,
+    Column,
+    Encoding,
+    FormatOption,
+    Glob,
+    IdColumn,
+    MaxRowBytes,
+    NumPerm,
+    OnDuplicateOption,
+    OnErrorOption,
+    Overwrite,
+    Paths,
+    Quiet,
+    Recall,
+    RowsOption,
+    SchemeOption,
+    SeedOption,
+    Size,
+    Threads,
+    Threshold,
+    UnitOption,
+)
+from lshfast.jobs.dedup import peak_memory
+from lshfast.jobs.index import (
+    add_to_index,
+    build_index,
+    compact_index,
+    key_kind,
+    key_lines,
+    opened_index,
+    remove_keys,
+    verify_index,
+)
+from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.query import query_files, query_text
+from lshfast.pipeline.plan import make_plan
+from lshfast.pipeline.report import IndexSummary
+from lshfast.readers.files import MAX_ROW_BYTES
+
+index_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Keep signatures of texts in an index.",
+)
+
+IndexFile = Annotated[str, typer.Argument(metavar="FILE.lsh", help="The index.", show_default=False)]
+
+
+def finish(path: str, summary: IndexSummary, quiet: bool) -> None:
+    if not quiet:
+        show(filling_table(path, summary, peak_memory()), sys.stderr)
+    elif summary.rejected:
+        print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
+
+
+@index_app.command(no_args_is_help=True)
+def build(
+    inputs: Paths,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE.lsh", help="The index to write.")],
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    threshold: Threshold = 0.8,
+    unit: UnitOption = "word",
+    size: Size = 5,
+    num_perm: NumPerm = 128,
+    scheme: SchemeOption = "fast",
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows: RowsOption = None,
+    on_error: OnErrorOption = "stop",
+    on_duplicate: OnDuplicateOption = "error",
+    threads: Threads = None,
+    seed: SeedOption = 1,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make an index of all rows.
+
+    An entry is a signature under the row's id, or under FILE:LINE without --id-column.
+    """
+    with one_line_errors():
+        plan = make_plan(
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
+            bands=bands, rows=rows, threads=threads, seed=seed,
+        )  # fmt: skip
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        with memory_advice(source, plan), Watch(quiet) as watch:
+            summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
+        finish(output, summary, quiet)
+
+
+@index_app.command(no_args_is_help=True)
+def add(
+    index: IndexFile,
+    inputs: Paths,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    on_error: OnErrorOption = "stop",
+    on_duplicate: OnDuplicateOption = "error",
+    threads: Threads = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.lsh.rejects.jsonl.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add all rows to an index.
+
+    The index determines shingles and signatures.
+    """
+    with one_line_errors():
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        with memory_advice(source), Watch(quiet) as watch:
+            summary = add_to_index(
+                index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
+            )
+        finish(index, summary, quiet)
+
+
+@index_app.command(no_args_is_help=True)
+def remove(
+    index: IndexFile,
+    keys: Annotated[list[str] | None, typer.Argument(metavar="KEY", help="Keys to remove.", show_default=False)] = None,
+    keys_file: Annotated[
+        str | None, typer.Option("--keys", metavar="FILE", help="Keys, one per line; - is standard input.")
+    ] = None,
+    on_missing: Annotated[Literal["error", "skip"], typer.Option(help="On a key that is not in the index.")] = "error",
+    quiet: Quiet = False,
+) -> None:
+    """Remove entries from an index."""
+    with one_line_errors():
+        if not keys and keys_file is None:
+            raise ValueError("keys are needed: KEY... or --keys FILE")
+        wanted = [*(keys or []), *(key_lines(keys_file) if keys_file else [])]
+        removed, left = remove_keys(index, wanted, on_missing)
+        if not quiet:
+            print(f"{removed:,} removed, {left:,} left", file=sys.stderr)
+
+
+@index_app.command(no_args_is_help=True)
+def query(
+    index: IndexFile,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="One text, instead of INPUT.")] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="N", help="Only the N most similar entries of each text.")
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Least estimated similarity, 0 to 1. Default: that of the index; 0 with -k."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .tsv, .jsonl, .parquet."),
+    ] = None,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the entries similar to each text.
+
+    Columns, separated by tabs: the row's key (not with --text), the entry's key, the estimated similarity.
+    """
+    with one_line_errors():
+        printer = MatchPrinter()
+        if bool(inputs) == (text is not None):
+            raise ValueError("either INPUT... or --text is needed")
+        if text is not None:
+            found = query_text(index, text, k=k, threshold=threshold, output=output, overwrite=overwrite)
+            if output is None:
+                printer([match.key for match in found], [match.similarity for match in found])
+                printer.close()
+            if not found and not quiet:
+                print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
+            return
+        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        with memory_advice(source), Watch(quiet) as watch:
+            summary = query_files(
+                index, source, lambda found: printer(*found),
+                output=output, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
+            )  # fmt: skip
+        printer.close()
+        for fault in summary.rejected if output is None else ():
+            print(reject_line(fault), file=sys.stderr)
+        if not quiet:
+            show(query_table(summary), sys.stderr)
+            if not summary.matches:
+                print(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", file=sys.stderr)
+
+
+@index_app.command(no_args_is_help=True)
+def info(index: IndexFile) -> None:
+    """Show the settings and the size of an index.
+
+    The histogram shows how many entries the buckets hold.
+    """
+    with one_line_errors(), opened_index(index) as opened:
+        show(index_table(index, opened, key_kind(opened)), sys.stdout)
+
+
+@index_app.command(no_args_is_help=True)
+def verify(index: IndexFile) -> None:
+    """Check an index for damage.
+
+    Checks all checksums, and that tables and entries match. Exit status 1 if the index is damaged.
+    """
+    with one_line_errors():
+        entries, nbytes = verify_index(index)
+        print(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes")
+
+
+@index_app.command(no_args_is_help=True)
+def compact(index: IndexFile, quiet: Quiet = False) -> None:
+    """Rewrite an index without deleted entries."""
+    with one_line_errors():
+        with Watch(quiet) as watch:
+            before, after = compact_index(index, watch)
+        if not quiet:
+            print(f"{index}: {before:,} bytes before, {after:,} after", file=sys.stderr)

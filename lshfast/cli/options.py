@@ -1,0 +1,70 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from lshfast.index.stores.base import OnDuplicate
+from lshfast.pipeline.plan import Verify
+from lshfast.readers.files import Format, OnError
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT",
+        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', URLs, - (stdin).",
+        show_default=False,
+    ),
+]
+Column = Annotated[str, typer.Option(help="Column of the texts; a.b is b inside a.")]
+IdColumn = Annotated[str | None, typer.Option(help="Column of the ids; without it a row is FILE:LINE.")]
+Glob = Annotated[
+    str | None,
+    typer.Option(help="Files of a folder to read; by default data files, or else .txt.", show_default=False),
+]
+Encoding = Annotated[str, typer.Option(help="Encoding of JSONL, CSV, TSV and texts, any that Python knows.")]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
+]
+MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
+Threshold = Annotated[float, typer.Option(help="Least Jaccard similarity, in (0, 1].")]
+UnitOption = Annotated[Unit, typer.Option(help="What shingles are made of.")]
+Size = Annotated[int, typer.Option(help="Words or characters per shingle, 1 to 256.")]
+NumPerm = Annotated[int, typer.Option(help="Slots per signature, 1 to 65536.")]
+SchemeOption = Annotated[Scheme, typer.Option(help="MinHash scheme.")]
+Recall = Annotated[float, typer.Option(help="Probability that a pair at the threshold is found, in (0, 1).")]
+BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recall; with --rows.")]
+RowsOption = Annotated[int | None, typer.Option(help="Rows per band; with --bands.")]
+VerifyOption = Annotated[Verify, typer.Option(help="How candidates are verified.")]
+OnErrorOption = Annotated[
+    OnError, typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
+]
+Threads = Annotated[int | None, typer.Option(help="Default: the CPUs this process may use.", show_default=False)]
+
+
+def parse_seed(value: object) -> int | str:
+    """Return a seed as an int if it is one, else as a str, which is checked with the other options."""
+    try:
+        return int(str(value))
+    except ValueError:
+        return str(value)
+
+
+SeedOption = Annotated[
+    Any, typer.Option(parser=parse_seed, metavar="N|random", help="0 to 2**64 - 1, or random: drawn for the run.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no closing table.")]
+OnDuplicateOption = Annotated[
+    OnDuplicate, typer.Option(help="On a key that the index has: stop, take the new row, or keep the old.")
+]
+
+
+def given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """Return those of some options that stand on the command line; the others have their defaults."""
+    sources = {name: context.get_parameter_source(name) for name in options}
+    return {name: options[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}

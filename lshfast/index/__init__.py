@@ -1,0 +1,16 @@
+"""Indexes over signatures, and the stores they keep their entries in."""
+
+from lshfast.index.ensemble import LSHEnsemble
+from lshfast.index.forest import LSHForest
+from lshfast.index.lsh_index import IndexStats, KeyPairs, LSHIndex
+from lshfast.index.matches import Match, Matches
+
+__all__ = [
+    "IndexStats",
+    "KeyPairs",
+    "LSHEnsemble",
+    "LSHForest",
+    "LSHIndex",
+    "Match",
+    "Matches",
+]

@@ -1,0 +1,412 @@
+"""Entries in sorted trees: keys, signatures and the runs over them, which LSHForest and LSHEnsemble search."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.index.search_plan import UInt32Array, choose_steps
+from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.stores.keys import as_column, duplicate, listed, take
+from lshfast.kernels.gate import Gate
+from lshfast.kernels.tables import KeyTable
+from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
+from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
+from lshfast.tokens import Int64Array, UInt64Array, check_number
+
+UInt8Array: TypeAlias = npt.NDArray[np.uint8]
+
+# Rows that wait, compared with every query, before they are sorted into a run.
+LOOSE = 256
+
+# A run is merged with a shorter one as soon as it is less than so many times as long: so a query looks into as many
+# runs as the logarithm of their rows to this base, and a row is written a few times for each.
+RATIO = 8
+
+
+def check_recall(recall: float) -> float:
+    """Return the recall as a float, or raise an error that names the range."""
+    recall = check_number("recall", recall)
+    if not 0 < recall < 1:
+        raise ValueError(f"recall must be in (0, 1), not {recall}")
+    return recall
+
+
+def check_count(name: str, value: int, most: int | None = None) -> int:
+    """Return a number that must be at least 1 as an int, or raise an error that names the range."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an int, not {value!r}")
+    if most is not None and not 1 <= value <= most:
+        raise ValueError(f"{name} must be in 1..{most}, not {value}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, not {value}")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of each row, whether it is in use or not."""
+
+    signatures: UInt64Array
+    marks: UInt64Array
+    live: UInt8Array  # 1 where a row has an entry
+    sizes: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.signatures.nbytes + self.marks.nbytes + self.live.nbytes + self.sizes.nbytes
+
+    def taken(self, rows: Int64Array, length: int) -> Rows:
+        """Return so many rows of which the first are copies of these."""
+
+        def copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            made = large_empty((length, *array.shape[1:]), array.dtype)
+            np.take(array, rows, axis=0, out=made[: len(rows)])
+            return made
+
+        live = np.zeros(length, np.uint8)
+        live[: len(rows)] = self.live[rows]
+        return Rows(copy(self.signatures), copy(self.marks), live, copy(self.sizes))
+
+
+@dataclass(frozen=True)
+class Order:
+    """How rows are sorted: the runs of each group, and the rows that are in none."""
+
+    groups: list[list[Run]]
+    edges: Int64Array  # the greatest sizes of all groups but the last
+    uppers: Int64Array  # the greatest size met in each group
+    loose: dict[int, None]
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs of all groups."""
+        return [run for group in self.groups for run in group]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a search needs."""
+
+    snapshot: Snapshot
+    steps: UInt32Array
+    uppers: Int64Array
+
+
+class Entries:
+    """Keys and signatures, and sorted trees over them in groups by size: the ground of LSHForest and LSHEnsemble.
+
+    Readers hold `gate.reading()` from `view` until they have the names of the rows found. Writers come one at a time;
+    they sort and merge beside the readers, and hold `gate.writing()` only while they put the result in place.
+
+    Parameters
+    ----------
+    hasher : MinHasher
+    trees : int
+    recall : float
+    partitions : int
+        At most so many groups, of about as many entries each.
+    singles : bool
+        Whether each slot that begins no tree has a tree of its own, of one slot.
+    """
+
+    def __init__(
+        self, hasher: MinHasher, trees: int, recall: float, partitions: int = 1, singles: bool = False
+    ) -> None:
+        self.gate = Gate()
+        self._singles = singles
+        self._slots, self._trees, self._recall, self._partitions = hasher.num_perm, trees, recall, partitions
+        self._writer = Gate()  # has no readers; a lock would make a child process wait for a writer of its parent
+        self._keys = KeyTable()
+        self._names: Int64Array | None = np.empty(0, np.int64)  # by row, while all keys are ints
+        none = np.empty((0, self._slots), np.uint64)
+        self._rows = Rows(none, slot_marks(none), np.empty(0, np.uint8), np.empty(0, np.int64))
+        self._used = 0  # rows from here on were never used
+        self._free: list[int] = []
+        self._order = Order([[]], np.empty(0, np.int64), np.zeros(1, np.int64), {})
+        self._dead = 0  # rows of runs that have no entry any more
+        self._joined = 0  # rows that came into runs since edges were chosen
+        self._view: View | None = None
+        self._spare: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of signatures, trees and keys; of keys that are not ints, an estimate without the keys themselves."""
+        with self.gate.reading():
+            names = 0 if self._names is None else self._names.nbytes
+            return self._rows.nbytes + sum(run.nbytes for run in self._order.runs) + names + self._keys.nbytes
+
+    def has(self, key: Any) -> bool:
+        """Tell whether a key has an entry."""
+        with self.gate.reading():
+            return bool(self._keys.find(as_column([key]))[0] >= 0)
+
+    def all_names(self) -> list[Any]:
+        """Return the keys of all entries."""
+        with self.gate.reading():
+            return listed(self.names(np.flatnonzero(self._rows.live)))
+
+    # For readers, within gate.reading():
+
+    def names(self, rows: Int64Array) -> Column:
+        """Return the keys of these rows."""
+        return self._keys.take(rows) if self._names is None else np.asarray(self._names[rows])
+
+    def view(self) -> View:
+        """Return what is needed to search."""
+        view = self._view
+        if view is None:
+            held, order, groups = self._rows, self._order, len(self._order.groups)
+            levels = min(self._slots // self._trees, MOST_LEVELS)
+            crowds = sum((np.maximum(run.crowds - 1, 0) for run in order.runs), np.zeros(levels)) / groups
+            rounded = np.rint(2 * np.log2(1 + crowds)).astype(int).tolist()
+            runs = -(-len(order.runs) // groups)
+            steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles)
+            arrays = held.signatures, held.marks, held.live, held.sizes
+            loose, singles = [*order.loose], self._singles
+            snapshot = Snapshot(*arrays, self._trees, order.groups, loose, steps, self._spare, singles)
+            view = self._view = View(snapshot, steps, order.uppers)
+        return view
+
+    # For writers:
+
+    def insert(self, keys: Column, signatures: UInt64Array, sizes: Int64Array, on_duplicate: OnDuplicate) -> int:
+        """Insert entries, all or none, and return how many are new or replaced."""
+        with self._writer.writing():
+            known = self._keys.find(keys)
+            places = _places(keys, known, on_duplicate)
+            if len(places) == 0:
+                return 0
+            if len(places) < len(keys):
+                keys, signatures, sizes, known = take(keys, places), signatures[places], sizes[places], known[places]
+            rows = self._reserve(len(places))
+            held, names, ints = self._rows, self._names, isinstance(keys, np.ndarray)
+            held.signatures[rows], held.marks[rows], held.sizes[rows] = signatures, slot_marks(signatures), sizes
+            if ints and names is None and len(self) == 0:
+                names = np.empty(len(held), np.int64)
+            if ints and names is not None:
+                names[rows] = keys
+            filled = rows[signatures[:, 0] != EMPTY]
+            change = self._with(filled)
+            with self.gate.writing():
+                self._names = names if ints else None
+                again = int(np.count_nonzero(rows < self._used))
+                del self._free[len(self._free) - again :]
+                self._used += len(rows) - again
+                if change is not None:
+                    self._put(*change)
+                elif len(filled):
+                    self._order.loose.update(dict.fromkeys(filled.tolist()))
+                    self._view = None
+                # An interrupt before this call leaves rows that no search returns, one after it rows that nothing uses.
+                self._keys.put(keys, rows, known, held.live)
+                self._free_rows(known[known >= 0])
+            self._tidy()
+        return len(places)
+
+    def remove(self, keys: Column) -> None:
+        """Remove the entries of these keys, all or none."""
+        with self._writer.writing():
+            known = self._keys.find(keys)
+            if (known < 0).any():
+                raise KeyError(listed(take(keys, np.flatnonzero(known < 0)[:1]))[0])
+            rows = np.unique(known)
+            with self.gate.writing():
+                self._view = None
+                self._keys.drop(rows, self._rows.live)
+                self._free_rows(rows)
+            self._tidy()
+
+    def _reserve(self, n: int) -> Int64Array:
+        """Return n rows that are free, and see that there is memory for them."""
+        again = min(n, len(self._free))
+        end = self._used + n - again
+        if end > MOST_ROWS:
+            raise OverflowError(f"at most {MOST_ROWS} entries can be held, not {end}")
+        if end > len(self._rows):
+            length = min(max(end, len(self._rows) * 3 // 2), MOST_ROWS)
+            held, names = self._rows.taken(np.arange(self._used), length), self._names
+            if names is not None:
+                names = np.concatenate([names[: self._used], np.zeros(length - self._used, np.int64)])
+            vars(self).update(_rows=held, _names=names)  # one call, which no signal handler interrupts
+        fresh = np.arange(self._used, end)
+        return np.concatenate([np.array(self._free[len(self._free) - again :], np.int64), fresh])
+
+    def _put(self, order: Order, freed: list[int]) -> None:
+        self._order, self._view = order, None
+        self._free += freed
+        self._dead -= len(freed)
+
+    def _free_rows(self, rows: Int64Array) -> None:
+        """Free rows that have no entry any more; those in a run are dead until that is merged."""
+        empty = self._rows.signatures[rows, 0] == EMPTY
+        free = [row for row, out in zip(rows.tolist(), empty.tolist(), strict=True) if out or row in self._order.loose]
+        for row in free:
+            self._order.loose.pop(row, None)
+        self._free += free
+        self._dead += len(rows) - len(free)
+        self._view = None
+
+    def _with(self, rows: Int64Array) -> tuple[Order, list[int]] | None:
+        """Return an order with these rows in it, none of them empty, and the dead rows that are not in it any more.
+
+        None if they are so few that they may be loose.
+        """
+        now = self._order
+        if len(now.loose) + len(rows) <= LOOSE:
+            return None
+        live = self._rows.live.copy()
+        live[rows] = 1
+        rows = np.concatenate([np.array([*now.loose], np.int64), rows])
+        sizes = self._rows.sizes[rows]
+        group_of = np.searchsorted(now.edges, sizes)
+        if self._partitions > 1:
+            held = np.array([sum(map(len, group)) for group in now.groups], np.int64)
+            balanced = self._balanced(rows, live, held + np.bincount(group_of, minlength=len(held)))
+            if balanced is not None:
+                return balanced
+        groups, uppers, freed = [*now.groups], now.uppers.copy(), list[int]()
+        for group in np.unique(group_of).tolist():
+            own = group_of == group
+            uppers[group] = max(uppers[group], sizes[own].max())
+            runs = [*groups[group], self._run(self._rows, rows[own])]
+            runs.sort(key=len, reverse=True)
+            for i in range(len(runs) - 1, 0, -1):
+                if len(runs[i - 1]) < RATIO * len(runs[i]):
+                    runs[i - 1 : i + 1] = [_merged(runs[i - 1], runs[i], live, freed)]
+            groups[group] = runs
+        return Order(groups, now.edges, uppers, {}), freed
+
+    def _balanced(self, rows: Int64Array, live: UInt8Array, counts: Int64Array) -> tuple[Order, list[int]] | None:
+        """Return an order of groups of about one size that these rows join, and the dead rows left out.
+
+        None if the groups, which would have so many rows, differ little, or no others can be made.
+        """
+        total, wanted = counts.sum(), _groups_of(int(counts.sum()), self._partitions)
+        self._joined += len(rows)
+        if counts.max() * wanted <= 2 * total or self._joined * wanted < total:
+            return None
+        self._joined = 0
+        rows = np.concatenate([*(run.members for run in self._order.runs), rows])
+        stay = live[rows] == 1
+        edges = _edges(self._rows.sizes[rows[stay]], self._partitions)
+        if np.array_equal(edges, self._order.edges):
+            return None
+        return self._sorted(self._rows, rows[stay], edges), rows[~stay].tolist()
+
+    def _sorted(self, held: Rows, rows: Int64Array, edges: Int64Array) -> Order:
+        """Return an order of these rows alone, a run a group."""
+        sizes = held.sizes[rows]
+        group_of = np.searchsorted(edges, sizes)
+        members = [rows[group_of == group] for group in range(len(edges) + 1)]
+        uppers = np.array([held.sizes[own].max(initial=0) for own in members], np.int64)
+        groups = [[self._run(held, own)] if len(own) else [] for own in members]
+        return Order(groups, edges, uppers, {})
+
+    def _run(self, held: Rows, rows: Int64Array) -> Run:
+        return Run.build(held.signatures, rows, self._trees, self._singles)
+
+    def _tidy(self) -> None:
+        """Give back what removed entries still take, where it is much."""
+        n = max(len(self), LOOSE)
+        sparse, dead = len(self._rows) > 4 * n, self._dead > max(n // 4, LOOSE)
+        if sparse or dead:
+            with suppress(MemoryError):  # then it stays as it is
+                if sparse:
+                    self._shrink()
+                else:
+                    self._merge_all()
+
+    def _merge_all(self) -> None:
+        """Make one run of those of each group, without dead rows."""
+        now, freed, groups = self._order, list[int](), []
+        nothing = self._run(self._rows, np.empty(0, np.int64))
+        for runs in now.groups:
+            merged = nothing
+            for run in reversed(runs):
+                merged = _merged(run, merged, self._rows.live, freed)
+            groups.append([merged] if len(merged) else [])
+        with self.gate.writing():
+            self._put(Order(groups, now.edges, now.uppers, now.loose), freed)
+
+    def _shrink(self) -> None:
+        """Number the rows in use from 0, in arrays that are no longer than needed."""
+        rows = np.flatnonzero(self._rows.live)
+        keys, held, numbers = KeyTable(), self._rows.taken(rows, len(rows)), np.arange(len(rows))
+        keys.add(self.names(rows), numbers)
+        filled = numbers[held.signatures[:, 0] != EMPTY]
+        edges = _edges(held.sizes[filled], self._partitions)
+        few = len(filled) <= LOOSE
+        order = self._sorted(held, filled[: 0 if few else None], edges)
+        order = Order(order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else []))
+        with self.gate.writing():
+            names = None if self._names is None else self._names[rows]
+            # one call, which no signal handler interrupts
+            vars(self).update(
+                _names=names, _rows=held, _keys=keys, _used=len(rows), _free=[], _dead=0, _order=order, _view=None
+            )
+
+
+def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:
+    """Return two runs as one, and add the rows left out to those freed."""
+    rows = np.concatenate([a.members, b.members])
+    freed += rows[live[rows] == 0].tolist()
+    return Run.merge(a, b, live)
+
+
+def _groups_of(n: int, partitions: int) -> int:
+    """Return into how many groups so many rows are parted: at most so many, none of them tiny."""
+    return min(partitions, max(n // LOOSE, 1))
+
+
+def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
+    """Return the greatest sizes of all groups but the last, so that each has about as many of the sizes."""
+    ordered, groups = np.sort(sizes), _groups_of(len(sizes), partitions)
+    edges = np.unique(ordered[np.arange(1, groups) * len(ordered) // groups - 1])
+    return np.asarray(edges[edges < ordered[-1:]])
+
+
+def _places(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
+    """Return which keys of a batch are to be inserted, some of which are known, or raise an error for a duplicate."""
+    if len(keys) == 1 and known[0] < 0:
+        return np.zeros(1, np.int64)
+    if on_duplicate == "skip":
+        first = dict(zip(reversed(listed(keys)), range(len(keys) - 1, -1, -1), strict=True))
+        places = np.sort(np.fromiter(first.values(), np.int64, len(first)))
+        return places[known[places] < 0]
+    last = dict(zip(listed(keys), range(len(keys)), strict=True))
+    if on_duplicate == "error" and (len(last) < len(keys) or (known >= 0).any()):
+        met = set[Any]()
+        for place, key in enumerate(listed(keys)):
+            if known[place] >= 0 or key in met:
+                raise duplicate(keys, place)
+            met.add(key)
+    return np.sort(np.fromiter(last.values(), np.int64, len(last)))
+
+
+def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[Column, UInt64Array]:
+    """Return one key and its signature, or a batch of them, as a batch."""
+    array = check_signatures(signatures, hasher)
+    column = as_column([keys] if array.ndim == 1 else keys)
+    array = array.reshape(-1, hasher.num_perm)
+    if len(column) != len(array):
+        raise ValueError(f"there must be a key for each signature, not {len(column)} for {len(array)}")
+    return column, array
+
+
+def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
+    """Return it, or raise an error that names the choices."""
+    if on_duplicate not in get_args(OnDuplicate):
+        raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
+    return on_duplicate

@@ -1,0 +1,167 @@
+"""Answers to queries: keys and how similar their entries are, best first, for one query or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from operator import neg
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.index.stores.base import Column
+from lshfast.index.stores.keys import take
+from lshfast.kernels.trees import order_matches
+from lshfast.tokens import Float64Array, Int64Array
+
+
+class Match(NamedTuple):
+    """A key, and the similarity of its entry to the query, in [0, 1]."""
+
+    key: Any
+    similarity: float
+
+
+class Matches:
+    """The answers to m queries, as arrays: answer i is ``keys[offsets[i]:offsets[i + 1]]``, with its similarities.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (m + 1,)
+        Where answers begin, from 0.
+    keys : ndarray of int64, shape (n,), or list
+        Of all answers, one after the other.
+    similarity : ndarray of float64, shape (n,), or None
+        In [0, 1]; None if it was not asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.index.matches import Matches
+    >>> matches = Matches(np.array([0, 2, 2]), ["a", "b"], np.array([0.75, 0.5]))
+    >>> len(matches), matches[0], matches[1]
+    (2, [Match(key='a', similarity=0.75), Match(key='b', similarity=0.5)], [])
+    >>> Matches(np.array([0, 2]), np.array([17, 19]), None)[0]
+    [17, 19]
+    """
+
+    __slots__ = ("keys", "offsets", "similarity")
+
+    offsets: Int64Array
+    keys: Column
+    similarity: Float64Array | None
+
+    def __init__(self, offsets: Int64Array, keys: Column, similarity: Float64Array | None) -> None:
+        self.offsets = offsets
+        self.keys = keys
+        self.similarity = similarity
+
+    def __len__(self) -> int:
+        """Count the queries."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, query: int) -> list[Any]:
+        """Return one answer: a list of Match, or of keys where no similarity was asked for."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
+        query %= len(self)
+        return self._between(int(self.offsets[query]), int(self.offsets[query + 1]))
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        bounds = self.offsets.tolist()
+        return map(self._between, bounds[:-1], bounds[1:])
+
+    def __repr__(self) -> str:
+        return f"Matches({len(self)} queries, {len(self.keys)} matches)"
+
+    def _between(self, low: int, high: int) -> list[Any]:
+        part = self.keys[low:high]
+        keys = part.tolist() if isinstance(part, np.ndarray) else part
+        if self.similarity is None:
+            return keys
+        return list(map(Match, keys, self.similarity[low:high].tolist()))
+
+
+def best_first(
+    offsets: Int64Array, keys: Column, scores: Int64Array | Float64Array | None, k: int | None = None
+) -> tuple[Int64Array, Column, Int64Array | Float64Array | None]:
+    """Order each query's matches by (score descending, key ascending), and keep the first k of each.
+
+    Keys of one query that do not compare stay in the order given where their scores are equal.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (m + 1,)
+        Where the matches of each query begin, from 0.
+    keys : ndarray of int64, shape (n,), or list
+    scores : ndarray of int64 or float64, shape (n,), or None
+        Not negative: equal slots, or similarities. None orders by key alone.
+    k : int, optional
+        At least 1.
+
+    Returns
+    -------
+    offsets, keys, scores
+        As given, in order; arrays and lists may be those given where nothing had to move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.index.matches import best_first
+    >>> offsets, keys, scores = best_first(np.array([0, 3, 4]), ["c", "b", "a", "x"], np.array([5, 9, 5, 1]), k=2)
+    >>> offsets.tolist(), keys, scores.tolist()
+    ([0, 2, 3], ['b', 'a', 'x'], [9, 5, 1])
+    """
+    counts = np.diff(offsets)
+    if counts.max(initial=0) <= 1:
+        return offsets, keys, scores
+    if isinstance(keys, np.ndarray):
+        keys = keys.copy()
+        ranks = np.zeros(len(keys), np.int64) if scores is None else scores.copy()
+        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64))  # doubles from 0 up rise as their bits
+        scores = None if scores is None else ranks
+    else:
+        order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
+        keys, scores = take(keys, order), None if scores is None else scores[order]
+    if k is not None and counts.max() > k:
+        stay = np.flatnonzero(np.arange(len(keys)) - np.repeat(offsets[:-1], counts) < k)
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k))])
+        keys, scores = take(keys, stay), None if scores is None else scores[stay]
+    return offsets, keys, scores
+
+
+def in_order(keys: list[Any]) -> list[Any]:
+    """Return the keys ascending; as they are if they do not compare."""
+    if len(keys) < 2:
+        return keys
+    try:
+        return sorted(keys)
+    except TypeError:
+        return keys
+
+
+def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
+    """Return the matches of one query, best first as `best_first` has them, at most k; counts are equal slots."""
+    if len(keys) > 1:
+        kinds = set(map(type, keys))
+        if kinds == {int} or kinds == {str}:
+            order = sorted(zip(map(neg, counts), keys, strict=True))
+            return [Match(key, -count / slots) for count, key in order[:k]]
+        rank = {key: place for place, key in enumerate(in_order(keys))}
+        places = sorted(range(len(keys)), key=lambda i: (-counts[i], rank[keys[i]]))
+        keys, counts = [keys[i] for i in places], [counts[i] for i in places]
+    return [Match(key, count / slots) for key, count in zip(keys[:k], counts[:k], strict=True)]
+
+
+def _python_order(offsets: Int64Array, keys: list[Any], ranks: list[Any] | None) -> Int64Array:
+    """Return the order by (rank, key), query by query, as Python compares keys."""
+    order = np.arange(len(keys), dtype=np.int64)
+    for query in np.flatnonzero(np.diff(offsets) > 1).tolist():
+        own = slice(int(offsets[query]), int(offsets[query + 1]))
+        places = list(range(own.start, own.stop))
+        with suppress(TypeError):  # keys that do not compare
+            places = sorted(places, key=keys.__getitem__)
+        if ranks is not None:
+            places.sort(key=ranks.__getitem__)
+        order[own] = places
+    return order

@@ -1,0 +1,288 @@
+"""The directory of a saved index: parameters, parts and where their sections lie. docs/file-format.md is its law."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.index.stores.base import Column, FormatError, Parameters
+from lshfast.index.stores.keys import listed, take
+from lshfast.index.stores.segments import PIECE, Part
+from lshfast.kernels.bands import band_keys
+from lshfast.kernels.checksum import checksum
+from lshfast.kernels.tables import BandTables
+from lshfast.kernels.text import tokens_of_integers
+from lshfast.sketch.minhash import EMPTY, Scheme
+from lshfast.tokens import Int64Array, UInt64Array
+
+VERSION = 1
+
+_HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
+_SECTION = struct.Struct("<QQQ")
+_MAGIC = b"LSHFDIR\0"
+
+# The sections of a part, in their order, and what they are made of.
+SECTIONS = {
+    "int": ("gone", "shape", "tables", "pool", "signatures", "integers"),
+    "str": ("gone", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
+}
+DTYPES = {
+    "gone": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
+    "integers": "<i8", "starts": "<i8", "lengths": "<u4", "bytes": "u1",
+}  # fmt: skip
+
+
+class Section(NamedTuple):
+    """Where a section lies (an offset, or a number that the store gave it), its bytes and their checksum."""
+
+    where: int
+    nbytes: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """One part: how many rows it has, and its sections in the order of SECTIONS."""
+
+    rows: int
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Everything that opens an index."""
+
+    parameters: Parameters
+    kind: str
+    parts: tuple[PartRecord, ...]
+
+    def pack(self) -> bytes:
+        """Return the directory as bytes."""
+        p = self.parameters
+        threshold = math.nan if p.threshold is None else p.threshold
+        head = _HEAD.pack(
+            _MAGIC, VERSION, len(self.parts), p.num_perm, p.bands, p.rows, p.seed, threshold,
+            p.scheme.encode("ascii"), self.kind.encode("ascii"), p.shingles.encode("ascii"),
+        )  # fmt: skip
+        body = [head]
+        for part in self.parts:
+            body.append(struct.pack("<Q", part.rows))
+            body += [_SECTION.pack(*section) for section in part.sections]
+        whole = b"".join(body)
+        return whole + struct.pack("<Q", checksum(whole))
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Directory:
+        """Return the directory of bytes, all of which are checked.
+
+        Raises
+        ------
+        FormatError
+            If they are not what `pack` makes.
+        """
+        if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
+            raise FormatError("directory: not that of an index")
+        _, version, count, num_perm, bands, rows, seed, threshold, *named = _HEAD.unpack_from(data)
+        if version != VERSION:
+            raise FormatError(f"directory: version {version}; this library reads version {VERSION}")
+        if struct.unpack("<Q", data[-8:])[0] != checksum(data[:-8]):
+            raise FormatError("directory: its checksum is wrong")
+        try:
+            scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in named)
+        except UnicodeDecodeError:
+            raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
+        if scheme not in get_args(Scheme):
+            raise FormatError(f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}")
+        if not (math.isnan(threshold) or 0 < threshold <= 1):
+            raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
+        if kind not in SECTIONS:
+            raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
+        if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):
+            raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
+        each = 8 + _SECTION.size * len(SECTIONS[kind])
+        if len(data) != _HEAD.size + each * count + 8:
+            raise FormatError(f"directory: {len(data)} bytes, not those of {count} parts")
+        try:
+            parameters = Parameters(
+                num_perm, bands, rows, scheme, seed, None if math.isnan(threshold) else threshold, shingles
+            )
+        except ValueError as error:
+            raise FormatError(f"directory: {error}") from None
+        parts = []
+        for start in range(_HEAD.size, _HEAD.size + each * count, each):
+            sections = tuple(Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each]))
+            parts.append(PartRecord(struct.unpack_from("<Q", data, start)[0], sections))
+        return cls(parameters, kind, tuple(parts))
+
+
+Put = Callable[["list[npt.NDArray[Any]]"], Section]
+
+
+def write_part(part: Part, put: Put) -> PartRecord:
+    """Write the sections of a part, each with a call of `put`, unless they are written already."""
+    if isinstance(part.where, PartRecord):
+        if part.gone is None or int(part.gone.sum()) == part.gone_when_written:
+            return part.where
+        return PartRecord(part.where.rows, (put(_gone(part)), *part.where.sections[1:]))
+    found = part.tables.sections()
+    made = [put(_gone(part))]
+    for name in SECTIONS[part.kind][1:]:
+        made.append(put([np.ascontiguousarray(array, DTYPES[name]) for array in found[name]]))
+    return PartRecord(part.tables.limit, tuple(made))
+
+
+def _gone(part: Part) -> list[npt.NDArray[Any]]:
+    """Return what the section of removed rows consists of: nothing, or a bit a row."""
+    return [] if part.gone is None or not part.gone.any() else [np.packbits(part.gone, bitorder="little")]
+
+
+def open_part(
+    directory: Directory, record: PartRecord, read: Callable[[Section], npt.NDArray[np.uint8]], verify: bool
+) -> Part:
+    """Return a part over its sections, which `read` gives as arrays of bytes.
+
+    Raises
+    ------
+    FormatError
+        Naming the section whose length, checksum (if `verify`) or content is wrong.
+    """
+    names, p = SECTIONS[directory.kind], directory.parameters
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, section in zip(names, record.sections, strict=True):
+        data = read(section)
+        if verify and checksum(data) != section.checksum:
+            raise FormatError(f"{name}: its checksum is wrong")
+        if section.nbytes % np.dtype(DTYPES[name]).itemsize:
+            raise FormatError(f"{name}: {section.nbytes} bytes are no whole number of values")
+        arrays[name] = data.view(DTYPES[name])
+    n = record.rows
+    if n > 2**31 or arrays["signatures"].size != n * p.num_perm:
+        raise FormatError(f"signatures: {arrays['signatures'].size} slots, not {n} x {p.num_perm}")
+    if arrays["shape"].size % 3:
+        raise FormatError(f"shape: {arrays['shape'].size} values, not three a table")
+    arrays["signatures"] = arrays["signatures"].reshape(n, p.num_perm)
+    arrays["shape"] = arrays["shape"].reshape(-1, 3)
+    bits = arrays.pop("gone")
+    if bits.size not in (0, (n + 7) // 8):
+        raise FormatError(f"gone: {bits.size} bytes for {n} rows")
+    gone = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
+    try:
+        tables = BandTables.over(p.num_perm, p.bands, p.rows, directory.kind, arrays, gone)
+    except ValueError as error:
+        raise FormatError(f"tables: {error}") from None
+    return Part(tables, directory.kind, gone=gone, gone_when_written=int(gone.sum()), where=record)
+
+
+def check_parts(parts: list[Part], parameters: Parameters) -> None:
+    """Check fixed parts that have just been opened: what `verify` does beyond checksums.
+
+    Raises
+    ------
+    FormatError
+        Naming the section.
+    """
+    for part in parts:
+        _check_part(part, parameters)
+    parts = sorted(parts, key=len)  # keys are looked up in parts that are no smaller
+    for number, part in enumerate(parts[:-1]):
+        for keys, _ in _keys_of(part):
+            for other in parts[number + 1 :]:
+                again = np.flatnonzero(other.find(keys) >= 0)
+                if len(again):
+                    raise FormatError(f"tables: key {listed(take(keys, again[:1]))[0]!r} is in two parts")
+
+
+def _keys_of(part: Part) -> Iterator[tuple[Column, Int64Array]]:
+    """Yield the keys of all rows that are not deleted, in batches, and these rows."""
+    in_use = part.tables.rows_in_use()
+    for start in range(0, len(in_use), PIECE):
+        rows = in_use[start : start + PIECE]
+        try:
+            yield part.names_of(rows), rows
+        except ValueError as error:
+            raise FormatError(f"bytes: {error}") from None
+
+
+def _check_part(part: Part, parameters: Parameters) -> None:
+    """Check that a part's tables are those of its rows."""
+    assert part.gone is not None
+    if part.where.sections[0].nbytes and not part.gone.any():
+        raise FormatError("gone: the section marks no row")
+    unsound = part.tables.unsound()
+    if unsound is not None:
+        raise FormatError(f"tables: table {unsound} is not in order")
+    for keys, rows in _keys_of(part):
+        if (part.find(keys) != rows).any():
+            raise FormatError("tables: a key does not lead to its row")
+    _check_rows(part, parameters)
+
+
+def _check_rows(part: Part, p: Parameters) -> None:
+    """Check that sound tables hold each row once, under its tag.
+
+    What stands in them and what should is compared by the sum of its hashes: that takes no memory, and goes over tables
+    and signatures from front to back.
+    """
+    wanted = np.zeros((2, p.bands + 1), np.uint64)
+    for start in range(0, part.tables.limit, PIECE):
+        rows = np.arange(start, min(start + PIECE, part.tables.limit))
+        try:
+            tags = part.tables.tags_of(rows).astype(np.uint64)
+        except ValueError as error:
+            raise FormatError(f"bytes: {error}") from None
+        wanted[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
+        signatures = part.tables.signatures_of(rows)
+        full = signatures[:, 0] != EMPTY
+        keys = np.empty((int(full.sum()), p.bands), np.uint64)
+        band_keys(signatures[full], p.bands, p.rows, keys)
+        for band in range(p.bands):
+            wanted[:, band] += _sums(keys[:, band] >> _HALF << _HALF | rows[full].astype(np.uint64))
+    sections = {name: arrays[0] for name, arrays in part.tables.sections().items()}
+    end = 0
+    for table, (_, length, _) in enumerate(sections["shape"].tolist()):
+        start, end = end, end + length + 1
+        held = np.zeros(2, np.uint64)
+        for entries in _entries(sections["tables"][start:end], sections["pool"]):
+            held += _sums(entries)
+        if (held != wanted[:, table]).any():
+            what = "the table of keys" if table == p.bands else f"band {table}"
+            raise FormatError(f"tables: {what} has {held[0]} rows, not each of {wanted[0, table]} once under its tag")
+
+
+_HALF, _LOW, _SEVERAL, _NO_ROW = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**31), np.uint32(2**32 - 1)
+
+
+def _sums(records: UInt64Array) -> UInt64Array:
+    """Return how many numbers there are, and the sum of their hashes."""
+    return np.array([len(records), tokens_of_integers(records, 0).sum(dtype=np.uint64)], np.uint64)
+
+
+def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt64Array]:
+    """Give what a sound table leads to, piece by piece, each row as an entry of its own: its tag above it."""
+    for start in range(0, len(table), PIECE):
+        piece = table[start : start + PIECE]
+        piece = piece[piece != EMPTY]
+        several = (piece & _SEVERAL) != 0
+        yield piece[~several]
+        blocks = piece[several]
+        first = 4 * (blocks & np.uint64(2**31 - 1)).astype(np.int64) + 2
+        slots, tags = pool[first - 1].astype(np.int64), blocks & ~_LOW
+        small = slots <= PIECE // 64
+        ends = np.cumsum(slots[small])
+        at = np.arange(slots[small].sum()) + np.repeat(first[small] - (ends - slots[small]), slots[small])
+        yield _rows_of(np.repeat(tags[small], slots[small]), pool[at])
+        for block in np.flatnonzero(~small).tolist():
+            for low in range(0, int(slots[block]), PIECE):
+                high = min(low + PIECE, int(slots[block]))
+                yield _rows_of(tags[block], pool[first[block] + low : first[block] + high])
+
+
+def _rows_of(tags: Any, slots: npt.NDArray[np.uint32]) -> UInt64Array:
+    """Return the rows in some slots of blocks, with their tags above them."""
+    return np.asarray((slots.astype(np.uint64) | tags)[slots != _NO_ROW])

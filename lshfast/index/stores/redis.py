@@ -1,0 +1,544 @@
+"""A store on a Redis server, shared between processes and machines.
+
+Layout, format 1. {NAME} is a hash tag, which keeps all in one slot of a cluster; numbers in binary are little-endian:
+
+    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), shingles, as text
+    {NAME}:entries        hash: of each key the num_perm slots and then the band keys, uint64
+    {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k (uint64) in band j (uint16)
+    {NAME}:refused        there only within a transaction, seen by nobody
+
+A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis packs sets of decimal members. An entry
+brings its band keys along so that the server can take it out of its buckets; an empty set's are all ones, and it
+is in no bucket.
+
+A batch is one MULTI/EXEC of scripts: some check all keys, then others write, unless a key was refused. Scripts decide
+where the data lies, so that nobody has to try again as writers with WATCH do, and save a command, and the wait for its
+answer, for each bucket. There are several, each of some ten milliseconds, since a server calls a long one stuck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any, get_args
+
+import numpy as np
+
+from lshfast.index.stores import redis_scripts as scripts
+from lshfast.index.stores.base import Column, FormatError, Found, OnDuplicate, Parameters, Store
+from lshfast.index.stores.keys import duplicate, listed
+from lshfast.kernels.bands import band_keys
+from lshfast.readers.files import optional
+from lshfast.sketch.minhash import Scheme
+from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
+
+FORMAT = "1"
+
+# Of one command.
+PIECE, PIECE_BYTES = 1000, 1 << 20
+
+# Of one transaction, which the server holds in memory until it is complete.
+MOST_BYTES = 1 << 29
+
+# Of one answer to queries: candidates, and bytes of their entries. A single query may have more of the former.
+MOST_CANDIDATES, MOST_ANSWER = 1 << 16, 1 << 24
+
+# Seconds (a server does nothing else during a transaction, some 15 s for the largest), and times to connect anew.
+CONNECT_TIMEOUT, TIMEOUT, RETRIES = 5, 60, 3
+
+
+class RedisStore(Store):
+    """An index's entries on a Redis server, for many processes and machines at once.
+
+    Every batch is stored or removed whole or not at all, and each query sees it so. Keys are ints of 64 bits and str.
+    May be shared between threads. Needs ``pip install lshfast[redis]``, and a server that evicts no keys
+    (``maxmemory-policy noeviction``, the default).
+
+    Parameters
+    ----------
+    server : str, redis.Redis or redis.RedisCluster
+        ``redis://[[user]:password@]host[:port][/database]``, ``rediss://`` or ``unix://``; or a client of your own,
+        with its timeouts, that does not decode responses. `close` leaves it open.
+    name : str, default "lshfast"
+        A server holds one index under each name: not empty, without braces.
+
+    Raises
+    ------
+    FormatError
+        If the server holds something else under that name.
+    ConnectionError, TimeoutError
+        If the server cannot be reached, or does not answer in time; as from all methods. Whatever else it reports is
+        an OSError.
+
+    Examples
+    --------
+    >>> from lshfast.index.stores.redis import RedisStore
+    >>> store = RedisStore("redis://localhost", name="articles")  # doctest: +SKIP
+    """
+
+    def __init__(self, server: Any, name: str = "lshfast") -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a str, not {name!r}")
+        if not name or "{" in name or "}" in name:
+            raise ValueError(f"name must not be empty or hold braces, as {name!r} does")
+        self.parameters: Parameters | None = None
+        self._errors = optional("redis", "redis").exceptions
+        self._owned = isinstance(server, str)
+        self._client: Any = _connect(server) if self._owned else _check_client(server)
+        self._address = _address(self._client)
+        self._prefix = f"{{{name}}}"
+        self._keys = [f"{self._prefix}:{section}".encode() for section in ("parameters", "entries", "refused")]
+        try:
+            with self._calling("open"):
+                self.parameters = self._parse(self._eval(scripts.OPEN))
+        except BaseException:
+            self.close()
+            raise
+
+    def bind(self, parameters: Parameters) -> None:
+        with self._calling("bind"):
+            stored = self._parse(self._eval(scripts.OPEN, *chain.from_iterable(_fields(parameters).items())))
+        if stored is None:  # the server has just been emptied
+            raise FormatError(f"{self._place('parameters')}: not stored")
+        stored.check_same(parameters)
+        self.parameters = stored
+
+    def __len__(self) -> int:
+        with self._calling("len"):
+            return int(self._client.hlen(self._keys[1]))
+
+    def contains(self, keys: Column) -> BoolArray:
+        encoded = _encode(keys)
+        return _present(self._check("contains", encoded) if self.parameters else b"0" * len(encoded))
+
+    def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
+        if on_duplicate not in get_args(OnDuplicate):
+            raise ValueError(f"on_duplicate must be 'error', 'replace' or 'skip', not {on_duplicate!r}")
+        encoded, entries = _encode(keys), self._with_band_keys(signatures)
+        if len(encoded) != len(entries):
+            raise ValueError(f"there are {len(encoded)} keys for {len(entries)} signatures")
+        rows = dict(zip(encoded, range(len(encoded)), strict=True))
+        if len(rows) < len(encoded):
+            if on_duplicate == "error":
+                raise self._repeated(encoded)
+            if on_duplicate == "skip":
+                rows = dict(zip(reversed(encoded), reversed(range(len(encoded))), strict=True))
+            encoded, entries = list(rows), entries[list(rows.values())]
+        refuse = "1?" if on_duplicate == "error" else "?"
+        letters, count = self._write("insert", on_duplicate, refuse, encoded, entries)
+        if on_duplicate == "error" and b"1" in letters:
+            raise duplicate([_decode(member) for member in encoded], letters.index(b"1"))
+        return count
+
+    def remove(self, keys: Column) -> None:
+        encoded = list(dict.fromkeys(_encode(keys)))
+        if encoded and self.parameters is None:
+            raise KeyError(_decode(encoded[0]))
+        letters, _ = self._write("remove", "remove", "0?", encoded, None)
+        if b"0" in letters:
+            raise KeyError(_decode(encoded[letters.index(b"0")]))
+
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+        """Find the candidates of each query; each sees whole batches, but one may see later ones than another."""
+        queries = self._with_band_keys(signatures)
+        counts, keys, agreements = np.zeros(len(queries), np.int64), [], [np.empty(0, np.int64)]
+        row = 0
+        while row < len(queries):
+            numbers, members, entries, left, right = self._candidates(queries, row)
+            good, equal = self._compare(queries, entries, left, right)
+            if least is not None:
+                good &= equal >= least
+            left, right = left[good], right[good]
+            names = {place: self._key(members[place]) for place in np.unique(right).tolist()}
+            keys += [names[place] for place in right.tolist()]
+            counts[row : row + numbers] = np.bincount(left - row, minlength=numbers)
+            agreements.append(equal[good])
+            row += numbers
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        return Found(offsets, _column(keys), None if least is None else np.concatenate(agreements))
+
+    def items(self) -> Iterator[tuple[Column, UInt64Array]]:
+        """Give all entries, in batches of keys and signatures.
+
+        An entry that is there from first to last is given once; one that comes or goes meanwhile may be left out.
+        """
+        for keys, entries in self._scan("items", "entries"):
+            yield keys, entries[:, : self._bound().num_perm].astype(np.uint64)
+
+    def all_keys(self) -> Iterator[Column]:
+        """Give all keys, in batches, as `items` does, without moving signatures."""
+        for keys, _ in self._scan("all_keys", "keys"):
+            yield keys
+
+    def verify(self) -> None:
+        """Check all entries: their keys, sizes and band keys, and that they are in the buckets of these.
+
+        Raises
+        ------
+        FormatError
+            Naming what is damaged.
+        """
+        for keys, entries in self._scan("verify", "buckets"):
+            signatures = entries[:, : self._bound().num_perm].astype(np.uint64)
+            wrong = np.flatnonzero((self._with_band_keys(signatures) != entries).any(axis=1))
+            if len(wrong):
+                key = listed(keys)[wrong[0]]
+                raise FormatError(f"{self._place('entries')}: the band keys of {key!r} are not those of its signature")
+
+    def stats(self) -> dict[str, int]:
+        """Return the bytes of slots and band keys; what the server takes for keys and buckets is its own to tell."""
+        return {"entry bytes": len(self) * self._width() if self.parameters else 0}
+
+    def clear(self) -> None:
+        """Remove all that is stored under the name, parameters too; nobody else may use it meanwhile."""
+        pattern = "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix) + "/*"
+        with self._calling("clear"):
+            self._client.unlink(*self._keys)
+            buckets = self._client.scan_iter(match=pattern, count=PIECE)
+            while batch := list(islice(buckets, PIECE)):
+                self._client.unlink(*batch)
+        self.parameters = None
+
+    def close(self) -> None:
+        if self._owned and self._client is not None:
+            self._client.close()
+        self._client = None
+
+    # Calls
+
+    @contextmanager
+    def _calling(self, operation: str) -> Iterator[None]:
+        """Turn redis' errors into ours, which name the server and the operation."""
+        if self._client is None:
+            raise ValueError(f"{operation}: the store is closed")
+        try:
+            yield
+        except (self._errors.RedisError, self._errors.RedisClusterException) as error:
+            raise self._translated(error, operation) from error
+        except BaseException:  # such as an interrupt between a command and its answer, which the next would read
+            self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        """Close the connections that no call is using; the client opens others when it needs them."""
+        nodes = self._client.get_nodes() if hasattr(self._client, "get_nodes") else ()
+        for client in [node.redis_connection for node in nodes] or [self._client]:
+            if getattr(client, "connection", None) is not None:  # of a client of one connection
+                client.connection.disconnect()
+            if client is not None:
+                try:
+                    client.connection_pool.disconnect(inuse_connections=False)
+                except TypeError:  # a pool of redis-py 5 that cannot tell them apart
+                    client.connection_pool.disconnect()
+
+    def _translated(self, error: Exception, operation: str) -> Exception:
+        text = f"Redis at {self._address}, {operation}: "
+        # What redis-py makes of a connection lost in a transaction is a WatchError with a reason behind it.
+        broken: BaseException = error
+        while broken.__context__ and not isinstance(broken, self._errors.WatchError):
+            broken = broken.__context__
+        if isinstance(broken, self._errors.WatchError) and isinstance(broken.__context__, self._errors.RedisError):
+            error, text = broken.__context__, f"{text}the batch was executed whole or not at all: "
+        reason = str(error).rpartition("caused error: ")[2]
+        if isinstance(error, self._errors.TimeoutError):
+            return TimeoutError(text + reason)
+        if isinstance(error, (self._errors.ConnectionError, self._errors.RedisClusterException)):
+            return ConnectionError(text + reason)
+        if isinstance(error, self._errors.WatchError) or reason.startswith("LSHFAST"):
+            return FormatError(f"{self._place('parameters')}: gone, or not those that this store was opened with")
+        if "WRONGTYPE" in reason:
+            return FormatError(f"{self._place('parameters')} or entries: not a hash")
+        return OSError(text + reason)
+
+    def _eval(self, script: str, *arguments: Any) -> Any:
+        return self._client.eval(script, len(self._keys), *self._keys, *arguments)
+
+    def _node(self) -> Any:
+        """Return the client of the server that holds the index: a cluster's own sends batches again all the same."""
+        if not isinstance(self._client, optional("redis", "redis").RedisCluster):
+            return self._client
+        self._client.exists(self._keys[0])  # follows a slot that has moved
+        return self._client.get_redis_connection(self._client.get_node_from_key(self._keys[0]))
+
+    def _settings(self) -> tuple[Any, ...]:
+        """Return what the scripts' arguments begin with."""
+        known = "".join(f" {value}" for value in _fields(self._bound()).values())
+        return known, self._width(), self._bound().bands, f"{self._prefix}/"
+
+    def _scan(self, operation: str, part: str) -> Iterator[tuple[Column, UInt64Array]]:
+        """Go through all entries: batches of keys and, unless `part` is keys, entries."""
+        given: set[bytes] = set()  # a scan may repeat entries of a hash that shrinks
+        cursor = b"" if self.parameters is None else b"0"
+        while cursor:
+            with self._calling(operation):
+                answer = self._eval(scripts.SCAN, *self._settings(), cursor, self._step(), part)
+            cursor, members, letters, data = answer
+            self._refuse_damage(members, letters.replace(b"0", b"?"))
+            entries = self._array(data)
+            fresh = [place for place, member in enumerate(members) if member not in given]
+            if fresh:
+                given.update(members)
+                yield _column([self._key(members[place]) for place in fresh]), entries[fresh] if data else entries
+            cursor = b"" if cursor == b"0" else cursor
+
+    def _check(self, operation: str, encoded: list[bytes]) -> bytes:
+        settings = self._settings()
+        pieces = _pieces(encoded, 0)
+        with self._calling(operation):
+            letters = b"".join(self._eval(scripts.CHECK, *settings, "", *encoded[piece]) for piece in pieces)
+        self._refuse_damage(encoded, letters)
+        return letters
+
+    def _write(
+        self, operation: str, mode: str, refuse: str, encoded: list[bytes], entries: UInt64Array | None
+    ) -> tuple[bytes, int]:
+        """Run a transaction; return the letters from before and the number of entries written."""
+        if not encoded:
+            return b"", 0
+        settings, width = self._settings(), 0 if entries is None else self._width()
+        size = 2 * sum(map(len, encoded)) + width * len(encoded)
+        if size > MOST_BYTES:
+            raise ValueError(f"{operation}: the batch is {size} bytes, more than {MOST_BYTES}; divide it")
+        pieces = list(_pieces(encoded, width))
+        with self._calling(operation), self._node().pipeline(transaction=True) as pipe:
+            pipe.watch(self._keys[0])  # without it the client, its connection lost, would send the batch again
+            pipe.multi()
+            pipe.delete(self._keys[2])
+            for piece in pieces:
+                pipe.eval(scripts.CHECK, len(self._keys), *self._keys, *settings, refuse, *encoded[piece])
+            for piece in pieces:
+                data = b"" if entries is None else entries[piece].tobytes()
+                pipe.eval(scripts.WRITE, len(self._keys), *self._keys, *settings, mode, data, *encoded[piece])
+            pipe.delete(self._keys[2])
+            try:
+                _, *replies, _ = pipe.execute(raise_on_error=False)
+            except self._errors.RedisError:
+                pipe.watching = False  # else it would wait for the server again, and keep the connection if in vain
+                raise
+            for reply in replies:
+                if isinstance(reply, Exception):
+                    raise reply
+        letters = b"".join(replies[: len(pieces)])
+        self._refuse_damage(encoded, letters)
+        for _, bucket, reason in replies[len(pieces) :]:
+            if bucket:
+                text = f"Redis at {self._address}: the batch is stored, but for bucket {bucket!r}: {reason.decode()}"
+                raise FormatError(text) if b"WRONGTYPE" in reason else OSError(text)
+        return letters, sum(reply[0] for reply in replies[len(pieces) :])
+
+    def _repeated(self, encoded: list[bytes]) -> ValueError:
+        """Make the error for a batch that repeats a key: the first that is stored or came before."""
+        seen: set[bytes] = set()
+        place = 0
+        while encoded[place] not in seen:
+            seen.add(encoded[place])
+            place += 1
+        letters = self._check("insert", encoded[:place])
+        return duplicate([_decode(member) for member in encoded], letters.index(b"1") if b"1" in letters else place)
+
+    def _candidates(
+        self, queries: UInt64Array, row: int
+    ) -> tuple[int, list[bytes], UInt64Array, Int64Array, Int64Array]:
+        """Ask for the candidates of queries from `row` on.
+
+        Returns the number of queries that were answered, the keys and entries of their distinct candidates, and pairs
+        of a row of `queries` and one of these.
+        """
+        bands = self._bound().bands
+        band_keys = queries[row : row + max(1, min(PIECE, PIECE_BYTES // (8 * bands))), -bands:].tobytes()
+        with self._calling("query"):
+            limits = max(1, MOST_ANSWER // self._width()), MOST_CANDIDATES
+            answer = self._eval(scripts.QUERY, *self._settings(), *limits, band_keys)
+            if len(answer) == 1:
+                raise FormatError(f"Redis at {self._address}: {answer[0]!r} is not a set")
+            counts, found, members, letters, data = answer
+            for low in range(len(letters), len(members), self._step()):  # of a query with very many candidates
+                entries = self._client.hmget(self._keys[1], members[low : low + self._step()])
+                more = self._letters(entries)
+                letters += more
+                data += b"".join(entry for entry, letter in zip(entries, more, strict=True) if letter == ord("1"))
+        self._refuse_damage(members, letters)
+        there = _present(letters)
+        numbers = np.frombuffer(counts, "<u4").astype(np.int64)
+        left, right = np.repeat(np.arange(row, row + len(numbers)), numbers), np.frombuffer(found, "<u4")
+        left, right = left[there[right]], (np.cumsum(there) - 1)[right[there[right]]]
+        members = [member for member, present in zip(members, there.tolist(), strict=True) if present]
+        return len(numbers), members, self._array(data), left, right
+
+    def _compare(
+        self, queries: UInt64Array, entries: UInt64Array, left: Int64Array, right: Int64Array
+    ) -> tuple[BoolArray, Int64Array]:
+        """Tell which pairs are equal in all of a band, and in how many slots each pair is equal."""
+        p = self._bound()
+        good, equal = np.empty(len(left), np.bool_), np.empty(len(left), np.int64)
+        for low in range(0, len(left), self._step()):
+            piece = slice(low, low + self._step())
+            same = queries[left[piece], : p.num_perm] == entries[right[piece], : p.num_perm]
+            equal[piece] = np.count_nonzero(same, axis=1)
+            good[piece] = same[:, : p.bands * p.rows].reshape(-1, p.bands, p.rows).all(2).any(1)
+        return good, equal
+
+    # Values
+
+    def _bound(self) -> Parameters:
+        if self.parameters is None:
+            raise ValueError("the store has no parameters yet: bind it first")
+        return self.parameters
+
+    def _width(self) -> int:
+        """Return the bytes of an entry."""
+        return 8 * (self._bound().num_perm + self._bound().bands)
+
+    def _step(self) -> int:
+        """Return the entries of a piece."""
+        return max(1, min(PIECE, PIECE_BYTES // self._width()))
+
+    def _with_band_keys(self, signatures: UInt64Array) -> UInt64Array:
+        """Return entries as they are stored: slots, then band keys, in rows."""
+        parameters = self._bound()
+        signatures = np.asarray(signatures)
+        if signatures.ndim != 2 or signatures.shape[1] != parameters.num_perm:
+            raise ValueError(f"signatures must be uint64 (n, {parameters.num_perm}), not {signatures.shape}")
+        if signatures.dtype != np.uint64:
+            raise TypeError(f"signatures must be uint64, not {signatures.dtype}")
+        keys = np.empty((len(signatures), parameters.bands), np.uint64)
+        band_keys(np.ascontiguousarray(signatures), parameters.bands, parameters.rows, keys)
+        return np.concatenate((signatures, keys), axis=1).astype("<u8", copy=False)
+
+    def _array(self, data: bytes) -> UInt64Array:
+        return np.frombuffer(data, "<u8").reshape(-1, self._width() // 8)
+
+    def _letters(self, entries: Iterable[bytes | None]) -> bytes:
+        """Say of each entry what the scripts say."""
+        width = self._width()
+        return b"".join(b"0" if entry is None else b"1" if len(entry) == width else b"?" for entry in entries)
+
+    def _refuse_damage(self, members: Sequence[bytes], letters: bytes) -> None:
+        if b"?" in letters:
+            key = members[letters.index(b"?")]
+            raise FormatError(f"{self._place('entries')}: that of {key!r} is not of {self._width()} bytes")
+        if b"!" in letters:
+            key = members[letters.index(b"!")]
+            raise FormatError(f"{self._place('entries')}: that of {key!r} is missing in a bucket")
+
+    def _key(self, member: bytes) -> int | str:
+        try:
+            return _decode(member)
+        except ValueError:
+            raise FormatError(f"{self._place('entries')}: {member!r} is no key of format {FORMAT}") from None
+
+    def _parse(self, answer: list[bytes]) -> Parameters | None:
+        """Read the parameters that the server holds."""
+        if not answer:
+            return None
+        place = self._place("parameters")
+        fields = [field.decode("utf-8", "backslashreplace") for field in answer]
+        stored = dict(zip(fields[::2], fields[1::2], strict=True))
+        if stored.get("format") != FORMAT:
+            raise FormatError(f"{place}: format {stored.get('format')!r} is unknown, this version reads {FORMAT}")
+        try:
+            num_perm, bands, rows, seed = (int(stored[name]) for name in ("num_perm", "bands", "rows", "seed"))
+            threshold = float(stored["threshold"]) if stored["threshold"] else None
+            parameters = Parameters(num_perm, bands, rows, stored["scheme"], seed, threshold, stored["shingles"])
+        except (KeyError, ValueError) as error:
+            raise FormatError(f"{place}: a field is missing or no number: {error}") from None
+        in_range = 1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
+        in_range &= stored["scheme"] in get_args(Scheme) and (threshold is None or 0 < threshold <= 1)
+        if not in_range or _fields(parameters) != stored:
+            raise FormatError(f"{place}: out of range, or not as this library writes them: {stored}")
+        return parameters
+
+    def _place(self, section: str) -> str:
+        return f"Redis at {self._address}, {self._prefix}:{section}"
+
+
+# The client
+
+
+def _connect(url: str) -> Any:
+    redis = optional("redis", "redis")
+    try:
+        return redis.Redis.from_url(
+            url,
+            socket_connect_timeout=CONNECT_TIMEOUT,
+            socket_timeout=TIMEOUT,
+            retry=redis.retry.Retry(redis.backoff.ExponentialBackoff(), RETRIES, (redis.exceptions.ConnectionError,)),
+        )
+    except ValueError:  # its message may hold a part of the password
+        form = "redis://[[user]:password@]host[:port][/database]"
+        raise ValueError(f"the URL of a Redis server must be as {form}, which this one is not") from None
+
+
+def _check_client(client: Any) -> Any:
+    if not isinstance(client, (optional("redis", "redis").Redis, optional("redis", "redis").RedisCluster)):
+        raise TypeError(f"server must be a URL, redis.Redis or redis.RedisCluster, not {client!r}")
+    if client.get_encoder().decode_responses:
+        raise ValueError("the client must not decode responses: make it with decode_responses=False")
+    return client
+
+
+def _address(client: Any) -> str:
+    """Name the server, without user and password."""
+    pool = getattr(client, "connection_pool", None)
+    if pool is None:
+        node = client.get_default_node()
+        return f"{node.host}:{node.port} (cluster)"
+    options = pool.connection_kwargs
+    place = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+    return f"{place}/{options.get('db') or 0}"
+
+
+# Encodings
+
+
+def _fields(parameters: Parameters) -> dict[str, str]:
+    """Spell parameters as they are stored, in the order of FIELDS."""
+    threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
+    numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows))
+    texts = (FORMAT, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
+    return dict(zip(scripts.FIELDS, texts, strict=True))
+
+
+def _encode(keys: Column) -> list[bytes]:
+    return [_encode_key(key) for key in listed(keys)]
+
+
+def _encode_key(key: Any) -> bytes:
+    if isinstance(key, str):
+        return b"s" + key.encode("utf-8", "surrogatepass")
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and INT64_RANGE[0] <= key <= INT64_RANGE[1]:
+        return b"%d" % int(key)
+    raise TypeError(f"a Redis store's keys are ints of 64 bits and str, not {key!r}")
+
+
+def _decode(member: bytes) -> int | str:
+    """Return the key, or raise ValueError if there is none that is encoded so."""
+    if member[:1] == b"s":
+        return member[1:].decode("utf-8", "surrogatepass")
+    key = int(member)
+    if not INT64_RANGE[0] <= key <= INT64_RANGE[1] or b"%d" % key != member:
+        raise ValueError
+    return key
+
+
+def _column(keys: list[int | str]) -> Column:
+    """Return keys as an array if all are ints."""
+    return keys if any(isinstance(key, str) for key in keys) else np.array(keys, np.int64)
+
+
+def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
+    """Cut a batch by number and by bytes, `width` for each key besides its own."""
+    low = size = 0
+    for row, key in enumerate(encoded):
+        more = width + len(key)
+        if row - low >= PIECE or (row > low and size + more > PIECE_BYTES):
+            yield slice(low, row)
+            low, size = row, 0
+        size += more
+    if low < len(encoded):
+        yield slice(low, len(encoded))
+
+
+def _present(letters: bytes) -> BoolArray:
+    return np.equal(np.frombuffer(letters, np.uint8), ord("1"))

@@ -1,0 +1,169 @@
+"""The main job over files as one function of plain arguments: those of the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from lshfast.index.stores.base import OnDuplicate
+from lshfast.jobs.dedup import Outputs, run_files
+from lshfast.jobs.index import Indexes, plan_against
+from lshfast.jobs.inputs import Inputs
+from lshfast.pipeline.plan import Grouping, Verify, make_plan
+from lshfast.pipeline.report import DedupResult
+from lshfast.pipeline.run import warn_of
+from lshfast.pipeline.sketching import Progress
+from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.shingling import Unit
+from lshfast.sketch.minhash import Scheme
+from lshfast.tokens import Seed
+
+FilePath: TypeAlias = str | os.PathLike[str]
+
+
+def dedup_files(
+    inputs: FilePath | Iterable[FilePath],
+    output: FilePath | None = None,
+    *,
+    column: str = "text",
+    id_column: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
+    threshold: float | None = None,
+    unit: Unit | None = None,
+    size: int | None = None,
+    num_perm: int | None = None,
+    scheme: Scheme | None = None,
+    recall: float | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    verify: Verify = "exact",
+    groups: Grouping = "star",
+    keep: str = "first",
+    annotate: bool = False,
+    pairs: FilePath | None = None,
+    removed: FilePath | None = None,
+    against: FilePath | None = None,
+    save_index: FilePath | None = None,
+    on_duplicate: OnDuplicate = "error",
+    on_error: OnError = "stop",
+    threads: int | None = None,
+    seed: Seed | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Find the near-duplicates among the rows of files, and write the rows that stay.
+
+    The arguments are the options of ``lshfast dedup``. Outputs are written whole, all of them, or not at all. Texts are
+    held in memory, other columns are not. Needs pyarrow and orjson (``pip install "lshfast[cli]"``) for the formats
+    that they read.
+
+    Parameters
+    ----------
+    inputs : path or iterable of paths
+        Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
+        read in this order; "-" is standard input. The user guide says which files of a folder are read.
+    output : path, optional
+        Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv, .tsv (each also
+        .gz, .zst, .bz2, .xz) or .parquet, by its name. Without it no rows are written.
+    column, id_column : str
+        The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
+    glob : str, optional
+        Which files of a folder are read; by default its data files, or .txt files where it has none.
+    encoding : str, default "utf-8"
+        Of JSONL, CSV, TSV and texts: any that Python knows.
+    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
+        What the inputs are, whatever their names say.
+    max_row_bytes : int, default 2**28
+        A longer row of JSONL, CSV or TSV, or a longer text, is an error.
+    threshold, unit, size, num_perm, scheme, recall, bands, rows, seed : optional
+        As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
+        contradicts it is refused.
+    verify, groups, threads : optional
+        As for `dedup`.
+    keep : str, default "first"
+        "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
+        greatest or least value of a column, the first row among equals.
+    annotate : bool, default False
+        Write all rows to `output`, with the columns duplicate_of and similarity.
+    pairs, removed : path, optional
+        Where the similar pairs (key_i, key_j, similarity) and the removed rows (key, kept_key, similarity) are written:
+        .csv, .tsv, .jsonl (each also .gz, .zst, .bz2, .xz) or .parquet.
+    against : path, optional
+        The index of earlier texts: rows similar to one of them are removed first.
+    save_index : path, optional
+        Where that index, or else a new one, is written with the rows that stay added.
+    on_duplicate : {"error", "replace", "skip"}, default "error"
+        What happens to a row that stays and whose key the index has.
+    on_error : {"stop", "skip"}, default "stop"
+        Stop at a bad row; or skip it, and name it with the reason in ``OUTPUT.rejects.jsonl``.
+    overwrite : bool, default False
+        Replace outputs that exist.
+    dry_run : bool, default False
+        Write nothing, whatever outputs are named.
+    progress : callable, optional
+        Called with (stage, done, total) now and then: bytes of the inputs in "read" and "write", bytes of text in
+        "sketch" (total None), rows in "verify" (pairs where `pairs` is given), bytes of the index in "save".
+
+    Returns
+    -------
+    DedupResult
+        Its `pairs` are all similar pairs if they are written to a file, else those that the groups rest on.
+
+    Raises
+    ------
+    DataError
+        If a row is bad or a file is damaged: the error names file, line and reason.
+    ValueError, TypeError, OSError
+        If an argument cannot be used, or a file cannot be read or written.
+
+    Warns
+    -----
+    ShortTextsWarning
+        As for `dedup`.
+
+    Examples
+    --------
+    >>> import lshfast, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> source, kept = folder / "in.csv", folder / "kept.csv"
+    >>> source.write_text("id,text\\n0,a rose is a rose\\n1,A rose is a rose!\\n2,is it?\\n")
+    56
+    >>> result = lshfast.dedup_files(source, kept, id_column="id", size=2)
+    >>> result.removed
+    [Removal(key='1', kept_key='0', similarity=1.0)]
+    >>> print(kept.read_text(), end="")
+    id,text
+    0,a rose is a rose
+    2,is it?
+    """
+    options: dict[str, Any] = dict(
+        threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
+        rows=rows, seed=seed,
+    )  # fmt: skip
+    given = {name: value for name, value in options.items() if value is not None}
+    others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads)
+    earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
+    plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
+    source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
+    result = run_files(
+        Inputs(
+            [os.fspath(path) for path in source], column, id_column, glob, on_error, encoding, format, max_row_bytes
+        ),
+        Outputs(overwrite=overwrite) if dry_run else outputs,
+        plan,
+        keep=keep,
+        indexes=Indexes(earlier, index, on_duplicate, dry_run),
+        progress=progress,
+    )
+    warn_of(result.summary.advice)
+    return result
+
+
+def _path(path: FilePath | None) -> str | None:
+    return None if path is None else os.fspath(path)

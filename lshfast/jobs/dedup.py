@@ -1,0 +1,304 @@
+"""The main job over files: read, find near-duplicates, write the rows that stay and an account of those that do not."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import quick_switches
+from lshfast.index.lsh_index import LSHIndex
+from lshfast.index.stores.file import check_target
+from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
+from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.kernels import text
+from lshfast.pipeline.plan import Keep, Plan
+from lshfast.pipeline.report import DedupResult, Stage
+from lshfast.pipeline.run import run
+from lshfast.pipeline.short_texts import Recommendation, recommend
+from lshfast.pipeline.sketching import Progress, naming_stage
+from lshfast.readers import (
+    Corpus,
+    all_or_none,
+    check_output,
+    check_place,
+    check_rows,
+    id_kind,
+    write_rejects,
+    write_rows,
+    write_table,
+)
+from lshfast.tokens import Int64Array
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What to write: the rows that stay (or all, annotated), and tables of pairs and of removed rows; None for none."""
+
+    rows: str | None = None
+    pairs: str | None = None
+    removed: str | None = None
+    annotate: bool = False
+    overwrite: bool = False
+
+    @property
+    def rejects(self) -> str | None:
+        """Where rows that were skipped are named: beside the first output there is."""
+        main = self.rows or self.pairs or self.removed
+        return f"{main}.rejects.jsonl" if main else None
+
+
+NO_INDEXES = Indexes()
+
+# Columns of an account that may name earlier entries: whether it does, and whether the similarity is an estimate.
+OF_EARLIER = "earlier", "estimated"
+
+Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
+
+
+class _Keys(Sequence[Any]):
+    """The keys of a corpus, made when asked for."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def __len__(self) -> int:
+        return self._corpus.accepted
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._corpus.key(int(row))
+
+
+def run_files(
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: Plan,
+    *,
+    keep: str = "first",
+    indexes: Indexes = NO_INDEXES,
+    progress: Progress | None = None,
+) -> DedupResult:
+    """Run the main job over files.
+
+    Parameters
+    ----------
+    inputs, outputs : Inputs, Outputs
+    plan : Plan
+        See `make_plan`.
+    keep : str, default "first"
+        first, last, longest, shortest, max:COLUMN or min:COLUMN.
+    indexes : Indexes
+        The index of earlier rows, and the one to save. It is written after the outputs: what ends early leaves the old
+        one, beside all outputs or none.
+    progress : callable, optional
+        Called with (stage, done, total): bytes of input in "read" and "write", rows in "verify" (pairs where all are
+        written), bytes of the index in "save".
+
+    Returns
+    -------
+    DedupResult
+        Its keys are the ids, or PATH:LINE where there is no id column.
+
+    Raises
+    ------
+    DataError
+        If the data are at fault: one line with file, line and reason.
+    ValueError, OSError
+        If an option is wrong, or an output cannot be written; then nothing stands under its name.
+    """
+    policy, _, order_column = keep.partition(":")
+    if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
+        raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
+    corpus = inputs.open(order_column=order_column or None)
+    _check_outputs(corpus, inputs, outputs, indexes)
+    saving = None if indexes.dry else indexes.save
+    with indexes.opened(plan) as index:
+        with faults_of(corpus), quick_switches():
+            result = run(
+                indexes.checked(index, corpus, text_batches(corpus, progress)),
+                plan,
+                keep=cast(Keep, policy) if not order_column else lambda: _ranks(corpus, policy),
+                keys=_Keys(corpus),
+                read=lambda: corpus.read,
+                rejected=lambda: len(corpus.rejected),
+                against=index if indexes.against else None,
+                joining=partial(indexes.add, index, corpus) if index is not None and indexes.save else None,
+                every_pair=outputs.pairs is not None,
+                progress=progress,
+            )
+        start = time.perf_counter()
+        with naming_stage("write"), all_or_none():
+            _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
+            saved = time.perf_counter()
+            if index is not None and saving and not indexes.in_place:
+                with naming_stage("save"):
+                    index.save(saving, overwrite=outputs.overwrite, progress=progress)
+        if index is not None and saving and indexes.in_place:
+            with _after_outputs(), naming_stage("save"):
+                index.commit(progress=progress)
+    stages = dict(result.summary.stages)
+    if outputs.rows:
+        stages["write"] = Stage(saved - start, stages["read"].nbytes)
+    if saving:
+        stages["save"] = Stage(time.perf_counter() - saved, 0)
+    return replace(result, summary=replace(result.summary, stages=stages))
+
+
+_BY_LENGTH = ("first", "last", "longest", "shortest")
+
+
+def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
+    files = [file.path for file in corpus.files]
+    named = [outputs.rows, outputs.pairs, outputs.removed]
+    if inputs.on_error == "skip":
+        named.append(outputs.rejects)
+    paths = [path for path in named if path is not None]
+    for path in paths:
+        check_output(path, [*files, *([] if indexes.against is None else [indexes.against])], outputs.overwrite)
+    if indexes.save is not None:
+        check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
+        check_target(indexes.save, outputs.overwrite)
+        paths.append(indexes.save)
+    for number, path in enumerate(paths):
+        if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:number]):
+            raise ValueError(f"{path}: two outputs of one name")
+    if outputs.annotate and outputs.rows is None:
+        raise ValueError("annotate needs an output for the rows")
+    if outputs.rows is not None:
+        names = ["duplicate_of", "similarity", *(OF_EARLIER if indexes.against else ())]
+        check_rows(corpus, outputs.rows, names if outputs.annotate else ())
+
+
+def _ranks(corpus: Corpus, policy: str) -> Int64Array:
+    _, ranks = np.unique(np.asarray(corpus.order), return_inverse=True)
+    return (ranks if policy == "max" else -ranks).astype(np.int64)
+
+
+@contextmanager
+def _after_outputs() -> Iterator[None]:
+    """Say what an index that cannot be written leaves behind."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error} (the outputs are complete, the index is as it was)"
+        raise OSError(error.errno, reason, error.filename) from error
+
+
+def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
+    """Return Arrow's names for the types of all columns that a run adds or writes.
+
+    Kept keys are of the ids' type, or strings if the keys of an index are not of that type.
+    """
+    ids, earlier = id_kind(corpus), None if index is None else key_kind(index)
+    kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
+    kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(("kept_key", "duplicate_of"), kept)
+    return kinds | {"similarity": "double"} | dict.fromkeys(OF_EARLIER, "bool")
+
+
+def _write(
+    corpus: Corpus,
+    result: DedupResult,
+    outputs: Outputs,
+    plan: Plan,
+    kinds: dict[str, str],
+    progress: Progress | None,
+) -> None:
+    def key(rows: npt.NDArray[Any]) -> list[Any]:
+        return [corpus.key(row) for row in rows.tolist()]
+
+    if outputs.pairs:
+        found = result.pairs
+        table: Table = {"key_i": key(found["i"]), "key_j": key(found["j"]), "similarity": found["similarity"]}
+        write_table(outputs.pairs, table, outputs.overwrite, kinds)
+    gone = np.flatnonzero(~result.keep)
+    account = _account(result, gone, plan, kinds) if outputs.removed or outputs.annotate else {}
+    if outputs.removed:
+        table = {"key": key(gone), **account}
+        write_table(outputs.removed, table, outputs.overwrite, kinds)
+    if outputs.rejects and corpus.layout.on_error == "skip":
+        write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
+    if outputs.rows is not None:
+        _write_rows(corpus, result, outputs, gone, account, kinds, plan.threads, progress)
+
+
+def _account(result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
+    """Name the keepers of removed rows; the last two columns only where a keeper may be an earlier entry."""
+    kept_keys = [result.kept_key(row) for row in gone.tolist()]
+    if kinds["kept_key"] == "string":
+        kept_keys = list(map(str, kept_keys))
+    account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
+    if result.earlier is not None:
+        earlier = result.keeper[gone] < 0
+        account |= dict(zip(OF_EARLIER, (earlier, earlier | (plan.verify != "exact")), strict=True))
+    return account
+
+
+def _write_rows(
+    corpus: Corpus,
+    result: DedupResult,
+    outputs: Outputs,
+    gone: Int64Array,
+    account: Table,
+    kinds: dict[str, str],
+    threads: int,
+    progress: Progress | None,
+) -> None:
+    assert outputs.rows is not None
+    annotations = None
+    if outputs.annotate:
+        annotations = {}
+        for name, values in account.items():
+            column = np.full(len(result.keep), None, object)
+            column[gone] = values.tolist() if isinstance(values, np.ndarray) else values
+            annotations["duplicate_of" if name == "kept_key" else name] = column
+    keep = np.ones_like(result.keep) if outputs.annotate else result.keep
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress("write", done, corpus.total_bytes)
+
+    write_rows(
+        corpus, outputs.rows, keep=keep, annotations=annotations, kinds=kinds, overwrite=outputs.overwrite,
+        progress=tell, threads=threads,
+    )  # fmt: skip
+
+
+# Bytes of text that `measure` and `recommend_for` look at.
+SAMPLE = 16 << 20
+
+
+def recommend_for(inputs: Inputs) -> Recommendation | None:
+    """Recommend shingles for the texts of the inputs by their first few megabytes; None where there are no texts."""
+    first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE).batches(), None)
+    return None if first is None or not len(first.texts) else recommend(first.texts)
+
+
+def measure(inputs: Inputs) -> tuple[int, int]:
+    """Estimate (rows, bytes of text) of the inputs from their size on disk and their first few megabytes."""
+    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE)
+    first = next(corpus.batches(), None)
+    if first is None or first.source_bytes == 0:
+        return 0, 0
+    column = text.Texts(first.texts)
+    scale = corpus.total_bytes / first.source_bytes
+    return round(len(column) * scale), round(column.nbytes * scale)
+
+
+def peak_memory() -> int | None:
+    """Return the peak resident memory of this process in bytes, or None where the system does not tell."""
+    try:
+        import resource
+        import sys
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

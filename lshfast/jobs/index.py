@@ -1,0 +1,389 @@
+"""Indexes of the texts in files: made, added to, taken from, and held against by a run.
+
+Rows come in batches, so that memory holds what is new in the index and the batches at work, never all of the texts. A
+file is in its old state until all is done: what ends early has changed nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lshfast.common.threads import quick_switches
+from lshfast.index.lsh_index import LSHIndex
+from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.index.stores.file import FileStore, check_target
+from lshfast.index.stores.keys import as_column, take
+from lshfast.index.stores.memory import MemoryStore
+from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.plan import Plan, check_same_run, plan_of_index
+from lshfast.pipeline.report import IndexSummary
+from lshfast.pipeline.sketching import Clock, Progress, sketched
+from lshfast.readers import Corpus, DataError, all_or_none, check_output, check_place, write_rejects
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import Int64Array, UInt64Array
+
+KINDS = {"int": "integers", "str": "strings"}
+
+# Arrow's names for the types of keys; an index without keys has None.
+ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
+
+# Rows inserted at once.
+BATCH = 1 << 16
+
+
+class ExtendedFile(FileStore):
+    """A file that is read, and in memory what is added to its entries; all of them can be saved to another file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "r")
+
+    def check_writable(self) -> None:
+        MemoryStore.check_writable(self)  # of memory, not of the file
+
+    def commit(self, progress: Progress | None = None) -> None:
+        raise ValueError(f"{self.path} is open for reading only")
+
+
+@dataclass(frozen=True)
+class Indexes:
+    """What a run over files has to do with indexes.
+
+    Attributes
+    ----------
+    against : path, optional
+        The index of earlier rows that the run is held against.
+    save : path, optional
+        Where that index, or else a new one, is written with the rows that stay added: the same file, or another.
+    on_duplicate : {"error", "skip", "replace"}
+        What becomes of a row that stays and whose key the index has: DataError; it is not added; it takes the entry's
+        place.
+    dry : bool
+        Do all that can fail before an index is written, but do not write it.
+    """
+
+    against: str | None = None
+    save: str | None = None
+    on_duplicate: OnDuplicate = "error"
+    dry: bool = False
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the index of earlier rows is itself to be changed."""
+        if self.against is None or self.save is None:
+            return False
+        return os.path.realpath(self.against) == os.path.realpath(self.save)
+
+    @contextmanager
+    def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
+        """Open the index of earlier rows, or make one that is only to be saved; the end of the block writes nothing."""
+        if self.against is None:
+            yield None if self.save is None else new_index(plan, self.on_duplicate)
+            return
+        store = FileStore(self.against, "r+") if self.in_place and not self.dry else ExtendedFile(self.against)
+        try:
+            index = LSHIndex.on(store, on_duplicate=self.on_duplicate)
+            with naming(self.against):
+                check_same_run(index.parameters, plan)
+            yield index
+        finally:
+            store.abandon()
+
+    @property
+    def name(self) -> str:
+        """What messages call the index."""
+        return str(self.against or self.save)
+
+    def checked(self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]) -> Iterator[Texts]:
+        """Pass batches on, and after the first one stop where the keys of a corpus cannot join those of the index."""
+        unchecked = index is not None and self.save is not None
+        for batch in batches:
+            if index is not None and unchecked and corpus.accepted:
+                check_kind(index, self.name, corpus, 0)
+                unchecked = False
+            yield batch
+
+    def add(self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
+        """Insert rows of a corpus, and return how many entries are new or replaced."""
+        parts = (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
+        return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name the file of an index in a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:
+    """Return the plan of a run that is held against the index of a file; see `plan_of_index`."""
+    with opened_index(path) as index, naming(path):
+        return plan_of_index(index.parameters, given, **others)
+
+
+@contextmanager
+def opened_index(
+    path: str, mode: Literal["r", "r+"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+) -> Iterator[LSHIndex]:
+    """Open the index of a file; the end of the block writes nothing."""
+    store = FileStore(path, mode, verify=verify)
+    try:
+        yield LSHIndex.on(store, on_duplicate=on_duplicate)
+    finally:
+        store.abandon()
+
+
+def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
+    """Return an empty index in memory for the signatures of a plan."""
+    store = MemoryStore()
+    store.bind(plan.parameters)
+    return LSHIndex.on(store, on_duplicate=on_duplicate)
+
+
+def key_kind(index: LSHIndex) -> str | None:
+    """Return what the keys of an index in memory or in a file are, "int" or "str"; None while there are none."""
+    assert isinstance(index.store, MemoryStore)
+    return index.store.kind
+
+
+# ---- adding ----
+
+
+def build_index(
+    inputs: Inputs,
+    path: str,
+    plan: Plan,
+    *,
+    on_duplicate: OnDuplicate = "error",
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> IndexSummary:
+    """Write a new index of all rows of the inputs.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    path : path
+        The file; it stands under its name when it is complete.
+    plan : Plan
+        How it verifies and groups does not matter.
+    on_duplicate : {"error", "skip", "replace"}
+        Of rows with one id: the second is a bad row; the first counts; the last counts.
+    overwrite : bool
+        Whether an existing file is replaced.
+    progress : callable, optional
+        Called with ("read", bytes of input read, bytes in all), ("sketch", bytes of text, None), and ("save", bytes of
+        the index written, bytes in all).
+
+    Raises
+    ------
+    DataError
+        If the data are at fault: one line with file, line and reason.
+    OSError
+        If the file cannot be written; what was there is as it was.
+    """
+    clock = Clock()
+    corpus = inputs.open(unique_ids=on_duplicate == "error")
+    check_place(path, (file.path for file in corpus.files), overwrite)
+    check_target(path, overwrite)
+    rejects = _rejects(path, corpus, overwrite)
+    index = new_index(plan, on_duplicate)
+    empty = _fill(index, path, corpus, plan, clock, progress)
+    with clock.stage("save"), all_or_none():
+        if rejects:
+            write_rejects(rejects, corpus.rejected, overwrite)
+        index.save(path, overwrite=overwrite, progress=progress)
+    return _summary(index, path, corpus, empty, 0, clock)
+
+
+def add_to_index(
+    path: str,
+    inputs: Inputs,
+    *,
+    on_duplicate: OnDuplicate = "error",
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> IndexSummary:
+    """Add all rows of the inputs to the index of a file.
+
+    Parameters and errors as for `build_index`; `overwrite` speaks of the file that names rejected rows. The index is
+    in its old state until all rows are in it.
+    """
+    clock = Clock()
+    with opened_index(path, "r+", on_duplicate) as index:
+        with naming(path):
+            plan = plan_of_index(index.parameters, threads=threads)
+        corpus = inputs.open(unique_ids=on_duplicate == "error")
+        rejects = _rejects(path, corpus, overwrite)
+        before = len(index)
+        empty = _fill(index, path, corpus, plan, clock, progress)
+        with clock.stage("save"):
+            if rejects:
+                write_rejects(rejects, corpus.rejected, overwrite)
+            index.commit(progress=progress)
+        return _summary(index, path, corpus, empty, before, clock)
+
+
+def _rejects(path: str, corpus: Corpus, overwrite: bool) -> str | None:
+    """Return where rows that are passed over are to be named, if they may be, once that is known to be possible."""
+    if corpus.layout.on_error != "skip":
+        return None
+    rejects = f"{path}.rejects.jsonl"
+    check_output(rejects, (file.path for file in corpus.files), overwrite)
+    return rejects
+
+
+def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, progress: Progress | None) -> int:
+    """Insert all rows of a corpus, and return how many of them have no shingles."""
+    row = empty = 0
+    batches = text_batches(corpus, progress)
+    with (
+        faults_of(corpus),
+        quick_switches(),
+        closing(sketched(batches, plan, clock, lambda piece: piece.signatures, progress)) as found,
+    ):
+        for signatures in found:
+            with clock.stage("insert"):
+                add_rows(index, name, corpus, np.arange(row, row + len(signatures)), signatures)
+            row += len(signatures)
+            empty += int((signatures[:, 0] == EMPTY).sum())
+    return empty
+
+
+def check_kind(index: LSHIndex, name: str, corpus: Corpus, row: int) -> None:
+    """Raise the error that names a row if its key, and so that of any other row, is not of the index's kind."""
+    kind, key = key_kind(index), corpus.key(row)
+    if kind is not None and kind != type(key).__name__:
+        raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
+
+
+def add_rows(index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
+    """Insert rows of a corpus under their keys, and return how many entries are new or replaced.
+
+    Raises
+    ------
+    DataError
+        Naming the first row whose key the index, called `name`, cannot take.
+    """
+    if not len(rows):
+        return 0
+    check_kind(index, name, corpus, int(rows[0]))
+    listed = [corpus.key(row) for row in rows.tolist()]
+    keys = as_column(listed)
+    if index.on_duplicate == "error":
+        known = index.store.contains(keys)
+        if known.any():
+            place = int(known.argmax())
+            reason = f"key {listed[place]!r} is in {name} already (on-duplicate skip or replace allows that)"
+            raise corpus.fault(int(rows[place]), reason)
+    return index.insert(keys, signatures)
+
+
+def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int, clock: Clock) -> IndexSummary:
+    added = len(index) - before
+    again = corpus.accepted - added
+    return IndexSummary(
+        read=corpus.read,
+        added=added,
+        replaced=again if index.on_duplicate == "replace" else 0,
+        skipped=again if index.on_duplicate == "skip" else 0,
+        rejected=len(corpus.rejected),
+        empty=empty,
+        entries=len(index),
+        kind=key_kind(index),
+        file_bytes=os.path.getsize(path),
+        expected_candidates=index.stats().expected_candidates,
+        stages=clock.stages,
+        seconds=clock.seconds,
+    )
+
+
+# ---- the other way ----
+
+
+def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"] = "error") -> tuple[int, int]:
+    """Remove entries from the index of a file, and return how many were removed and how many are left.
+
+    Parameters
+    ----------
+    path : path
+    keys : iterable of str
+        Integers as decimal digits, where the keys of the index are integers.
+    missing : {"error", "skip"}
+        What becomes of a key that is not in the index.
+
+    Raises
+    ------
+    DataError
+        If a key is not in the index, or not of its kind; nothing was removed.
+    """
+    with opened_index(path, "r+") as index:
+        wanted = _own_keys(path, index, keys)
+        known = index.store.contains(wanted)
+        if missing == "error" and not known.all():
+            key = _listed(take(wanted, np.flatnonzero(~known)[:1]))[0]
+            raise DataError(path, None, f"there is no key {key!r}; nothing was removed")
+        before = len(index)
+        index.remove(take(wanted, np.flatnonzero(known)))
+        index.commit()
+        return before - len(index), len(index)
+
+
+def _own_keys(path: str, index: LSHIndex, keys: Iterable[str]) -> Column:
+    """Return keys that were given as text as the index has them."""
+    if key_kind(index) != "int":
+        return as_column(keys)
+    listed = list(keys)
+    for key in listed:
+        if not re.fullmatch("[+-]?[0-9]+", key):
+            raise DataError(path, None, f"key {key!r}: the keys of this index are integers; nothing was removed")
+    return as_column(map(int, listed))
+
+
+def _listed(column: Column) -> list[Any]:
+    return column.tolist() if isinstance(column, np.ndarray) else column
+
+
+def key_lines(path: str) -> Iterator[str]:
+    """Read keys from a file, one a line; "-" is standard input. Empty lines are passed over."""
+    with open(path, "rb") if path != "-" else sys.stdin.buffer as file:
+        for number, line in enumerate(file, 1):
+            try:
+                key = line.decode().rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise DataError(path, number, "not UTF-8") from None
+            if key:
+                yield key
+
+
+def verify_index(path: str) -> tuple[int, int]:
+    """Check all of the index of a file, and return its entries and bytes.
+
+    Raises
+    ------
+    FormatError
+        Naming the section that is damaged.
+    """
+    with opened_index(path, verify=False) as index:
+        index.verify()
+        return len(index), os.path.getsize(path)
+
+
+def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
+    """Write the file of an index anew without what is removed or lies waste, and return its bytes before and after."""
+    before = os.path.getsize(path)
+    with opened_index(path, "r+") as index:
+        index.compact(progress=progress)
+    return before, os.path.getsize(path)

@@ -1,0 +1,147 @@
+"""Texts, in files or one at a time, looked up in the index of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.common.threads import quick_switches
+from lshfast.index.lsh_index import LSHIndex
+from lshfast.index.matches import Match, Matches
+from lshfast.jobs.index import ARROW_KINDS, key_kind, naming, opened_index
+from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.pipeline.plan import Plan, plan_of_index
+from lshfast.pipeline.report import QuerySummary
+from lshfast.pipeline.sketching import Clock, Progress, Sketched, sketched
+from lshfast.readers import all_or_none, check_output, id_kind, write_rejects, write_table
+from lshfast.shingling import shingle
+from lshfast.sketch.minhash import EMPTY
+
+
+class Answers(NamedTuple):
+    """The matches of some texts: the text's key, the entry's, and their estimated similarity, as columns."""
+
+    keys: list[Any]
+    matches: list[Any]
+    similarity: list[float]
+
+
+def query_text(
+    path: str,
+    text: str,
+    *,
+    output: str | None = None,
+    overwrite: bool = False,
+    k: int | None = None,
+    threshold: float | None = None,
+) -> list[Match]:
+    """Return the entries like one text, and write them to a table if `output` is given; see `query_files`."""
+    with opened_index(path) as index:
+        if output:
+            check_output(output, [path], overwrite)
+        plan = _plan(path, index, 1)
+        signatures = plan.hasher.sketch(shingle([text], plan.unit, plan.size, seed=plan.hasher.seed), threads=1)
+        found: list[Match] = index.query(signatures, k=k, threshold=_least(index, k, threshold), threads=1)[0]
+        kinds = {"similarity": "double", "match": ARROW_KINDS[key_kind(index)]}
+    if output:
+        columns = {"match": [match.key for match in found], "similarity": [match.similarity for match in found]}
+        write_table(output, columns, overwrite, kinds)
+    return found
+
+
+def query_files(
+    path: str,
+    inputs: Inputs,
+    show: Callable[[Answers], object],
+    *,
+    output: str | None = None,
+    overwrite: bool = False,
+    k: int | None = None,
+    threshold: float | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> QuerySummary:
+    """Look up the texts of files in the index of a file.
+
+    Parameters
+    ----------
+    path : path
+        Of the index.
+    inputs : Inputs
+    show : callable
+        Called with `Answers` piece by piece, in the order of the texts, the best of each first.
+    output : path, optional
+        A table of the answers is written there instead; rows that are passed over are named beside it.
+    overwrite : bool
+        Whether an existing file is replaced.
+    k : int, optional
+        Only the k most similar of each.
+    threshold : float, optional
+        Only those whose estimated similarity is at least this, in [0, 1]; by default that of the index, and 0 with k.
+    threads, progress
+        As for `build_index`.
+    """
+    clock = Clock()
+    with opened_index(path) as index:
+        plan = _plan(path, index, threads)
+        least = _least(index, k, threshold)
+        corpus = inputs.open()
+        rejects = f"{output}.rejects.jsonl" if output and inputs.on_error == "skip" else None
+        for name in filter(None, (output, rejects)):
+            check_output(name, [path, *(file.path for file in corpus.files)], overwrite)
+
+        def ask(piece: Sketched) -> tuple[Matches, int]:
+            found: Matches = index.query(piece.signatures, k=k, threshold=least, threads=1)
+            return found, int((piece.signatures[:, 0] == EMPTY).sum())
+
+        table = Answers([], [], [])
+        row = empty = matched = matches = 0
+        batches = text_batches(corpus, progress)
+        with faults_of(corpus), quick_switches(), closing(sketched(batches, plan, clock, ask, progress)) as pieces:
+            for found, without in pieces:
+                counts = np.diff(found.offsets)
+                rows = np.repeat(np.arange(row, row + len(found)), counts).tolist()
+                keys = found.keys.tolist() if isinstance(found.keys, np.ndarray) else found.keys
+                assert found.similarity is not None
+                answers = Answers([corpus.key(row) for row in rows], keys, found.similarity.tolist())
+                if output is None:
+                    show(answers)
+                else:
+                    for column, more in zip(table, answers, strict=True):
+                        column += more
+                row += len(found)
+                empty += without
+                matched += int(np.count_nonzero(counts))
+                matches += len(keys)
+        if output:
+            with all_or_none():
+                columns = {"key": table.keys, "match": table.matches, "similarity": table.similarity}
+                kinds = {
+                    "key": id_kind(corpus), "match": ARROW_KINDS[key_kind(index)], "similarity": "double",
+                }  # fmt: skip
+                write_table(output, columns, overwrite, kinds)
+                if rejects:
+                    write_rejects(rejects, corpus.rejected, overwrite)
+        return QuerySummary(
+            read=corpus.read,
+            rejected=corpus.rejected,
+            empty=empty,
+            matched=matched,
+            matches=matches,
+            threshold=least or 0.0,
+            recall=float(index.bands.probability(least or 0.0)),
+            stages=clock.stages,
+            seconds=clock.seconds,
+        )
+
+
+def _plan(path: str, index: LSHIndex, threads: int | None) -> Plan:
+    with naming(path):
+        return plan_of_index(index.parameters, threads=threads)
+
+
+def _least(index: LSHIndex, k: int | None, threshold: float | None) -> float | None:
+    return index.parameters.threshold or 0.0 if threshold is None and k is None else threshold

@@ -1,0 +1,203 @@
+"""Candidate pairs: rows that share a bucket, each pair once, exact copies collapsed first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lshfast.common.run_key import draw_fingerprint_key
+from lshfast.common.threads import ordered_map, thread_count
+from lshfast.kernels import bands as kernels
+from lshfast.kernels import sets
+from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
+
+# More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
+MOST_PAIRS = 1 << 28
+
+# Pairs that numpy works on at a time: it cannot be interrupted.
+PIECE = 1 << 20
+
+
+def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
+    """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
+
+    Rows are compared by fingerprints under a key that is drawn for the call, so that nobody can choose different rows
+    with equal fingerprints: two different rows of n tokens have them with probability at most n / 2**121
+    (docs/definitions.md). An empty row is no copy of another.
+
+    Parameters
+    ----------
+    sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, m)
+        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them: the number of tokens of each row, and words
+        that are equal for equal rows.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets, find_copies
+    >>> find_copies(TokenSets.from_sets([["a", "b"], ["c"], ["b", "a"], [], []])).tolist()
+    [0, 1, 0, 3, 4]
+    """
+    if not isinstance(sets_or_fingerprints, TokenSets):
+        return equal_rows(sets_or_fingerprints)
+    rows, key = sets_or_fingerprints, draw_fingerprint_key()
+    copies = equal_rows(copy_marks(rows))
+
+    def fingerprints(chosen: Int64Array) -> UInt64Array:
+        some = rows.take(chosen)
+        return sets.fingerprints(some.offsets, some.tokens, key)
+
+    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(copies))), fingerprints)
+
+
+def copy_marks(rows: TokenSets) -> UInt64Array:
+    """Return what copies agree in, uint64 (n, 2): the number of tokens of each row, and their sum mod 2**64."""
+    marks = np.zeros((len(rows), 2), np.uint64)
+    marks[:, 0] = rows.counts
+    full = marks[:, 0] > 0
+    if full.any():
+        marks[full, 1] = np.add.reduceat(rows.tokens[: rows.offsets[-1]], rows.offsets[:-1][full])
+    return marks
+
+
+def equal_rows(prints: UInt64Array) -> Int64Array:
+    """Return, for each row of numbers, the first one equal to it; itself where the first number of the row is 0."""
+    first = np.arange(len(prints), dtype=np.int64)
+    if len(prints) < 2:
+        return first
+    order = np.argsort(prints[:, 1], kind="stable")
+    same = np.diff(prints[order, 1]) == 0
+    if np.any(same & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
+        order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # words that clash: sort by all there is
+    is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
+    starts = np.concatenate([[True], ~is_copy])
+    first[order] = order[starts][np.cumsum(starts) - 1]
+    return first
+
+
+def confirm_copies(
+    copies: Int64Array, doubtful: Int64Array, fingerprints: Callable[[Int64Array], UInt64Array]
+) -> Int64Array:
+    """Return each row's first copy, given `copies` of which the doubtful rows are not certain.
+
+    `fingerprints` returns the fingerprints of chosen rows: the doubtful ones, and those that they may be copies of.
+    """
+    if not len(doubtful):
+        return copies
+    again = np.unique(np.concatenate([doubtful, copies[doubtful]]))
+    confirmed = copies.copy()
+    confirmed[again] = again[equal_rows(fingerprints(again))]
+    return confirmed
+
+
+def candidates(
+    keys: UInt64Array,
+    *,
+    copies: Int64Array | None = None,
+    screen: Callable[[Int64Array, Int64Array], BoolArray] | None = None,
+    most: int = MOST_PAIRS,
+    threads: int | None = None,
+) -> tuple[Int64Array, Int64Array]:
+    """Return the pairs of rows that share a bucket key in the same band.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (n, b)
+        Bucket keys, as `Bands.keys` gives them. Rows of all 2**64 - 1 are empty and match nothing.
+    copies : ndarray of int64, shape (n,), optional
+        Each row's first copy (see `find_copies`): only first copies become candidates, so that a bucket of a million
+        equal rows costs a million steps and not 10**12.
+    screen : callable, optional
+        Called with (i, j) of some pairs at a time, from several threads; returns which of them to keep, bool. The
+        others take no memory.
+    most : int, default 2**28
+        As many pairs may be kept; more raise OverflowError.
+    threads : int, optional
+        At least 1; the CPUs this process may use by default.
+
+    Returns
+    -------
+    i, j : ndarray of int64
+        i < j, each pair once, sorted by (i, j).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import candidates
+    >>> i, j = candidates(np.array([[7, 1], [7, 2], [8, 2], [7, 2]], np.uint64))
+    >>> list(zip(i.tolist(), j.tolist()))
+    [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]
+    """
+    keys = np.ascontiguousarray(keys)
+    if keys.ndim != 2 or keys.dtype != np.uint64:
+        raise TypeError(f"keys must be uint64 (n, b), not {keys.dtype} {keys.shape}")
+    if keys.shape[1] == 0:
+        raise ValueError("keys must have at least one band")
+    rows = np.arange(len(keys), dtype=np.int64)
+    members = rows if copies is None else rows[check_copies(len(keys), copies) == rows]
+
+    def of_band(band: int) -> tuple[Int64Array, Int64Array]:
+        left, right = kernels.pairs_of_band(keys, band, members, most, screen)
+        return left, right
+
+    found, total = [], 0
+    for left, right in ordered_map(of_band, range(keys.shape[1]), thread_count(threads)):
+        found.append((left, right))
+        total += len(left)
+        if total > most:
+            raise OverflowError(f"more than {most} candidate pairs: raise the threshold or the number of rows a band")
+    return sorted_pairs(found)
+
+
+def check_copies(n: int, copies: Int64Array) -> Int64Array:
+    """Return copies as int64, or raise an error where they are not one row number a row."""
+    copies = np.asarray(copies)
+    if copies.shape != (n,) or copies.dtype.kind not in "iu":
+        raise ValueError(f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}")
+    if n and not 0 <= copies.min() <= copies.max() < n:
+        raise ValueError(f"copies must be in 0..{n - 1}, not {copies.min()}..{copies.max()}")
+    if np.any(copies[copies] != copies):
+        raise ValueError("copies must name first copies: some row's is itself a copy of another")
+    return copies.astype(np.int64)
+
+
+def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array, Int64Array]:
+    """Return the pairs of several (i, j) sorted by (i, j), a piece at a time so that it can be interrupted."""
+    width, total = max((_width(i, j) for i, j in parts), default=0), sum(len(i) for i, _ in parts)
+    if width > 32:
+        i, j = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((j, i))
+        return i[order], j[order]
+    numbers, at = np.empty(total, np.uint64), 0
+    for i, j in parts:
+        for start in range(0, len(i), PIECE):
+            piece = _as_numbers(i[start : start + PIECE], j[start : start + PIECE], width)
+            numbers[at : at + len(piece)] = piece
+            at += len(piece)
+    numbers = kernels.sorted_numbers(numbers)
+    first, second = np.empty(total, np.int64), np.empty(total, np.int64)
+    for start in range(0, total, PIECE):
+        stop = start + PIECE
+        first[start:stop] = numbers[start:stop] >> np.uint64(width)
+        second[start:stop] = numbers[start:stop] & np.uint64(2**width - 1)
+    return first, second
+
+
+def order_of_pairs(i: Int64Array, j: Int64Array) -> Int64Array:
+    """Return the stable order that sorts pairs of numbers from 0 up by (i, j)."""
+    width = _width(i, j)
+    return kernels.order(_as_numbers(i, j, width)) if width <= 32 else np.lexsort((j, i))
+
+
+def _width(i: Int64Array, j: Int64Array) -> int:
+    """Return how many bits the numbers of pairs take."""
+    return int(max(i.max(), j.max())).bit_length() if len(i) else 0
+
+
+def _as_numbers(i: Int64Array, j: Int64Array, width: int) -> UInt64Array:
+    """Return pairs as one number each, which sorts several times faster than two keys."""
+    return i.view(np.uint64) << np.uint64(width) | j.view(np.uint64)

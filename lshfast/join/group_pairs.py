@@ -1,0 +1,265 @@
+"""Pairs for groups: only those comparisons that the definition of the groups needs, whatever shares a bucket.
+
+A star needs each row compared with the kept rows that it shares a bucket with, a chain those of other components. In a
+bucket of n similar rows that is n comparisons, where all pairs would be n²/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import ordered_map
+from lshfast.join.banded import order_of_pairs
+from lshfast.join.groups import best_copies, first_copies, preferred
+from lshfast.join.jaccard import PIECE, Rows, as_pairs, least_agreement
+from lshfast.kernels import bands as band_kernels
+from lshfast.kernels import grouping as kernels
+from lshfast.tokens import Int64Array, TokenSets, UInt64Array
+
+# A row that shares buckets with more kept rows than this, none of them similar, is looked up by its rarest tokens.
+CROWD = 256
+
+# A component of more rows than this is walked by itself, where a crowd in it can be seen.
+FEW = 4 * CROWD
+
+# Rows that are looked at for what they will need, where one needs an earlier row's tokens, and how many it may need; by
+# their prefixes, most of those that are met are compared in vain.
+AHEAD_ROWS = 512
+AHEAD = 1
+AHEAD_BY_PREFIX = 8
+
+# Rows of a crowd whose tokens are counted, to tell rare ones.
+SAMPLE_ROWS = 512
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How rows are compared, and for which groups.
+
+    Attributes
+    ----------
+    threshold : float
+        In [0, 1].
+    exact : bool
+        By their tokens, after a screen by their signatures; otherwise by their signatures alone.
+    chains : bool
+        For components instead of stars.
+    threads : int
+    """
+
+    threshold: float
+    exact: bool = True
+    chains: bool = False
+    threads: int = 1
+
+
+def pairs_for_groups(
+    rows: Rows,
+    signatures: UInt64Array,
+    keys: UInt64Array,
+    comparison: Comparison,
+    *,
+    copies: Int64Array | None = None,
+    preference: npt.ArrayLike | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[npt.NDArray[np.void], int]:
+    """Return similar pairs from which `star_groups` or `component_groups` make the groups that all pairs would give.
+
+    Parameters
+    ----------
+    rows : TokenSets, or what makes them for chosen rows
+    signatures : ndarray of uint64, shape (n, k)
+    keys : ndarray of uint64, shape (n, b)
+        Bucket keys of the signatures.
+    comparison : Comparison
+    copies, preference
+        As for `star_groups`.
+    progress : callable, optional
+        Called with (rows done, rows that share a bucket with another).
+
+    Returns
+    -------
+    pairs : structured ndarray with fields i, j, similarity
+        Sorted by (i, j): for stars each removed row with its keeper, for chains a spanning forest; copies left out.
+    compared : int
+        How many pairs were compared.
+    """
+    n, threads = len(keys), comparison.threads
+    first = first_copies(n, copies)
+    order = preferred(n, preference)
+    best, rank = best_copies(order, first)
+    kinds = np.flatnonzero(first == np.arange(n, dtype=np.int64))
+    members = kinds[np.argsort(rank[best[kinds]], kind="stable")].astype(np.int64)
+    buckets = np.full((len(members), keys.shape[1]), -1, np.int32)
+
+    def number(band: int) -> int:
+        return band_kernels.number_buckets(keys, band, members, buckets)
+
+    bands = keys.shape[1]
+    counts = np.fromiter(ordered_map(number, range(bands), threads), np.int64, bands)
+    labels = kernels.join_buckets(buckets, counts)
+    sizes = np.bincount(labels, minlength=1)
+    meeting = np.flatnonzero(sizes[labels] > 1)
+    meeting = meeting[np.argsort(labels[meeting], kind="stable")]
+    if len(meeting) == 0:
+        return as_pairs(meeting, meeting, 0.0), 0
+    walked = members[meeting]
+    starts = np.flatnonzero(np.diff(labels[meeting], prepend=-1))
+    buckets = np.ascontiguousarray(buckets[meeting])
+    least = least_agreement(signatures.shape[1], comparison.threshold) if comparison.exact else 0
+    state = kernels.Grouping(
+        buckets, counts, signatures, walked, least, comparison.threshold, comparison.exact, comparison.chains
+    )
+    compared = _Walk(state, rows, walked, comparison, progress).run(starts)
+    found = state.left >= 0
+    i, j = walked[state.left[found]], walked[state.right[found]]
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    order = order_of_pairs(low, high)
+    return as_pairs(low[order], high[order], state.similarity[found][order]), compared
+
+
+class _Walk:
+    """The walk over all rows that share a bucket: small components side by side, large ones piece by piece."""
+
+    def __init__(
+        self,
+        state: kernels.Grouping,
+        rows: Rows,
+        walked: Int64Array,
+        comparison: Comparison,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.state, self.rows, self.walked, self.comparison = state, rows, walked, comparison
+        self._progress, self._done, self._ahead = progress, 0, AHEAD
+        self._fetched: dict[int, int] = {}  # of earlier rows at hand: the number of each hold, and its tokens
+        self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
+        self._ends = np.cumsum(self._sizes)
+
+    def run(self, starts: Int64Array) -> int:
+        """Walk all components, which begin at these places, and return how many pairs were compared."""
+        compared = 0
+        stops = np.append(starts[1:], len(self.walked))
+        small = np.ones(len(starts), bool)
+        if self.comparison.exact:
+            small = (self._tokens(starts, stops) <= PIECE) & (stops - starts <= FEW)
+        for count, rows in ordered_map(self._walk_piece, self._runs(starts, stops, small), self.comparison.threads):
+            compared += count
+            self._tell(rows)
+        for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
+            compared += self._walk_large(start, stop)
+        return compared
+
+    def _tell(self, rows: int) -> None:
+        self._done += rows
+        if self._progress:
+            self._progress(self._done, len(self.walked))
+
+    def _tokens(self, starts: Int64Array, stops: Int64Array) -> Int64Array:
+        return np.asarray(self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0))
+
+    def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+        """Yield runs of whole small components, of about PIECE tokens each."""
+        begin = end = filled = 0
+        for start, stop, more in zip(
+            starts[small].tolist(), stops[small].tolist(), self._tokens(starts, stops)[small].tolist(), strict=True
+        ):
+            if end > begin and (start != end or filled + more > PIECE):
+                yield begin, end
+            if end <= begin or start != end or filled + more > PIECE:
+                begin, filled = start, 0
+            end, filled = stop, filled + more
+        if end > begin:
+            yield begin, end
+
+    def _take(self, begin: int, end: int) -> TokenSets:
+        return self.rows.take(self.walked[begin:end]).distinct()
+
+    @contextmanager
+    def _at_hand(self, begin: int, sets: TokenSets) -> Iterator[None]:
+        """Have the tokens of consecutive rows at hand."""
+        rows = np.arange(begin, begin + len(sets), dtype=np.int32)
+        number = self.state.hold(rows, sets.offsets, sets.tokens)
+        try:
+            yield
+        finally:
+            self.state.release(number)
+
+    def _walk_piece(self, run: tuple[int, int]) -> tuple[int, int]:
+        begin, end = run
+        if not self.comparison.exact:
+            return self.state.walk(begin, end), end - begin
+        with self._at_hand(begin, self._take(begin, end)):
+            return self.state.walk(begin, end), end - begin
+
+    def _walk_large(self, start: int, stop: int) -> int:
+        """Walk one component piece by piece; the tokens of earlier rows are fetched when they are needed."""
+        self.state.start(start, CROWD)
+        self._ahead = AHEAD
+        pieces = self._pieces(start, stop)
+        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads)
+        for (begin, end), sets in taken:
+            with self._at_hand(begin, sets):
+                self._walk_rows(start, stop, begin, end)
+            self._tell(end - begin)
+        self._forget()
+        self.state.look_up_by_prefix(None)
+        return int(self.state.compared)
+
+    def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> None:
+        """Walk the rows begin..end, at hand, of the component start..stop."""
+        before = -1
+        while (ended := self.state.step(end))[0] != kernels.DONE:
+            why, row, needed = ended
+            if why == kernels.FULL:
+                self.state.make_room()
+            elif why == kernels.CROWDED:
+                self._look_up_by_prefix(start, stop, begin, row)
+                self._ahead = AHEAD_BY_PREFIX
+            elif row != before:
+                self._fetch(needed, self.state.missing(min(end, row + AHEAD_ROWS), self._ahead))
+                before = row
+            else:  # what was likely did not do: it may need many more
+                self._fetch(needed, self.state.missing(row + 1, AHEAD_ROWS))
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield consecutive runs of rows of about PIECE tokens each."""
+        while start < stop:
+            before = int(self._ends[start - 1]) if start else 0
+            end = int(np.searchsorted(self._ends[start:stop], before + PIECE, side="right")) + start
+            end = max(end, start + 1)
+            yield start, end
+            start = end
+
+    def _fetch(self, needed: int, likely: npt.NDArray[np.int32]) -> None:
+        """Have the tokens of an earlier row at hand, and of as many likely ones as fit."""
+        rows = np.concatenate([np.array([needed], np.int32), likely[likely != needed]])
+        fit = int(np.searchsorted(np.cumsum(self._sizes[rows]), PIECE, side="right"))
+        rows = rows[: max(1, fit)]
+        sets = self.rows.take(self.walked[rows]).distinct()
+        if sum(self._fetched.values()) + len(sets.tokens) > PIECE:
+            self._forget()
+        self._fetched[self.state.hold(rows, sets.offsets, sets.tokens)] = len(sets.tokens)
+
+    def _forget(self) -> None:
+        for number in self._fetched:
+            self.state.release(number)
+        self._fetched.clear()
+
+    def _look_up_by_prefix(self, start: int, stop: int, begin: int, row: int) -> None:
+        """Add the prefixes of the rows start..row of a component, whose rows from `begin` on are at hand."""
+        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+        tokens = int(self._tokens(np.array([start]), np.array([stop]))[0])
+        wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * PIECE // max(1, tokens)))
+        sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
+        self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)
+        self.state.look_up_by_prefix(counts)
+        self._forget()
+        for low, high in self._pieces(start, begin):
+            with self._at_hand(low, self._take(low, high)):
+                self.state.add_prefixes(low, high)
+        self.state.add_prefixes(begin, row)

@@ -1,0 +1,186 @@
+"""Groups from pairs: stars, in which each removed row is similar to the kept one, or chained components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.join.banded import PIECE, check_copies, order_of_pairs
+from lshfast.kernels import sets as kernels
+from lshfast.tokens import Float64Array, Int64Array
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which row is kept in each row's place.
+
+    Attributes
+    ----------
+    keeper : ndarray of int64, shape (n,)
+        The kept row; the row itself where it is kept.
+    similarity : ndarray of float64, shape (n,)
+        Similarity to the keeper as the pairs say; 1 for a copy, NaN where no pair joins the two.
+    labels : ndarray of int64, shape (n,)
+        The smallest row of the group.
+    """
+
+    keeper: Int64Array
+    similarity: Float64Array
+    labels: Int64Array
+
+
+def plain_list(column: Any) -> list[Any]:
+    """Return a column of any library as a list of Python objects."""
+    convert = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
+    return list(convert() if convert else column)
+
+
+def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
+    """Return the rows in order of preference: the greatest value first, the smaller row first among equals."""
+    if preference is None:
+        return np.arange(n, dtype=np.int64)
+    values = np.asarray(preference)
+    if values.shape != (n,):
+        raise ValueError(f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}")
+    if values.dtype.kind in "OUSV":  # numpy makes strings of numbers beside strings; these compare as what they are
+        values = np.fromiter(plain_list(preference), object, n)
+    missing = np.asarray(values != values)  # NaN and NaT
+    if missing.any():
+        raise ValueError(f"values to prefer rows by must not be missing, as that of row {missing.argmax()} is")
+    try:
+        _, ranks = np.unique(values, return_inverse=True)
+    except TypeError:
+        raise TypeError("values to prefer rows by must be comparable: all numbers, or all strings") from None
+    return np.argsort(-ranks.astype(np.int64), kind="stable").astype(np.int64)
+
+
+def star_groups(
+    n: int,
+    pairs: npt.NDArray[np.void],
+    *,
+    copies: Int64Array | None = None,
+    preference: npt.ArrayLike | None = None,
+) -> Groups:
+    """Group rows into stars: each row that is not kept is itself similar to the one kept in its place.
+
+    Rows are gone through in order of preference; one that nobody keeps yet is kept, and is kept in place of all rows
+    similar to it that nobody keeps yet.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    pairs : structured ndarray with fields i, j, similarity
+        Similar rows; a copy stands for the first of its kind.
+    copies : ndarray of int64, shape (n,), optional
+        Each row's first copy (see `find_copies`).
+    preference : array_like, shape (n,), optional
+        The greater, the rather a row is kept; by default the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import PAIR, star_groups
+    >>> chain = np.array([(0, 1, 0.9), (1, 2, 0.8)], PAIR)
+    >>> star_groups(4, chain).keeper.tolist()
+    [0, 0, 2, 3]
+    >>> star_groups(4, chain, preference=[1, 2, 1, 1]).keeper.tolist()
+    [1, 1, 1, 3]
+    """
+    order, first = preferred(n, preference), first_copies(n, copies)
+    best, rank = best_copies(order, first)
+    kinds = np.argsort(rank[best[first]], kind="stable").astype(np.int64)
+    offsets, neighbours, similarity = _adjacency(n, *_between_kinds(n, pairs, first))
+    kept_kind, by = kernels.stars(kinds, offsets, neighbours)
+    to_kind = np.where(by >= 0, similarity[by] if len(similarity) else 1.0, 1.0)
+    keeper = best[kept_kind[first]]
+    return Groups(keeper, to_kind[first], _smallest(keeper))
+
+
+def component_groups(
+    n: int,
+    pairs: npt.NDArray[np.void],
+    *,
+    copies: Int64Array | None = None,
+    preference: npt.ArrayLike | None = None,
+) -> Groups:
+    """Group rows that are joined by a chain of similar pairs (single linkage); parameters as for `star_groups`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import PAIR, component_groups
+    >>> component_groups(4, np.array([(0, 1, 0.9), (1, 2, 0.8)], PAIR)).keeper.tolist()
+    [0, 0, 0, 3]
+    """
+    order, first = preferred(n, preference), first_copies(n, copies)
+    i, j, alike = _between_kinds(n, pairs, first)
+    labels = kernels.components(i, j, n)[first]
+    best, _ = best_copies(order, labels)
+    keeper = best[labels]
+    # Similarities of the pairs there are, looked up by (kind, kind of the keeper).
+    keys = i * n + j
+    order = order_of_pairs(i, j)
+    wanted = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
+    similarity = np.where(first == first[keeper], 1.0, np.nan)
+    if len(keys):
+        place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        found = keys[place] == wanted
+        similarity[found] = alike[place[found]]
+    return Groups(keeper, similarity, _smallest(keeper))
+
+
+def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
+    if copies is None:
+        return np.arange(n, dtype=np.int64)
+    return check_copies(n, copies)
+
+
+def _between_kinds(
+    n: int, pairs: npt.NDArray[np.void], first: Int64Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
+    """Return (i, j, similarity) of pairs as pairs of first copies, those within a kind left out."""
+    parts = [_part_between_kinds(n, pairs[start : start + PIECE], first) for start in range(0, len(pairs), PIECE)]
+    parts = parts or [_part_between_kinds(n, pairs, first)]
+    i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return i, j, similarity
+
+
+def _part_between_kinds(
+    n: int, pairs: npt.NDArray[np.void], first: Int64Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
+    for name in ("i", "j"):
+        if len(pairs) and not 0 <= pairs[name].min() <= pairs[name].max() < n:
+            raise ValueError(f"rows of pairs must be in 0..{n - 1}, not {pairs[name].min()}..{pairs[name].max()}")
+    i, j = first[pairs["i"]], first[pairs["j"]]
+    apart = i != j
+    return np.minimum(i, j)[apart], np.maximum(i, j)[apart], pairs["similarity"][apart]
+
+
+def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the most preferred row of each label (at the label's place), and each row's rank."""
+    best = np.zeros(len(order), np.int64)
+    best[label[order[::-1]]] = order[::-1]  # written last, the most preferred stays
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return best, rank
+
+
+def _adjacency(
+    n: int, i: Int64Array, j: Int64Array, similarity: Float64Array
+) -> tuple[Int64Array, Int64Array, Float64Array]:
+    """Return (offsets, neighbours, similarities) of the graph of pairs, neighbours ascending."""
+    ends, others = np.concatenate([i, j]), np.concatenate([j, i])
+    order = order_of_pairs(ends, others)
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
+    return offsets, others[order], np.tile(similarity, 2)[order]
+
+
+def _smallest(keeper: Int64Array) -> Int64Array:
+    """Return the smallest row of each group of rows with one keeper."""
+    _, first, group = np.unique(keeper, return_index=True, return_inverse=True)
+    return first.astype(np.int64)[group.reshape(-1)] if len(keeper) else keeper

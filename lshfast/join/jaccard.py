@@ -1,0 +1,187 @@
+"""Verification: candidates become pairs by their exact Jaccard similarity, or by their signatures'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from math import exp, lgamma, log
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import ordered_map, thread_count
+from lshfast.join.banded import order_of_pairs
+from lshfast.kernels import sets as kernels
+from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, check_number
+
+PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
+
+# Tokens, and pairs, that a piece of work holds at most, unless the rows of one pair alone have more.
+PIECE = 1 << 21
+
+# The chance that `screen` may drop a pair at the threshold.
+SCREEN_CHANCE = 1e-6
+
+
+class Rows(Protocol):
+    """Where the token sets of chosen rows come from: TokenSets, or texts that are shingled when asked."""
+
+    @property
+    def sizes(self) -> Int64Array:
+        """What each row weighs, in tokens."""
+
+    def take(self, rows: Int64Array) -> TokenSets:
+        """Return the token sets of the rows."""
+
+
+def as_pairs(i: Int64Array, j: Int64Array, similarity: npt.ArrayLike) -> npt.NDArray[np.void]:
+    """Return pairs as one structured array."""
+    pairs = np.empty(len(i), PAIR)
+    pairs["i"], pairs["j"], pairs["similarity"] = i, j, similarity
+    return pairs
+
+
+def verify(
+    sets: Rows,
+    i: Int64Array,
+    j: Int64Array,
+    threshold: float,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> npt.NDArray[np.void]:
+    """Return the pairs whose exact Jaccard similarity reaches the threshold.
+
+    Parameters
+    ----------
+    sets : TokenSets
+        Repeated tokens count once.
+    i, j : ndarray of int64, shape (m,)
+        Candidates.
+    threshold : float
+        In [0, 1]. A pair counts if overlap / union, as doubles divide, is at least this.
+    threads : int, optional
+        At least 1; the CPUs this process may use by default.
+    progress : callable, optional
+        Called with (pairs done, pairs) after each piece of work.
+
+    Returns
+    -------
+    structured ndarray with fields i, j (int64) and similarity (float64)
+        In the order of the candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import TokenSets, verify
+    >>> sets = TokenSets.from_sets([range(10), range(9), range(5, 15)])
+    >>> verify(sets, np.array([0, 0, 1]), np.array([1, 2, 2]), 0.5).tolist()
+    [(0, 1, 0.9)]
+    """
+    for name, rows in (("i", i), ("j", j)):
+        if np.asarray(rows).dtype.kind not in "iu" and len(rows):
+            raise TypeError(f"{name} must be row numbers, not {np.asarray(rows).dtype}")
+    if len(i) != len(j):
+        raise ValueError(f"i and j must be of one length, not {len(i)} and {len(j)}")
+    i, j = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64)
+    if not 0 <= check_number("threshold", threshold) <= 1:
+        raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+    similarity = np.empty(len(i), np.float64)
+
+    def work(chosen: Int64Array) -> int:
+        rows, places = np.unique(np.concatenate([i[chosen], j[chosen]]), return_inverse=True)
+        part = sets.take(rows).distinct()
+        left, right = np.split(places.reshape(-1).astype(np.int64), 2)
+        similarity[chosen] = kernels.jaccard(part.offsets, part.tokens, left, right, threshold)
+        return len(chosen)
+
+    done = 0
+    for count in ordered_map(work, _pieces(sets.sizes, i, j), thread_count(threads)):
+        done += count
+        if progress:
+            progress(done, len(i))
+    kept = similarity >= threshold
+    return as_pairs(i[kept], j[kept], similarity[kept])
+
+
+def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Array]:
+    """Yield the pairs (their numbers) in pieces of about PIECE tokens, and at most so many pairs, each.
+
+    Rows joined by pairs stay together, so that each row is fetched once; a component that is too large is cut.
+    """
+    if len(i) == 0:
+        return
+    components = kernels.components(i, j, len(sizes))
+    label = components[i]
+    order = order_of_pairs(label, i)
+    label = label[order]
+    in_pairs = np.zeros(len(sizes), bool)
+    in_pairs[i] = in_pairs[j] = True
+    rows = np.flatnonzero(in_pairs)
+    weight = np.bincount(np.searchsorted(rows, components[rows]), sizes[rows])
+    starts = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
+    stops = np.append(starts[1:], len(order))
+    component_weight = weight[np.searchsorted(rows, label[starts])]
+    held: list[Int64Array] = []
+    filled, pairs = 0.0, 0
+    for start, stop, more in zip(starts.tolist(), stops.tolist(), component_weight.tolist(), strict=True):
+        if held and (filled + more > PIECE or pairs + stop - start > PIECE):
+            yield np.concatenate(held)
+            held, filled, pairs = [], 0.0, 0
+        if more > PIECE and stop - start > 1:
+            yield from _cut(sizes, i, j, order[start:stop])
+        elif stop - start > PIECE:
+            yield from (order[first : min(first + PIECE, stop)] for first in range(start, stop, PIECE))
+        else:
+            held.append(order[start:stop])
+            filled += more
+            pairs += stop - start
+    if held:
+        yield np.concatenate(held)
+
+
+def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
+    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE tokens of different rows."""
+    start, filled = 0, 0
+    held: set[int] = set()
+    pieces = (chosen[first : first + PIECE].tolist() for first in range(0, len(chosen), PIECE))
+    for at, pair in enumerate(chain.from_iterable(pieces)):
+        new = {int(i[pair]), int(j[pair])} - held
+        more = sum(int(sizes[row]) for row in new)
+        if at > start and (filled + more > PIECE or at - start == PIECE):
+            yield chosen[start:at]
+            start, filled, held = at, 0, set()
+            new = {int(i[pair]), int(j[pair])}
+            more = sum(int(sizes[row]) for row in new)
+        held |= new
+        filled += more
+    yield chosen[start:]
+
+
+def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Array:
+    """Return the fraction of equal slots of each pair of signatures, float64 (m,)."""
+    return np.asarray(kernels.agreements(signatures, i, j) / signatures.shape[1])
+
+
+def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float) -> npt.NDArray[np.bool_]:
+    """Tell which candidates are worth an exact look: all but those whose signatures agree improbably little.
+
+    A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast` signatures vary
+    less), and two texts that only met by chance hardly ever stay.
+    """
+    k = signatures.shape[1]
+    return np.asarray(kernels.agreements(signatures, i, j) >= least_agreement(k, threshold))
+
+
+def least_agreement(k: int, threshold: float) -> int:
+    """Return the largest c with P[Binomial(k, threshold) < c] <= SCREEN_CHANCE."""
+    if threshold <= 0 or threshold >= 1:
+        return k if threshold >= 1 else 0
+    tail = 0.0
+    for count in range(k + 1):
+        choose = lgamma(k + 1) - lgamma(count + 1) - lgamma(k - count + 1)
+        tail += exp(choose + count * log(threshold) + (k - count) * log(1 - threshold))
+        if tail > SCREEN_CHANCE:
+            return count
+    return k

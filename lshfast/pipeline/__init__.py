@@ -1,0 +1,16 @@
+"""The main job: texts in, near-duplicates named."""
+
+from lshfast.pipeline.report import DedupResult, Removal, Summary
+from lshfast.pipeline.run import dedup, pairs
+from lshfast.pipeline.short_texts import Recommendation, ShortTextsWarning, recommend
+
+__all__ = [
+    "DedupResult",
+    "Recommendation",
+    "Removal",
+    "ShortTextsWarning",
+    "Summary",
+    "dedup",
+    "pairs",
+    "recommend",
+]

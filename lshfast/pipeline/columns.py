@@ -1,0 +1,261 @@
+"""The rows of a run: texts, sets of the user's elements, or sets of tokens.
+
+A column hashes the rows that are asked for: once under the seed, for signatures, and again under the key of the run for
+the rows that are to be compared exactly. Hashing again takes less time and memory than keeping all tokens, and nobody
+can write texts or elements whose tokens collide under a key that is drawn for the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from lshfast.common.run_key import RunKey
+from lshfast.common.threads import ordered_map
+from lshfast.join.banded import confirm_copies
+from lshfast.kernels import sets
+from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
+from lshfast.shingling import KERNELS, Unit, pieces
+from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array, hash_rows
+
+Chosen: TypeAlias = slice | Int64Array
+
+DEFAULT_UNIT: Unit = "word"
+DEFAULT_SIZE = 5
+
+# Bytes of an element of a set when work is cut into pieces: those of its token.
+ELEMENT_BYTES = 8
+
+
+class Column(Protocol):
+    """The rows of a run, and how they become token sets."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def lengths(self) -> Int64Array:
+        """The length of each row, by which the longest is kept: bytes of a text, elements of a set."""
+
+    @property
+    def nbytes(self) -> Int64Array:
+        """The bytes of each row, by which work is cut into pieces and measured."""
+
+    @property
+    def sizes(self) -> Int64Array:
+        """About how many tokens each row has."""
+
+    def take(self, rows: Chosen) -> Column:
+        """Return some of the rows."""
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        """Return the token sets of all rows, under a seed or a secret key."""
+
+    def hashes(self, seed: int) -> UInt64Array:
+        """Return a hash of each row's content: of the bytes of a text, of the elements of a set in any order."""
+
+    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
+        """Tell which pairs of rows are known to be equal without hashing them; others may be equal too."""
+
+
+@dataclass(frozen=True)
+class ShingledTexts:
+    """Texts, as sets of their shingles."""
+
+    texts: Texts
+    unit: Unit
+    size: int
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def lengths(self) -> Int64Array:
+        return self.texts.lengths
+
+    @property
+    def nbytes(self) -> Int64Array:
+        return self.texts.lengths
+
+    @property
+    def sizes(self) -> Int64Array:
+        lengths = self.lengths
+        return np.asarray(lengths // 6 + 1 if self.unit == "word" else lengths)  # English has six bytes a word
+
+    def take(self, rows: Chosen) -> ShingledTexts:
+        return ShingledTexts(self.texts.take(rows), self.unit, self.size)
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        return TokenSets(*KERNELS[self.unit](self.texts, self.size, key))
+
+    def hashes(self, seed: int) -> UInt64Array:
+        return tokens_of_texts(self.texts, seed)
+
+    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
+        return self.texts.equal(left, right)
+
+
+class _Sets:
+    """What columns of sets share."""
+
+    @property
+    def lengths(self) -> Int64Array:
+        raise NotImplementedError
+
+    @property
+    def nbytes(self) -> Int64Array:
+        return self.lengths * ELEMENT_BYTES
+
+    @property
+    def sizes(self) -> Int64Array:
+        return self.lengths
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        raise NotImplementedError
+
+    def hashes(self, seed: int) -> UInt64Array:
+        """Return the sum of each row's tokens mod 2^64."""
+        sets = self.tokens(seed)
+        sums = np.zeros(len(sets.tokens) + 1, np.uint64)
+        np.cumsum(sets.tokens, out=sums[1:])
+        return np.asarray(sums[sets.offsets[1:]] - sums[sets.offsets[:-1]])
+
+    def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
+        return np.zeros(len(left), bool)
+
+
+@dataclass(frozen=True)
+class Elements(_Sets):
+    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the first one."""
+
+    rows: Sequence[Collection[Any]]
+    first_row: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def lengths(self) -> Int64Array:
+        return np.fromiter(map(len, self.rows), np.int64, len(self.rows))
+
+    def take(self, rows: Chosen) -> Elements:
+        if isinstance(rows, slice):
+            return Elements(self.rows[rows], self.first_row + (rows.start or 0))
+        return Elements([self.rows[row] for row in rows.tolist()])
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        return hash_rows(self.rows, key, self.first_row)
+
+
+@dataclass(frozen=True)
+class Tokens(_Sets):
+    """Sets of tokens, which are the same under every key: equal tokens are equal elements."""
+
+    sets: TokenSets
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    @property
+    def lengths(self) -> Int64Array:
+        return self.sets.counts
+
+    def take(self, rows: Chosen) -> Tokens:
+        if isinstance(rows, slice):
+            return Tokens(TokenSets(self.sets.offsets[rows.start : rows.stop + 1], self.sets.tokens))
+        return Tokens(self.sets.take(rows))
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        return self.sets
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """Rows whose tokens are made anew under the key of a run; `verify` takes its token sets from here."""
+
+    column: Column
+    key: RunKey
+
+    @property
+    def sizes(self) -> Int64Array:
+        return self.column.sizes
+
+    def take(self, rows: Int64Array) -> TokenSets:
+        return self.column.take(rows).tokens(self.key.tokens)
+
+    def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
+        """Return each row's first copy, given the row that each may be a copy of."""
+
+        def of_part(rows: Int64Array) -> UInt64Array:
+            tokens = self.take(rows)
+            return sets.fingerprints(tokens.offsets, tokens.tokens, self.key.fingerprints)
+
+        def fingerprints(rows: Int64Array) -> UInt64Array:
+            parts = (rows[part] for part in pieces(self.column.nbytes[rows]))
+            return np.concatenate(list(ordered_map(of_part, parts, threads)))
+
+        rows = np.flatnonzero(copies != np.arange(len(copies)))
+        return confirm_copies(copies, rows[~self.column.equal(rows, copies[rows])], fingerprints)
+
+
+def joined(columns: Sequence[Column]) -> Column:
+    """Return the rows of several columns of texts as one; a single column of any kind is returned itself."""
+    if len(columns) == 1:
+        return columns[0]
+    texts = [column for column in columns if isinstance(column, ShingledTexts)]
+    return ShingledTexts(Texts.concatenate(column.texts for column in texts), texts[0].unit, texts[0].size)
+
+
+def column_of(source: Any, unit: Unit, size: int) -> Column:
+    """Return what the user gave as a column: TokenSets, a sequence of sets of elements, or texts.
+
+    A sequence is one of sets if its first item that is not missing is an iterable other than a str or bytes. A missing
+    set, None or NaN, is an empty one.
+
+    Raises
+    ------
+    TypeError
+        If one item of a sequence of sets is none.
+    ValueError
+        If there are sets, and a unit or a size other than the default.
+    """
+    if isinstance(source, TokenSets):
+        _check_no_shingles(unit, size)
+        return Tokens(source)
+    if isinstance(source, Iterator):
+        source = list(source)
+    if _may_hold_sets(source):
+        first = next((item for item in source if not _is_missing(item)), None)
+        if isinstance(first, Iterable) and not isinstance(first, (str, bytes)):
+            _check_no_shingles(unit, size)
+            return Elements([_set_of(item, row) for row, item in enumerate(source)])
+    return ShingledTexts(Texts(source), unit, size)
+
+
+def _may_hold_sets(source: Any) -> bool:
+    """Tell sequences of Python objects, and arrays of more than one dimension."""
+    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"  # of numpy and pandas
+    return objects or isinstance(source, (list, tuple)) or (isinstance(source, np.ndarray) and source.ndim > 1)
+
+
+def _is_missing(item: Any) -> bool:
+    return item is None or (isinstance(item, float) and item != item)
+
+
+def _check_no_shingles(unit: Unit, size: int) -> None:
+    for name, value, default in (("unit", unit, DEFAULT_UNIT), ("size", size, DEFAULT_SIZE)):
+        if value != default:
+            raise ValueError(f"{name} is for texts, and these are sets, compared by their elements: not {value!r}")
+
+
+def _set_of(item: Any, row: int) -> Collection[Any]:
+    """Return one of the sets, as it is if it can be iterated over several times."""
+    if _is_missing(item):
+        return ()
+    if isinstance(item, Mapping):
+        raise TypeError(f"texts[{row}] is a {type(item).__name__}; pass its texts, [row['text'] for row in rows]")
+    if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+        raise TypeError(f"texts[{row}] is a {type(item).__name__}, not a set of elements as others are")
+    return item if isinstance(item, Collection) else list(item)

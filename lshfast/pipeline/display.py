@@ -1,0 +1,83 @@
+"""The figures of a run as a table: lines of text for a terminal, HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from lshfast.pipeline.report import DedupResult, Summary
+
+# What the similarities are, by the `verify` of the run.
+SIMILARITY_KINDS = {
+    "exact": "exact",
+    "signature": "estimated by signatures",
+    "none": "estimated, not compared to the threshold",
+}
+
+# Removed rows in the HTML report, and the characters of a key that are shown.
+SHOWN_ROWS = 5
+SHOWN_CHARACTERS = 60
+
+
+class Figure(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+def figures(s: Summary) -> Iterator[Figure]:
+    """Yield the lines of the table; counts that most runs do not have are left out where they are 0."""
+    yield Figure("read", f"{s.read:,}", f"without shingles: {s.empty:,}")
+    yield Figure("kept", f"{s.kept:,}")
+    earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
+    yield Figure("removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}")
+    if s.rejected:
+        yield Figure("rejected", f"{s.rejected:,}")
+    if s.indexed is not None:
+        yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
+    yield Figure("pairs", f"{s.pairs:,}", f"similarity: {SIMILARITY_KINDS[s.verify]}; candidates: {s.candidates:,}")
+    yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
+    yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall at the threshold: {s.recall:.4f}")
+    yield Figure("seconds", f"{s.seconds:,.2f}")
+
+
+def as_text(title: str, summary: Summary) -> str:
+    """Return a title and the table as lines of text."""
+    lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in figures(summary)]
+    return "\n".join([title, *lines, *([f"  {summary.advice}"] if summary.advice else [])])
+
+
+def as_html(title: str, summary: Summary) -> str:
+    """Return a title and the table as HTML."""
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:right'>{escape(value)}</td>"
+        f"<td style='text-align:left'>{escape(note)}</td></tr>"
+        for name, value, note in figures(summary)
+    )
+    advice = f"<p>{escape(summary.advice)}</p>" if summary.advice else ""
+    return f"<p><b>{escape(title)}</b></p><table>{rows}</table>{advice}"
+
+
+def removed_as_html(result: DedupResult) -> str:
+    """Return the first removed rows as a table in HTML; an empty string where there are none."""
+    removed = list(islice(result.iter_removed(), SHOWN_ROWS))
+    if not removed:
+        return ""
+    names = "<tr><th>removed</th><th>kept</th><th>similarity</th></tr>"
+    rows = "".join(
+        f"<tr><td>{_shown(key)}</td><td>{_shown(kept)}</td><td>{similarity:.4f}</td></tr>"
+        for key, kept, similarity in removed
+    )
+    left = result.summary.removed - len(removed)
+    more = f"<p>and {left:,} more in <code>removed</code></p>" if left else ""
+    return f"<table>{names}{rows}</table>{more}"
+
+
+def _shown(key: Any) -> str:
+    text = str(key)
+    return escape(text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…")

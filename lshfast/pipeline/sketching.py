@@ -1,0 +1,195 @@
+"""One pass over batches of rows: hash and sketch each piece, and do the rest while its tokens are in the cache."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from lshfast.common.run_key import RunKey
+from lshfast.common.threads import ordered_map
+from lshfast.join.banded import copy_marks, equal_rows
+from lshfast.kernels import text
+from lshfast.pipeline.columns import Column, KeyedRows, ShingledTexts, joined
+from lshfast.pipeline.plan import Plan
+from lshfast.pipeline.report import Stage
+from lshfast.shingling import pieces
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
+
+Progress: TypeAlias = Callable[[str, int, "int | None"], None]
+Result = TypeVar("Result")
+
+
+# What a run does in each stage.
+DOING = {
+    "read": "reading",
+    "sketch": "making signatures",
+    "match": "finding candidates",
+    "earlier": "looking up earlier entries",
+    "verify": "verifying pairs",
+    "group": "grouping rows",
+    "index": "adding rows to the index",
+    "insert": "adding rows to the index",
+    "write": "writing the outputs",
+    "save": "writing the index",
+}
+
+
+class OutOfMemoryError(MemoryError):
+    """A MemoryError whose message names the stage of the run."""
+
+
+@contextmanager
+def naming_stage(name: str) -> Iterator[None]:
+    """Name the stage in a MemoryError, and in an OSError of the system for want of memory."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        detail = f" ({error})" if str(error) else ""
+        raise OutOfMemoryError(f"out of memory while {DOING[name]}{detail}") from error
+
+
+class Clock:
+    """Seconds and bytes of each stage of a run."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.stages: dict[str, Stage] = {}
+
+    @contextmanager
+    def stage(self, name: str, nbytes: int = 0) -> Iterator[None]:
+        start = time.perf_counter()
+        with naming_stage(name):
+            yield
+        self.add(name, time.perf_counter() - start, nbytes)
+
+    def add(self, name: str, seconds: float, nbytes: int) -> None:
+        before = self.stages.get(name, Stage(0.0, 0))
+        self.stages[name] = Stage(before.seconds + seconds, before.nbytes + nbytes)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+
+class Sketched(NamedTuple):
+    """A piece of work after its first steps: the tokens of some rows, and their signatures."""
+
+    tokens: TokenSets
+    signatures: UInt64Array
+
+
+def sketched(
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    finish: Callable[[Sketched], Result],
+    progress: Progress | None = None,
+) -> Generator[Result, None, None]:
+    """Yield what `finish` makes of each piece of the rows, in order; several pieces are at work at a time.
+
+    The stages "read" and "sketch" are the time that the consumer of the results waits for them; its own time is not
+    counted.
+    """
+    row, done, elsewhere, reading, start = 0, 0, 0.0, 0.0, time.perf_counter()
+    for name in ("read", "sketch"):  # first in the list, also where results are taken on the clock meanwhile
+        clock.add(name, 0.0, 0)
+
+    def portions() -> Iterator[tuple[int, Column]]:
+        """Cut the batches into pieces of work, with the number of each one's first row."""
+        nonlocal row, reading
+        source = iter(batches)
+        while True:
+            before = time.perf_counter()
+            with naming_stage("read"):
+                batch = next(source, None)
+            reading += time.perf_counter() - before
+            if batch is None:
+                return
+            column = as_column(batch, plan)
+            for rows in pieces(column.nbytes):
+                yield row + rows.start, column.take(rows)
+            row += len(column)
+
+    def work(portion: tuple[int, Column]) -> tuple[int, Result]:
+        first_row, column = portion
+        with naming_stage("sketch"):
+            try:
+                tokens = column.tokens(plan.hasher.seed)
+            except text.TextError as error:
+                raise text.TextError(error.row + first_row, error.reason) from None
+            return int(column.nbytes.sum()), finish(Sketched(tokens, plan.hasher.sketch(tokens, threads=1)))
+
+    for nbytes, made in ordered_map(work, portions(), plan.threads):
+        done += nbytes
+        if progress:
+            progress("sketch", done, None)
+        before = time.perf_counter()
+        yield made
+        elsewhere += time.perf_counter() - before
+    clock.add("read", reading, done)
+    clock.add("sketch", time.perf_counter() - start - reading - elsewhere, done)
+
+
+def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
+    """Return a batch as a column: texts are cut into the shingles of the plan."""
+    return ShingledTexts(batch, plan.unit, plan.size) if isinstance(batch, text.Texts) else batch
+
+
+@dataclass
+class Sketches:
+    """What is known of the rows after one pass over them."""
+
+    rows: KeyedRows
+    signatures: UInt64Array
+    keys: UInt64Array
+    copies: Int64Array
+    empty: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.signatures)
+
+    def set_aside(self, rows: Int64Array) -> None:
+        """Exclude these rows, which include all copies of each, from all later comparisons."""
+        self.keys[rows] = EMPTY
+        self.copies[rows] = rows
+
+
+class _Piece(NamedTuple):
+    signatures: UInt64Array
+    keys: UInt64Array
+    marks: UInt64Array
+
+
+def sketch_rows(
+    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
+) -> Sketches:
+    """Run the pass for a join: hash, sketch and band each row, and find the copies."""
+    held: list[Column] = [ShingledTexts(text.Texts([]), plan.unit, plan.size)]
+
+    def columns() -> Iterator[Column]:
+        for batch in batches:
+            held.append(as_column(batch, plan))
+            yield held[-1]
+
+    def finish(piece: Sketched) -> _Piece:
+        return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
+
+    parts = list(sketched(columns(), plan, clock, finish, progress))
+    with clock.stage("match", clock.stages["sketch"].nbytes):
+        rows = KeyedRows(joined(held[1:] or held), RunKey.draw())
+        marks = np.concatenate([np.empty((0, 2), np.uint64), *(part.marks for part in parts)])
+        keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
+        signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
+        copies = rows.confirmed(equal_rows(marks), plan.threads)
+        return Sketches(rows, signatures, keys, copies, signatures[:, 0] == EMPTY)

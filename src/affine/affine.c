@@ -1,0 +1,58 @@
+/* The portable kernels of datasketch's hash values: the law that the other levels follow. */
+#include "affine/affine.h"
+
+static void affine32(const uint64_t *hashes, size_t n, const uint32_t *a, const uint32_t *b, size_t k,
+                     uint32_t *values) {
+    for (size_t t = 0; t < n; t++) {
+        uint32_t x = mixed32((uint32_t)hashes[t]);
+        for (size_t i = 0; i < k; i++) {
+            uint32_t value = a[i] * x + b[i];
+            values[i] = value < values[i] ? value : values[i];
+        }
+    }
+}
+
+static void affine64(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
+                     uint64_t *values) {
+    for (size_t t = 0; t < n; t++) {
+        uint64_t x = mixed64(hashes[t]);
+        for (size_t i = 0; i < k; i++) {
+            uint64_t value = a[i] * x + b[i];
+            values[i] = value < values[i] ? value : values[i];
+        }
+    }
+}
+
+static void legacy(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
+                   uint64_t *values) {
+    for (size_t t = 0; t < n; t++) {
+        for (size_t i = 0; i < k; i++) {
+            uint64_t value = (uint32_t)p61_of(a[i] * hashes[t] + b[i]);
+            values[i] = value < values[i] ? value : values[i];
+        }
+    }
+}
+
+static size_t equal32(const uint32_t *a, const uint32_t *b, size_t n) {
+    size_t equal = 0;
+    for (size_t i = 0; i < n; i++) equal += a[i] == b[i];
+    return equal;
+}
+
+static size_t equal64(const uint64_t *a, const uint64_t *b, size_t n) {
+    size_t equal = 0;
+    for (size_t i = 0; i < n; i++) equal += a[i] == b[i];
+    return equal;
+}
+
+const struct affine_kernels affine_scalar = {affine32, affine64, legacy, equal32, equal64};
+
+const struct affine_kernels *affine_kernels_of(enum cpu_level level) {
+#if LSHFAST_X86
+    if (level == CPU_AVX512) return &affine_avx512;
+    if (level == CPU_AVX2) return &affine_avx2;
+#else
+    (void)level;
+#endif
+    return &affine_scalar;
+}

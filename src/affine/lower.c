@@ -1,0 +1,74 @@
+/* The schemes of lower.h: those of affine.h as they are, classic through a part of a signature at a time, fast anew. */
+#include "affine/lower.h"
+
+/* Functions of classic at a time: a multiple of CLASSIC_LANES. */
+#define PART 256
+
+static void lower_classic(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *a,
+                          const uint64_t *b, size_t k, uint64_t *values) {
+    uint64_t made[PART];
+    for (size_t start = 0; start < k; start += PART) {
+        size_t count = k - start < PART ? k - start : PART;
+        kernels->classic(tokens, n, a + start, b + start, count, made);
+        for (size_t i = 0; i < count; i++) {
+            if (made[i] < values[start + i]) values[start + i] = made[i];
+        }
+    }
+}
+
+static inline void land_one(uint64_t *values, size_t slot, uint64_t value) {
+    uint64_t held = values[slot];
+    values[slot] = value < held ? value : held;
+}
+
+/* A round can lower a slot only if no token of an earlier one met it, and so the rounds end where that is true of no
+ * slot: after a few, once there are many tokens, which makes single ones cheap. */
+static void lower_fast(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *rounds,
+                       const uint64_t *slots, size_t k, uint64_t *values) {
+    uint64_t landed[TOKEN_BLOCK];
+    uint32_t places[TOKEN_BLOCK];
+    size_t count = fast_rounds(k), filled = 0; /* slots before `filled` are met in rounds up to this one */
+    for (size_t r = 0; r < count; r++) {
+        for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
+            size_t block = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+            if (block == 1) {
+                uint64_t hash = mix64(tokens[start] ^ rounds[r]);
+                land_one(values, (hash >> 32) * k >> 32, (uint64_t)r << VALUE_BITS | (hash & VALUE_MASK));
+                continue;
+            }
+            kernels->land(tokens + start, block, r, rounds[r], k, landed, places);
+            for (size_t t = 0; t < block; t++) land_one(values, places[t], landed[t]);
+        }
+        while (filled < k && values[filled] >> VALUE_BITS <= r) filled++;
+        if (filled == k) return;
+    }
+    for (size_t i = filled; i < k; i++) {
+        if (values[i] >> VALUE_BITS >= count) {
+            land_one(values, i, (uint64_t)count << VALUE_BITS | kernels->least(tokens, n, slots[i]));
+        }
+    }
+}
+
+void lower(const struct levels *levels, const struct functions *functions, const uint64_t *hashes, size_t n,
+           void *values) {
+    const void *first = functions->first, *second = functions->second;
+    size_t k = functions->k;
+    if (n == 0) return;
+    switch (functions->scheme) {
+    case SCHEME_AFFINE32:
+        levels->affine->affine32(hashes, n, first, second, k, values);
+        return;
+    case SCHEME_AFFINE64:
+        levels->affine->affine64(hashes, n, first, second, k, values);
+        return;
+    case SCHEME_LEGACY:
+        levels->affine->legacy(hashes, n, first, second, k, values);
+        return;
+    case SCHEME_CLASSIC:
+        lower_classic(levels->sketch, hashes, n, first, second, k, values);
+        return;
+    case SCHEME_FAST:
+        lower_fast(levels->sketch, hashes, n, first, second, k, values);
+        return;
+    }
+}

@@ -1,0 +1,31 @@
+/* MinHash signatures in place: more tokens lower the values that there are, whatever their scheme.
+ *
+ * Contract: values holds k numbers (uint32_t for affine32, uint64_t for the others) and overlaps nothing; each becomes
+ * the least of itself and of what its function makes of the n hashes. Values are those that other tokens left, or the
+ * scheme's greatest. Nothing is allocated or kept. */
+#ifndef LSHFAST_LOWER_H
+#define LSHFAST_LOWER_H
+
+#include "affine/affine.h"
+#include "sketch/sketch.h"
+
+enum scheme { SCHEME_AFFINE32, SCHEME_AFFINE64, SCHEME_LEGACY, SCHEME_CLASSIC, SCHEME_FAST };
+
+/* k functions: first and second are a and b of the affine schemes (k each; uint32_t for affine32) and of classic
+ * (padded as in sketch.h), and the rounds and slots of fast. */
+struct functions {
+    enum scheme scheme;
+    size_t k;
+    const void *first, *second;
+};
+
+/* The kernels of one CPU level. */
+struct levels {
+    const struct affine_kernels *affine;
+    const struct sketch_kernels *sketch;
+};
+
+void lower(const struct levels *levels, const struct functions *functions, const uint64_t *hashes, size_t n,
+           void *values);
+
+#endif

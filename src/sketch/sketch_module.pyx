@@ -1,0 +1,171 @@
+"""MinHash signatures of token sets: the kernels of the second stage."""
+
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+from lshfast.kernels.guards import lower_in_pieces
+
+from lshfast.kernels.guards cimport WORK, aligned, check_out, pause
+
+cdef extern from "cpu.h":
+    cdef enum cpu_level:
+        pass
+    cpu_level cpu_detect() nogil
+
+cdef extern from "rows.h":
+    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+    size_t longest_row(const int64_t*, size_t) nogil
+
+cdef extern from "sketch/sketch.h":
+    const size_t CLASSIC_LANES
+    const size_t MAX_SLOTS
+    struct sketch_kernels:
+        void (*classic)(const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*) noexcept nogil
+    const sketch_kernels* sketch_kernels_of(cpu_level level) nogil
+    size_t fast_rounds(size_t k) nogil
+    void c_classic_constants "classic_constants"(uint64_t, size_t, uint64_t*, uint64_t*) nogil
+    void c_fast_constants "fast_constants"(uint64_t, size_t, uint64_t*, uint64_t*) nogil
+    void fast_sketch(const sketch_kernels*, const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t,
+                     uint64_t*) nogil
+
+cdef const sketch_kernels* kernels = sketch_kernels_of(cpu_detect())
+
+MAX_NUM_PERM = MAX_SLOTS
+
+cdef enum:
+    LONG = 64 * WORK  # steps, tokens times slots, of a row that is sketched in pieces
+
+
+def use_level(int level):
+    """Use the kernels of a CPU level, which must be one this machine has."""
+    global kernels
+    kernels = sketch_kernels_of(<cpu_level>level)
+
+
+def is_signature(array not None, size_t k):
+    """Tell whether a numpy array is uint64, (k,), contiguous and aligned, in a fifth of the time its attributes take."""
+    cdef Py_buffer slots
+    try:
+        PyObject_GetBuffer(array, &slots, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    except (ValueError, BufferError):
+        return False
+    fits = (
+        slots.ndim == 1 and <size_t>slots.shape[0] == k and slots.itemsize == sizeof(uint64_t)
+        and (slots.format[0] == b"L" or slots.format[0] == b"Q") and slots.format[1] == 0
+    )
+    PyBuffer_Release(&slots)
+    return fits
+
+
+cdef _check_slots(size_t k):
+    if not 1 <= k <= MAX_SLOTS:
+        raise ValueError(f"num_perm must be in 1..{MAX_SLOTS}, not {k}")
+
+
+def classic_constants(uint64_t seed, size_t k):
+    """Return (a, b), the multipliers and summands of `classic`, padded for the kernels."""
+    _check_slots(k)
+    padded = -(-k // CLASSIC_LANES) * CLASSIC_LANES
+    a_array, b_array = np.empty(padded, np.uint64), np.empty(padded, np.uint64)
+    cdef uint64_t[::1] a = a_array, b = b_array
+    c_classic_constants(seed, k, &a[0], &b[0])
+    return a_array, b_array
+
+
+def fast_constants(uint64_t seed, size_t k):
+    """Return (rounds, slots), the constants of `fast`."""
+    _check_slots(k)
+    rounds_array, slots_array = np.empty(fast_rounds(k), np.uint64), np.empty(k, np.uint64)
+    cdef uint64_t[::1] rounds = rounds_array, slots = slots_array
+    c_fast_constants(seed, k, &rounds[0], &slots[0])
+    return rounds_array, slots_array
+
+
+cdef _check_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens, uint64_t[:, ::1] out):
+    if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
+        raise ValueError(f"offsets must rise from 0 to at most {len(tokens)}, the number of tokens")
+    if out.shape[0] != len(offsets) - 1:
+        raise ValueError(f"out must have {len(offsets) - 1} rows, not {out.shape[0]}")
+    _check_slots(out.shape[1])
+    if out.shape[0]:
+        check_out(&out[0, 0], sizeof(uint64_t))
+
+
+def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, const uint64_t[::1] a not None,
+            const uint64_t[::1] b not None, uint64_t[:, ::1] out not None):
+    """Write the classic signatures of the rows of (offsets, tokens) to out, (n, k), with classic_constants(seed, k)."""
+    offsets, tokens, a, b = aligned(offsets), aligned(tokens), aligned(a), aligned(b)
+    cdef Py_ssize_t i, n = out.shape[0]
+    cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
+    cdef uint64_t last_pause = 0
+    cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
+    cdef const sketch_kernels* level = kernels
+    _check_rows(offsets, tokens, out)
+    if <size_t>len(a) < k or len(a) % CLASSIC_LANES or len(a) != len(b):
+        raise ValueError(f"a and b must be those of classic_constants(seed, {k})")
+    with nogil:
+        for i in range(n):
+            count = offsets[i + 1] - offsets[i]
+            if count > step:
+                continue
+            level.classic(first + offsets[i], count, &a[0], &b[0], k, &out[i, 0])
+            done += (count + 1) * k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    if longest_row(&offsets[0], n) > step:
+        lower_in_pieces(classic, np.asarray(offsets), (tokens, a, b), np.asarray(out), step)
+
+
+def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
+         const uint64_t[::1] rounds not None, const uint64_t[::1] slots not None, uint64_t[:, ::1] out not None):
+    """Write the fast signatures of the rows of (offsets, tokens) to out, (n, k), with fast_constants(seed, k)."""
+    offsets, tokens, rounds, slots = aligned(offsets), aligned(tokens), aligned(rounds), aligned(slots)
+    cdef Py_ssize_t i, n = out.shape[0]
+    cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
+    cdef uint64_t last_pause = 0
+    cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
+    cdef const sketch_kernels* level = kernels
+    _check_rows(offsets, tokens, out)
+    if <size_t>len(rounds) != fast_rounds(k) or <size_t>len(slots) != k:
+        raise ValueError(f"rounds and slots must be those of fast_constants(seed, {k})")
+    with nogil:
+        for i in range(n):
+            count = offsets[i + 1] - offsets[i]
+            if count > step:
+                continue
+            fast_sketch(level, first + offsets[i], count, &rounds[0], &slots[0], k, &out[i, 0])
+            done += (count + 1) * k
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    if longest_row(&offsets[0], n) > step:
+        lower_in_pieces(fast, np.asarray(offsets), (tokens, rounds, slots), np.asarray(out), step)
+
+
+cdef size_t classic_padding(size_t k) noexcept nogil:
+    return (k + CLASSIC_LANES - 1) // CLASSIC_LANES * CLASSIC_LANES
+
+
+cdef void draw_classic(uint64_t seed, size_t k, uint64_t* a, uint64_t* b) noexcept nogil:
+    c_classic_constants(seed, k, a, b)
+
+
+cdef void sketch_classic(const uint64_t* tokens, size_t n, const uint64_t* a, const uint64_t* b, size_t k,
+                         uint64_t* out) noexcept nogil:
+    kernels.classic(tokens, n, a, b, k, out)
+
+
+cdef size_t rounds_of_fast(size_t k) noexcept nogil:
+    return fast_rounds(k)
+
+
+cdef void draw_fast(uint64_t seed, size_t k, uint64_t* rounds, uint64_t* slots) noexcept nogil:
+    c_fast_constants(seed, k, rounds, slots)
+
+
+cdef void sketch_fast(const uint64_t* tokens, size_t n, const uint64_t* rounds, const uint64_t* slots, size_t k,
+                      uint64_t* out) noexcept nogil:
+    fast_sketch(kernels, tokens, n, rounds, slots, k, out)

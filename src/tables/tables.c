@@ -1,0 +1,341 @@
+/* Ordered open addressing by lines. Entries of one home stand side by side in the order of their tags, so that a search
+ * looks at 1.2 cache lines in a table that is about to grow, whether it finds something or not. */
+#include "tables/tables.h"
+
+#include <string.h>
+
+/* ---- the pool: blocks of 4, 8, 16, ... words ---- */
+
+static inline uint32_t slots_of(unsigned class) { return ((uint32_t)UNIT_WORDS << class) - 2; }
+
+static inline unsigned class_of(uint32_t slots) {
+    unsigned class = 0;
+    while (slots_of(class) < slots) class++;
+    return class;
+}
+
+/* Small blocks may be full, as they are searched within a line or two anyway; larger ones are hash tables. */
+static inline uint32_t most_rows(uint32_t slots) { return slots <= 14 ? slots : slots / 4 * 3; }
+
+static inline uint32_t *block_at(const struct pool *pool, uint32_t unit) {
+    return pool->words + (size_t)unit * UNIT_WORDS;
+}
+
+void pool_clear(struct pool *pool) {
+    pool->used = 0;
+    for (unsigned class = 0; class < POOL_CLASSES; class++) pool->free[class] = NO_ROW;
+}
+
+static uint32_t pool_take(struct pool *pool, unsigned class) {
+    if (class >= POOL_CLASSES) return NO_ROW;
+    uint32_t unit = pool->free[class];
+    if (unit != NO_ROW) {
+        pool->free[class] = *block_at(pool, unit);
+    } else {
+        uint64_t units = (uint64_t)1 << class;
+        pool->wanted = units;
+        if (pool->length - pool->used < units || pool->used + units >= SHARED) return NO_ROW;
+        unit = (uint32_t)pool->used;
+        pool->used += units;
+    }
+    uint32_t *block = block_at(pool, unit);
+    block[0] = 0;
+    block[1] = slots_of(class);
+    memset(block + 2, 0xFF, block[1] * sizeof *block);
+    return unit;
+}
+
+static void pool_give(struct pool *pool, uint32_t unit) {
+    uint32_t *block = block_at(pool, unit);
+    unsigned class = class_of(block[1]);
+    block[0] = pool->free[class];
+    block[1] = 0;
+    pool->free[class] = unit;
+}
+
+/* ---- a bucket of several rows ---- */
+
+static inline uint32_t row_home(uint32_t row, uint32_t slots) {
+    return (uint32_t)((uint64_t)(row * UINT32_C(0x9E3779B1)) * slots >> 32);
+}
+
+static inline uint32_t after(uint32_t at, uint32_t slots) { return at + 1 == slots ? 0 : at + 1; }
+
+/* How far `to` is behind `from`, going round. */
+static inline uint32_t distance(uint32_t from, uint32_t to, uint32_t slots) {
+    return to >= from ? to - from : to + slots - from;
+}
+
+static void block_put(uint32_t *block, uint32_t row) {
+    uint32_t slots = block[1], at = row_home(row, slots);
+    while (block[2 + at] != NO_ROW) at = after(at, slots);
+    block[2 + at] = row;
+    block[0]++;
+}
+
+static int block_take(uint32_t *block, uint32_t row) {
+    uint32_t slots = block[1], at = row_home(row, slots), seen = 0;
+    while (block[2 + at] != row) {
+        if (block[2 + at] == NO_ROW || ++seen == slots) return 0;
+        at = after(at, slots);
+    }
+    uint32_t hole = at;
+    for (uint32_t next = after(at, slots); next != at && block[2 + next] != NO_ROW; next = after(next, slots)) {
+        if (distance(row_home(block[2 + next], slots), next, slots) < distance(hole, next, slots)) continue;
+        block[2 + hole] = block[2 + next];
+        hole = next;
+    }
+    block[2 + hole] = NO_ROW;
+    block[0]--;
+    return 1;
+}
+
+/* Move the rows to a block of another class; the old unit and 0 if the pool is full. */
+static int block_resize(struct pool *pool, uint32_t *unit, unsigned class) {
+    uint32_t fresh = pool_take(pool, class);
+    if (fresh == NO_ROW) return 0;
+    const uint32_t *block = block_at(pool, *unit);
+    for (uint32_t i = 0; i < block[1]; i++) {
+        if (block[2 + i] != NO_ROW) block_put(block_at(pool, fresh), block[2 + i]);
+    }
+    pool_give(pool, *unit);
+    *unit = fresh;
+    return 1;
+}
+
+static inline uint64_t entry_of(uint32_t tag, uint32_t to) { return (uint64_t)tag << 32 | to; }
+
+static enum outcome bucket_put(uint64_t *entry, struct pool *pool, uint32_t row) {
+    uint32_t to = (uint32_t)*entry, unit = to & ~SHARED;
+    if (!(to & SHARED)) {
+        unit = pool_take(pool, 0);
+        if (unit == NO_ROW) return POOL_IS_FULL;
+        block_put(block_at(pool, unit), to);
+    } else {
+        const uint32_t *block = block_at(pool, unit);
+        if (block[0] == most_rows(block[1]) && !block_resize(pool, &unit, class_of(block[1]) + 1)) return POOL_IS_FULL;
+    }
+    block_put(block_at(pool, unit), row);
+    *entry = entry_of(entry_tag(*entry), unit | SHARED);
+    return DONE;
+}
+
+/* ---- the table ---- */
+
+void table_clear(struct table *table) {
+    table->count = 0;
+    memset(table->entries, 0xFF, (table->length + 1) * sizeof *table->entries);
+}
+
+enum outcome table_put(struct table *table, struct pool *pool, uint32_t tag, uint32_t row) {
+    uint64_t *entries = table->entries;
+    size_t at = table_home(table, tag);
+    while (entry_tag(entries[at]) < tag) at++;
+    if (entry_tag(entries[at]) == tag && entries[at] != NO_ENTRY) return bucket_put(entries + at, pool, row);
+    if (table->count >= most_entries(table)) return TABLE_IS_FULL;
+    size_t first = at;
+    uint64_t pushed = entry_of(tag, row);
+    for (;; at++) {
+        uint64_t here = entries[at];
+        entries[at] = pushed;
+        pushed = here;
+        if (here == NO_ENTRY) break;
+    }
+    if (at == table->length) { /* beyond the end: all goes back */
+        memmove(entries + first, entries + first + 1, (at - first) * sizeof *entries);
+        entries[at] = NO_ENTRY;
+        return TABLE_IS_FULL;
+    }
+    table->count++;
+    return DONE;
+}
+
+static void close_gap(struct table *table, size_t at) {
+    uint64_t *entries = table->entries;
+    for (;; at++) {
+        uint64_t next = entries[at + 1];
+        if (next == NO_ENTRY || table_home(table, entry_tag(next)) == at + 1) break;
+        entries[at] = next;
+    }
+    entries[at] = NO_ENTRY;
+    table->count--;
+}
+
+int table_take(struct table *table, struct pool *pool, uint32_t tag, uint32_t row) {
+    size_t at = table_find(table, tag);
+    if (at == NO_PLACE) return 0;
+    uint64_t *entry = table->entries + at;
+    uint32_t to = (uint32_t)*entry, unit = to & ~SHARED;
+    if (!(to & SHARED)) {
+        if (to != row) return 0;
+        close_gap(table, at);
+        return 1;
+    }
+    uint32_t *block = block_at(pool, unit);
+    if (!block_take(block, row)) return 0;
+    if (block[0] == 1) {
+        uint32_t left = NO_ROW;
+        for (uint32_t i = 0; i < block[1]; i++) left &= block[2 + i]; /* NO_ROW is all ones */
+        pool_give(pool, unit);
+        *entry = entry_of(tag, left);
+    } else if (block[0] <= block[1] / 4 && block_resize(pool, &unit, class_of(block[1]) - 1)) {
+        *entry = entry_of(tag, unit | SHARED);
+    }
+    return 1;
+}
+
+int table_rename(struct table *table, struct pool *pool, uint32_t tag, uint32_t from, uint32_t to) {
+    size_t at = table_find(table, tag);
+    if (at == NO_PLACE) return 0;
+    uint32_t leads = (uint32_t)table->entries[at];
+    if (leads & SHARED) {
+        uint32_t *block = block_at(pool, leads & ~SHARED);
+        if (!block_take(block, from)) return 0;
+        block_put(block, to);
+        return 1;
+    }
+    if (leads != from) return 0;
+    table->entries[at] = entry_of(tag, to);
+    return 1;
+}
+
+int table_move(const struct table *from, struct table *to) {
+    size_t next = 0;
+    for (size_t i = 0; i < from->length; i++) {
+        uint64_t entry = from->entries[i];
+        if (entry == NO_ENTRY) continue;
+        size_t at = table_home(to, entry_tag(entry));
+        if (at < next) at = next;
+        if (at >= to->length) return 0;
+        while (next < at) to->entries[next++] = NO_ENTRY;
+        to->entries[next++] = entry;
+    }
+    while (next <= to->length) to->entries[next++] = NO_ENTRY;
+    to->count = from->count;
+    return 1;
+}
+
+void table_move_blocks(struct table *table, const struct pool *from, struct pool *to) {
+    for (size_t i = 0; i < table->length; i++) {
+        uint64_t entry = table->entries[i];
+        if (entry == NO_ENTRY || !((uint32_t)entry & SHARED)) continue;
+        const uint32_t *block = block_at(from, (uint32_t)entry & ~SHARED);
+        uint32_t unit = pool_take(to, class_of(block[1]));
+        memcpy(block_at(to, unit), block, (2 + (size_t)block[1]) * sizeof *block);
+        table->entries[i] = entry_of(entry_tag(entry), unit | SHARED);
+    }
+}
+
+/* ---- batches ---- */
+
+#define UPPER_BITS 11
+#define PLACES (1 << UPPER_BITS) /* fewer rows than that are left in their order */
+
+static inline size_t place_of(uint32_t tag) { return tag >> (32 - UPPER_BITS); }
+
+static inline size_t counts(const uint8_t *skip, size_t i) { return !(skip && skip[i]); }
+
+static inline uint64_t record_at(const uint32_t *tags, const int64_t *rows, size_t i) {
+    return (uint64_t)tags[i] << 32 | (rows ? (uint32_t)rows[i] : (uint32_t)i);
+}
+
+static size_t many_in_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n,
+                            uint64_t *records) {
+    uint32_t starts[PLACES] = {0}, made = 0;
+    for (size_t i = 0; i < n; i++) starts[place_of(tags[i])] += (uint32_t)counts(skip, i);
+    for (size_t place = 0; place < PLACES; place++) {
+        uint32_t count = starts[place];
+        starts[place] = made;
+        made += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (counts(skip, i)) records[starts[place_of(tags[i])]++] = record_at(tags, rows, i);
+    }
+    return made;
+}
+
+size_t tag_order(const uint32_t *tags, const int64_t *rows, const uint8_t *skip, size_t n, uint64_t *records) {
+    size_t made = 0;
+    if (n >= PLACES) return many_in_order(tags, rows, skip, n, records);
+    for (size_t i = 0; i < n; i++) {
+        records[made] = record_at(tags, rows, i);
+        made += counts(skip, i);
+    }
+    return made;
+}
+
+static enum outcome put_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n, size_t *next) {
+    for (size_t i = *next; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        enum outcome outcome = table_put(table, pool, record_tag(records[i]), (uint32_t)records[i]);
+        *next = i;
+        if (outcome != DONE) return outcome;
+    }
+    *next = n;
+    return DONE;
+}
+
+static void take_records(struct table *table, struct pool *pool, const uint64_t *records, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) prefetch_home(table, record_tag(records[i + AHEAD]));
+        table_take(table, pool, record_tag(records[i]), (uint32_t)records[i]);
+    }
+}
+
+static void find_entries(const struct table *tables, const uint32_t *tags, const uint32_t *later, size_t n,
+                         uint64_t *entries) {
+    for (size_t i = 0; i < n; i++) {
+        const struct table *table = tables + i;
+        const uint64_t *line = table->entries + table_home(table, tags[i]);
+        size_t left = table->length + 1 - (size_t)(line - table->entries), most = left < LINE ? left : LINE, at = 0;
+        while (at < most && entry_tag(line[at]) < tags[i]) at++;
+        if (at == LINE) prefetch(line + LINE);
+        if (at == most) entries[i] = FARTHER;
+        else entries[i] = entry_tag(line[at]) == tags[i] ? line[at] : NO_ENTRY;
+        prefetch_home(table, later[i]);
+    }
+}
+
+static const struct table_kernels scalar = {put_records, take_records, find_entries};
+
+#if LSHFAST_X86
+enum outcome put_records_avx512(struct table *, struct pool *, const uint64_t *, size_t, size_t *);
+void take_records_avx512(struct table *, struct pool *, const uint64_t *, size_t);
+void find_entries_avx512(const struct table *, const uint32_t *, const uint32_t *, size_t, uint64_t *);
+static const struct table_kernels avx512 = {put_records_avx512, take_records_avx512, find_entries_avx512};
+#endif
+
+const struct table_kernels *table_kernels_of(enum cpu_level level) {
+#if LSHFAST_X86
+    if (level == CPU_AVX512) return &avx512;
+#else
+    (void)level;
+#endif
+    return &scalar;
+}
+
+/* ---- soundness ---- */
+
+int table_is_sound(const struct table *table, const struct pool *pool, size_t limit) {
+    size_t count = 0;
+    uint32_t one, last = 0;
+    const uint32_t *rows;
+    if (table->entries[table->length] != NO_ENTRY) return 0;
+    for (size_t i = 0; i < table->length; i++) {
+        uint64_t entry = table->entries[i];
+        if (entry == NO_ENTRY) continue;
+        uint32_t tag = entry_tag(entry);
+        if ((count && tag <= last) || table_find(table, tag) != i) return 0;
+        last = tag;
+        count++;
+        size_t slots = bucket_slots(pool, entry, &one, &rows), held = 0;
+        if (slots == NO_PLACE) return 0;
+        for (size_t s = 0; s < slots; s++) {
+            if (rows[s] == NO_ROW) continue;
+            if (rows[s] >= limit) return 0;
+            held++;
+        }
+        if (held != bucket_count(pool, entry)) return 0;
+    }
+    return count == table->count;
+}

@@ -1,0 +1,524 @@
+/* The portable text kernels, and the two passes that turn a text into shingles, a stretch at a time:
+ * normalise (lower case, and a bit a byte that says "part of a word"), then hash what lies between the edges of the
+ * bits. Nothing branches on single bytes in ASCII text; other text is decoded character by character. */
+#include "text/text.h"
+
+#include "text/utf8.h"
+
+#include <string.h>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+static inline unsigned lowest_bit(uint64_t x) {
+    unsigned long i;
+    _BitScanForward64(&i, x);
+    return (unsigned)i;
+}
+#else
+static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
+#endif
+
+/* ---- tokens ---- */
+
+#define LIMB 7
+#define LIMB_MASK (((uint64_t)1 << 56) - 1)
+
+static inline uint64_t little_endian(uint64_t x) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+static inline uint64_t load_little_endian(const uint8_t *bytes) {
+    uint64_t x;
+    memcpy(&x, bytes, 8);
+    return little_endian(x);
+}
+
+static inline void store_little_endian(uint8_t *bytes, uint64_t x) {
+    x = little_endian(x);
+    memcpy(bytes, &x, 8);
+}
+
+static inline uint64_t load_half(const uint8_t *bytes) {
+    return bytes[0] | (uint64_t)bytes[1] << 8 | (uint64_t)bytes[2] << 16 | (uint64_t)bytes[3] << 24;
+}
+
+/* A limb of 1 to 7 bytes with nothing read behind it, of parts that overlap: through memory it would wait for stores. */
+static inline uint64_t load_limb(const uint8_t *bytes, size_t n) {
+    if (n >= 4) return load_half(bytes) | load_half(bytes + n - 4) << 8 * (n - 4);
+    return bytes[0] | (uint64_t)bytes[n / 2] << 8 * (n / 2) | (uint64_t)bytes[n - 1] << 8 * (n - 1);
+}
+
+struct hash_key hash_key_of(uint64_t seed) {
+    struct hash_key key = {draw_multiplier(seed, DOMAIN_TOKEN, 0), draw_multiplier(seed, DOMAIN_NGRAM, 0),
+                           draw_multiplier(seed, DOMAIN_CHARACTER, 0), draw(seed, DOMAIN_INTEGER, 0)};
+    return key;
+}
+
+struct token_hasher token_hasher_under(const struct hash_key *key) {
+    struct token_hasher hasher = {key->bytes, p61_product(key->bytes, key->bytes)};
+    return hasher;
+}
+
+struct token_hasher token_hasher_of(uint64_t seed) {
+    struct hash_key key = hash_key_of(seed);
+    return token_hasher_under(&key);
+}
+
+/* One Horner step: below 2^61 + 8 for any sum below 2^62. */
+static inline uint64_t add_limb(const struct token_hasher *hasher, uint64_t sum, uint64_t limb) {
+    return p61_fold(wide_product(sum + limb, hasher->a));
+}
+
+/* Add the whole limbs of bytes[0..length) to sum. */
+static uint64_t add_limbs(const struct token_hasher *hasher, uint64_t sum, const uint8_t *bytes, size_t length) {
+    for (; length >= LIMB; bytes += LIMB, length -= LIMB) sum = add_limb(hasher, sum, load_limb(bytes, LIMB));
+    return sum;
+}
+
+/* H of bytes whose first limbs, `before` bytes of them, are in sum already. */
+static uint64_t finish_hash(const struct token_hasher *hasher, uint64_t sum, uint64_t before, const uint8_t *bytes,
+                            size_t length) {
+    size_t whole = length - length % LIMB;
+    sum = add_limbs(hasher, sum, bytes, whole);
+    if (length > whole) sum = add_limb(hasher, sum, load_limb(bytes + whole, length - whole));
+    return p61_of(sum + (before + length) % P61);
+}
+
+/* As finish_hash, in one pass: where more than a limb is left eight bytes can be read. */
+uint64_t token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length) {
+    uint64_t sum = 0;
+    size_t left = length;
+    for (; left > LIMB; bytes += LIMB, left -= LIMB) {
+        sum = add_limb(hasher, sum, load_little_endian(bytes) & LIMB_MASK);
+    }
+    if (left) sum = add_limb(hasher, sum, load_limb(bytes, left));
+    return mix64(p61_of(sum + length)); /* no length comes near 2^61 */
+}
+
+void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                            size_t n, uint64_t *out) {
+    for (size_t i = 0; i < n; i++) out[i] = token_of_bytes(hasher, starts[i], lengths[i]);
+}
+
+void tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out) {
+    for (size_t i = 0; i < n; i++) out[i] = mix64(values[i] ^ key->integers);
+}
+
+void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out) {
+    struct hash_key key = hash_key_of(seed);
+    tokens_of_integers_under(values, n, &key, out);
+}
+
+/* ---- shinglers ---- */
+
+static void shingler_of(struct shingler *shingler, size_t size, const struct hash_key *key, uint64_t base) {
+    shingler->words = token_hasher_under(key);
+    shingler->size = size;
+    shingler->powers[0] = 1;
+    for (size_t i = 1; i <= size; i++) shingler->powers[i] = p61_product(shingler->powers[i - 1], base);
+}
+
+void shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key) {
+    shingler_of(shingler, size, key, key->words);
+}
+
+void shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key) {
+    shingler_of(shingler, size, key, key->characters);
+}
+
+/* ---- words ---- */
+
+/* The longest part of an unfinished word that is carried to the next stretch as bytes; more of it goes as a sum. */
+#define CARRY 256
+/* Normalised bytes of a stretch: a solo character of three bytes becomes four, a two-byte letter at most three after
+ * a separator; a stretch ends at most 64 bytes late. */
+#define NORMALISED (2 * (STRETCH + 64) + 64)
+
+struct words {
+    uint8_t buffer[CARRY + NORMALISED + 16]; /* a carried word's bytes end at buffer + CARRY, where a stretch begins */
+    uint64_t mask[NORMALISED / 64 + 2];
+    size_t filled; /* bytes of this stretch */
+    enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER or SOLO */
+    size_t carried;            /* bytes of the open word before buffer + CARRY */
+    uint64_t sum, summed;      /* the open word's limbs before these, and their bytes */
+    int32_t edges[NORMALISED + 10];
+    uint64_t hashes[MAX_SHINGLE + NORMALISED / 2 + 8];
+    size_t held; /* word hashes carried over, at most size - 1 */
+};
+
+/* Where the shingling of a text stands. */
+struct text_walk {
+    size_t at, held, made; /* bytes done; codes carried over; shingles written */
+    union { /* for words or for characters: threads may have small stacks */
+        struct words words;
+        uint64_t codes[MAX_SHINGLE + STRETCH + 8];
+    };
+};
+
+/* Append the bits of n <= 64 bytes that stand at buffer + CARRY + filled. */
+static inline void append_bits(struct words *words, uint64_t bits, size_t n) {
+    size_t word = words->filled >> 6, shift = words->filled & 63;
+    words->mask[word] |= bits << shift;
+    words->mask[word + 1] = shift ? bits >> (64 - shift) : 0;
+    words->filled += n;
+}
+
+static inline void append_separator(struct words *words) {
+    words->buffer[CARRY + words->filled] = ' ';
+    append_bits(words, 0, 1);
+}
+
+static inline void append_character(struct words *words, uint32_t code) {
+    size_t property = unicode_property(code);
+    enum character_class class = (enum character_class)unicode_class[property];
+    if (class == SEPARATOR || (class == MARK && words->open == SEPARATOR)) {
+        if (words->open != SEPARATOR) append_separator(words);
+        words->open = SEPARATOR;
+        return;
+    }
+    if ((class == SOLO && words->open != SEPARATOR) || (class == LETTER && words->open == SOLO)) {
+        append_separator(words);
+    }
+    if (class != MARK) words->open = class;
+    size_t n = utf8_encode(code + (uint32_t)unicode_delta[property], words->buffer + CARRY + words->filled);
+    append_bits(words, ((uint64_t)1 << n) - 1, n);
+}
+
+/* Normalise from text[at] until a stretch is done. Returns where it stopped, or SIZE_MAX with *bad set. */
+static size_t normalise(const struct text_kernels *kernels, struct words *words, const uint8_t *text, size_t length,
+                        size_t at, size_t *bad) {
+    size_t stop = length - at < STRETCH ? length : at + STRETCH;
+    words->filled = 0;
+    words->mask[0] = 0;
+    while (at < stop) {
+        uint8_t padded[64];
+        const uint8_t *block = text + at;
+        size_t n = length - at < 64 ? length - at : 64;
+        if (n < 64) {
+            memset(padded, 0, sizeof padded);
+            memcpy(padded, block, n);
+            block = padded;
+        }
+        uint64_t other, bits = kernels->classify(block, words->buffer + CARRY + words->filled, &other);
+        if (!other) {
+            if (words->open == SOLO && (bits & 1)) {
+                append_separator(words);
+                bits = kernels->classify(block, words->buffer + CARRY + words->filled, &other);
+            }
+            words->open = bits >> (n - 1) & 1 ? LETTER : SEPARATOR;
+            append_bits(words, bits, n);
+            at += n;
+            continue;
+        }
+        for (size_t end = at + n; at < end;) {
+            uint32_t code;
+            size_t taken = utf8_decode(text + at, length - at, &code);
+            if (taken == 0) {
+                *bad = at;
+                return SIZE_MAX;
+            }
+            append_character(words, code);
+            at += taken;
+        }
+    }
+    return at;
+}
+
+/* Write the positions where the mask changes, and return their number. */
+static size_t find_edges(const struct words *words, int open, int32_t *edges) {
+    size_t count = 0;
+    uint64_t before = (uint64_t)open;
+    for (size_t word = 0; word * 64 < words->filled; word++) {
+        uint64_t mask = words->mask[word], changes = mask ^ (mask << 1 | before);
+        size_t left = words->filled - word * 64;
+        before = mask >> 63;
+        if (left < 64) changes &= ((uint64_t)1 << left) - 1;
+        for (int32_t base = (int32_t)(word * 64); changes; changes &= changes - 1) {
+            edges[count++] = base + (int32_t)lowest_bit(changes);
+        }
+    }
+    return count;
+}
+
+/* Hash the words between the edges, pair by pair. Most words have at most 14 bytes: both limbs are loaded (the buffer
+ * is padded) and masked, and the two products added without a branch on the length. */
+static void hash_words(const struct token_hasher *hasher, const uint8_t *base, const int32_t *edges, size_t pairs,
+                       uint64_t *hashes) {
+    uint64_t first_mask[15], second_mask[15], first_multiplier[15];
+    for (unsigned n = 0; n < 15; n++) {
+        first_mask[n] = n < LIMB ? ((uint64_t)1 << 8 * n) - 1 : LIMB_MASK;
+        second_mask[n] = n < LIMB ? 0 : ((uint64_t)1 << 8 * (n - LIMB)) - 1;
+        first_multiplier[n] = n <= LIMB ? hasher->a : hasher->a2;
+    }
+    for (size_t i = 0; i < pairs; i++) {
+        const uint8_t *word = base + edges[2 * i];
+        size_t n = (size_t)(edges[2 * i + 1] - edges[2 * i]);
+        if (n > 2 * LIMB) {
+            hashes[i] = finish_hash(hasher, 0, 0, word, n);
+            continue;
+        }
+        wide first = wide_product(load_little_endian(word) & first_mask[n], first_multiplier[n]);
+        wide second = wide_product(load_little_endian(word + LIMB) & second_mask[n], hasher->a);
+        hashes[i] = p61_fold(wide_add(first, second)) + n;
+    }
+}
+
+/* windows shingles of `size` consecutive hashes below 2^62, each a sum of products with no chain between them. */
+static inline void sum_windows(const uint64_t *hashes, size_t windows, size_t size, const uint64_t *powers,
+                               uint64_t *out) {
+    for (size_t i = 0; i < windows; i++) {
+        wide sum = wide_of(hashes[i + size - 1]);
+        for (size_t j = 1; j < size; j++) {
+            sum = wide_add(sum, wide_product(hashes[i + size - 1 - j], powers[j]));
+        }
+        out[i] = mix64(p61_of_wide(sum));
+    }
+}
+
+static uint64_t horner(const uint64_t *hashes, size_t n, uint64_t multiplier) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum = p61_of_wide(wide_add(wide_product(sum, multiplier), wide_of(hashes[i])));
+    return sum;
+}
+
+/* Long shingles roll: take the oldest hash out, multiply, add the newest. */
+static void roll_windows(const uint64_t *hashes, size_t windows, size_t size, const uint64_t *powers, uint64_t *out) {
+    uint64_t out_multiplier = P61 - powers[size], sum = horner(hashes, size, powers[1]);
+    for (size_t i = 0;; i++) {
+        out[i] = mix64(sum);
+        if (i + 1 == windows) return;
+        wide next = wide_add(wide_product(sum, powers[1]), wide_product(hashes[i], out_multiplier));
+        sum = p61_of_wide(wide_add(next, wide_of(hashes[i + size])));
+    }
+}
+
+void word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out) {
+    const uint64_t *powers = shingler->powers;
+    switch (shingler->size) { /* constants, so that the inner loop is unrolled */
+    case 1: sum_windows(hashes, windows, 1, powers, out); return;
+    case 2: sum_windows(hashes, windows, 2, powers, out); return;
+    case 3: sum_windows(hashes, windows, 3, powers, out); return;
+    case 4: sum_windows(hashes, windows, 4, powers, out); return;
+    case 5: sum_windows(hashes, windows, 5, powers, out); return;
+    case 6: sum_windows(hashes, windows, 6, powers, out); return;
+    case 7: sum_windows(hashes, windows, 7, powers, out); return;
+    case 8: sum_windows(hashes, windows, 8, powers, out); return;
+    default: roll_windows(hashes, windows, shingler->size, powers, out);
+    }
+}
+
+/* Put the open word, which begins at `start` of the stretch, before the place where the next stretch begins. */
+static void carry_word(const struct token_hasher *hasher, struct words *words, int32_t start) {
+    uint8_t *word = words->buffer + CARRY + start;
+    size_t n = (size_t)((int32_t)words->filled - start);
+    if (n > CARRY - LIMB) {
+        size_t whole = n - n % LIMB;
+        words->sum = add_limbs(hasher, words->sum, word, whole);
+        words->summed += whole;
+        word += whole;
+        n -= whole;
+    }
+    memmove(words->buffer + CARRY - n, word, n);
+    words->carried = n;
+}
+
+/* Shingle from walk->at to `end` or some bytes beyond; 0 with *bad set where the text is not UTF-8. */
+static int walk_words(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text, size_t length,
+                      struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
+    struct words *words = &walk->words;
+    size_t at = walk->at, size = shingler->size, made = walk->made;
+    while (at < end) {
+        int open = words->open != SEPARATOR;
+        at = normalise(kernels, words, text, length, at, bad);
+        if (at == SIZE_MAX) return 0;
+        if (at == length && words->open != SEPARATOR) append_separator(words);
+
+        size_t edges = 0;
+        if (open) words->edges[edges++] = -(int32_t)words->carried;
+        edges += find_edges(words, open, words->edges + edges);
+        size_t pairs = edges / 2;
+        uint64_t *hashes = words->hashes + words->held;
+        hash_words(&shingler->words, words->buffer + CARRY, words->edges, pairs, hashes);
+        if (open && words->summed && pairs) { /* the first word began long before */
+            size_t n = (size_t)(words->edges[1] - words->edges[0]);
+            const uint8_t *rest = words->buffer + CARRY - words->carried;
+            hashes[0] = finish_hash(&shingler->words, words->sum, words->summed, rest, n);
+        }
+        if (pairs) words->sum = words->summed = 0;
+        if (edges % 2) carry_word(&shingler->words, words, words->edges[edges - 1]);
+
+        size_t total = words->held + pairs;
+        if (total >= size) {
+            size_t windows = total - size + 1;
+            kernels->word_windows(words->hashes, windows, shingler, out + made);
+            made += windows;
+            words->held = size - 1;
+            memmove(words->hashes, words->hashes + windows, words->held * sizeof *words->hashes);
+        } else {
+            words->held = total;
+        }
+    }
+    walk->at = at;
+    walk->made = made;
+    return 1;
+}
+
+/* ---- characters ---- */
+
+/* The same rolling sum over characters, four stretches of the text side by side: each step waits for the reduction
+ * before it, and four independent chains hide that. */
+void character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out) {
+    enum { LANES = 4 };
+    const size_t size = shingler->size, lane = windows / LANES;
+    if (lane < size) {
+        roll_windows(codes, windows, size, shingler->powers, out);
+        return;
+    }
+    const uint64_t multiplier = shingler->powers[1], out_multiplier = P61 - shingler->powers[size];
+    uint64_t sum[LANES];
+    for (size_t l = 0; l < LANES; l++) sum[l] = horner(codes + l * lane, size, multiplier);
+    for (size_t i = 0; i < lane; i++) {
+        for (size_t l = 0; l < LANES; l++) {
+            const uint64_t *window = codes + l * lane + i;
+            uint64_t value = sum[l] >= P61 ? sum[l] - P61 : sum[l];
+            out[l * lane + i] = mix64(value);
+            wide next = wide_add(wide_product(sum[l], multiplier), wide_product(window[0], out_multiplier));
+            sum[l] = p61_fold(wide_add(next, wide_of(window[size])));
+        }
+    }
+    if (LANES * lane < windows) {
+        roll_windows(codes + LANES * lane, windows - LANES * lane, size, shingler->powers, out + LANES * lane);
+    }
+}
+
+static int walk_characters(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                           size_t length, struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
+    uint64_t *codes = walk->codes;
+    size_t at = walk->at, held = walk->held, made = walk->made, size = shingler->size;
+    while (at < end) {
+        size_t total = held, stop = held + STRETCH;
+        while (at < length && total < stop) {
+            uint8_t lower[64];
+            uint64_t other = 1;
+            size_t block = total + 64 <= stop && length - at >= 64 ? 64 : 1;
+            if (block == 64) (void)kernels->classify(text + at, lower, &other);
+            if (other == 0) {
+                for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)lower[i] + 1;
+                total += 64;
+                at += 64;
+                continue;
+            }
+            for (size_t edge = at + block; at < edge && total < stop;) {
+                uint32_t code;
+                size_t taken = utf8_decode(text + at, length - at, &code);
+                if (taken == 0) {
+                    *bad = at;
+                    return 0;
+                }
+                codes[total++] = (uint64_t)unicode_lower(code) + 1;
+                at += taken;
+            }
+        }
+        held = total;
+        if (total >= size) {
+            size_t windows = total - size + 1;
+            kernels->character_windows(codes, windows, shingler, out + made);
+            made += windows;
+            held = size - 1;
+            memmove(codes, codes + windows, held * sizeof *codes);
+        }
+    }
+    walk->at = at;
+    walk->held = held;
+    walk->made = made;
+    return 1;
+}
+
+/* ---- whole texts, and long ones step by step ---- */
+
+size_t text_walk_size(void) { return sizeof(struct text_walk); }
+
+void text_walk_begin(struct text_walk *walk) {
+    walk->at = walk->held = walk->made = 0;
+    walk->words.open = SEPARATOR;
+    walk->words.carried = walk->words.held = 0;
+    walk->words.sum = walk->words.summed = 0;
+}
+
+/* What a text of fewer words or characters than a shingle has is one shingle. */
+static size_t walk_end(const struct text_walk *walk, const struct shingler *shingler, const uint64_t *hashes, size_t held,
+                       uint64_t *out) {
+    if (walk->made || !held) return walk->made;
+    out[0] = mix64(horner(hashes, held, shingler->powers[1]));
+    return 1;
+}
+
+size_t word_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                          size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+    size_t end = length - walk->at < work ? length : walk->at + work;
+    if (!walk_words(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
+    return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->words.hashes, walk->words.held, out);
+}
+
+size_t character_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                               size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+    size_t end = length - walk->at < work ? length : walk->at + work;
+    if (!walk_characters(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
+    return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->codes, walk->held, out);
+}
+
+size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                     size_t length, uint64_t *out, size_t *bad) {
+    struct text_walk walk;
+    text_walk_begin(&walk);
+    return word_shingles_step(kernels, shingler, text, length, &walk, length, out, bad);
+}
+
+size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                          size_t length, uint64_t *out, size_t *bad) {
+    struct text_walk walk;
+    text_walk_begin(&walk);
+    return character_shingles_step(kernels, shingler, text, length, &walk, length, out, bad);
+}
+
+/* ---- the portable level ---- */
+
+/* Eight ASCII bytes in a word: adding 0x80 - low carries into a byte's top bit where the byte is at least low. */
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (uint64_t)(byte))
+
+static inline uint64_t in_range(uint64_t bytes, unsigned low, unsigned high) {
+    return (bytes + EIGHT(0x80 - low)) & ~(bytes + EIGHT(0x7F - high)) & EIGHT(0x80);
+}
+
+/* The top bits of the eight bytes, the first one lowest: each product bit lands in a place of its own. */
+static inline uint64_t top_bits(uint64_t bytes) {
+    return ((bytes >> 7 & EIGHT(1)) * UINT64_C(0x0102040810204080)) >> 56;
+}
+
+static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
+    uint64_t bits = 0, high = 0;
+    for (unsigned i = 0; i < 64; i += 8) {
+        uint64_t bytes = load_little_endian(text + i), small = bytes | in_range(bytes, 'A', 'Z') >> 2;
+        uint64_t part = in_range(small, 'a', 'z') | in_range(bytes, '0', '9') | in_range(bytes, '_', '_');
+        store_little_endian(lower + i, small);
+        bits |= top_bits(part) << i;
+        high |= top_bits(bytes) << i;
+    }
+    *other = high;
+    return bits;
+}
+
+const struct text_kernels text_scalar = {tokens_of_bytes_scalar, classify, word_windows_scalar, character_windows_scalar};
+
+const struct text_kernels *text_kernels_of(enum cpu_level level) {
+#if LSHFAST_X86
+    if (level == CPU_AVX512) return &text_avx512;
+    if (level == CPU_AVX2) return &text_avx2;
+#else
+    (void)level;
+#endif
+    return &text_scalar;
+}

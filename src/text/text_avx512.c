@@ -1,0 +1,122 @@
+/* Text kernels for AVX-512: eight short tokens at a time with 52-bit multiply-adds, one compare for a block of 64 bytes,
+ * straight into a mask register, and eight windows at a time. */
+#include "text/text.h"
+
+#if LSHFAST_X86
+#include "lanes_avx512.h"
+
+/* The tokens of eight strings of at most SHORT_TOKEN bytes, which stand in 16 bytes each, zeros behind them. */
+TARGET_AVX512 static inline __m512i short_tokens(const struct token_hasher *hasher, const uint8_t (*bytes)[16],
+                                                 const uint64_t *lengths) {
+    const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i odds = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    __m512i four = _mm512_loadu_si512(bytes), other = _mm512_loadu_si512(bytes + 4);
+    __m512i low = _mm512_permutex2var_epi64(four, evens, other), high = _mm512_permutex2var_epi64(four, odds, other);
+    __m512i n = _mm512_loadu_si512(lengths);
+    __mmask8 two = _mm512_cmpgt_epu64_mask(n, spread(7));
+    __m512i limb = _mm512_and_si512(low, spread(((uint64_t)1 << 56) - 1));
+    __m512i last = _mm512_or_si512(_mm512_srli_epi64(low, 56), _mm512_slli_epi64(high, 8));
+    __m512i a = spread(hasher->a), power = _mm512_mask_mov_epi64(a, two, spread(hasher->a2));
+    struct limbs sum = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+    add_product(&sum, limb, _mm512_srli_epi64(limb, 52), power, _mm512_srli_epi64(power, 52));
+    add_product(&sum, last, _mm512_srli_epi64(last, 52), a, _mm512_srli_epi64(a, 52));
+    return mix64_lanes(p61_of_limbs(_mm512_add_epi64(sum.low, n), sum.middle, sum.high));
+}
+
+#define BATCH 64
+
+/* Short strings are loaded through masks, as nothing may be read behind them. */
+TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                                 size_t n, uint64_t *out) {
+    uint8_t bytes[BATCH][16] = {{0}};
+    uint64_t sizes[BATCH] = {0};
+    for (size_t first = 0; first < n; first += BATCH) {
+        size_t count = n - first < BATCH ? n - first : BATCH;
+        uint64_t longer = 0;
+        for (size_t i = 0; i < count; i++) {
+            sizes[i] = lengths[first + i];
+            longer |= (uint64_t)(sizes[i] > SHORT_TOKEN) << i;
+            __mmask16 held = (__mmask16)_bzhi_u32((1 << SHORT_TOKEN) - 1, (unsigned)sizes[i]);
+            _mm_storeu_si128((__m128i *)bytes[i], _mm_maskz_loadu_epi8(held, starts[first + i]));
+        }
+        for (size_t i = 0; i < count; i += LANES) {
+            __m512i found = short_tokens(hasher, (const uint8_t (*)[16])(bytes + i), sizes + i);
+            _mm512_mask_storeu_epi64(out + first + i, first_lanes(count - i), found);
+        }
+        for (; longer; longer &= longer - 1) {
+            size_t i = _tzcnt_u64(longer);
+            out[first + i] = token_of_bytes(hasher, starts[first + i], lengths[first + i]);
+        }
+    }
+}
+
+TARGET_AVX512 static inline __mmask64 in_range(__m512i x, char low, char width) {
+    return _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8(low)), _mm512_set1_epi8(width));
+}
+
+TARGET_AVX512 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
+    __m512i x = _mm512_loadu_si512(text);
+    __m512i small = _mm512_mask_add_epi8(x, in_range(x, 'A', 25), x, _mm512_set1_epi8(0x20));
+    _mm512_storeu_si512(lower, small);
+    *other = _mm512_movepi8_mask(x);
+    return in_range(small, 'a', 25) | in_range(x, '0', 9) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('_'));
+}
+
+/* Each product has seven multiply-adds; the sums of up to seven products are reduced once. */
+TARGET_AVX512 static inline void sum_windows(const uint64_t *hashes, size_t windows, size_t size,
+                                             const uint64_t *powers, uint64_t *out) {
+    for (size_t i = 0; i < windows; i += LANES) {
+        struct limbs sum = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()};
+        for (size_t j = 1; j < size; j++) {
+            __m512i x = _mm512_loadu_si512(hashes + i + size - 1 - j);
+            add_product(&sum, _mm512_and_si512(x, spread(LOW52)), _mm512_srli_epi64(x, 52),
+                        spread(powers[j] & LOW52), spread(powers[j] >> 52));
+        }
+        __m512i rest = _mm512_add_epi64(sum.low, _mm512_loadu_si512(hashes + i + size - 1));
+        __m512i token = mix64_lanes(p61_of_limbs(rest, sum.middle, sum.high));
+        _mm512_mask_storeu_epi64(out + i, first_lanes(windows - i), token);
+    }
+}
+
+TARGET_AVX512 static void word_windows(const uint64_t *hashes, size_t windows, const struct shingler *shingler,
+                                       uint64_t *out) {
+    const uint64_t *powers = shingler->powers;
+    switch (shingler->size) { /* constants, so that the inner loop is unrolled */
+    case 2: sum_windows(hashes, windows, 2, powers, out); return;
+    case 3: sum_windows(hashes, windows, 3, powers, out); return;
+    case 4: sum_windows(hashes, windows, 4, powers, out); return;
+    case 5: sum_windows(hashes, windows, 5, powers, out); return;
+    case 6: sum_windows(hashes, windows, 6, powers, out); return;
+    case 7: sum_windows(hashes, windows, 7, powers, out); return;
+    case 8: sum_windows(hashes, windows, 8, powers, out); return;
+    default: word_windows_scalar(hashes, windows, shingler, out);
+    }
+}
+
+/* A code point is one limb, so three multiply-adds a product do, and up to this size they beat the rolling sum. */
+#define DIRECT_CHARACTERS 16
+
+TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t windows, const struct shingler *shingler,
+                                            uint64_t *out) {
+    const size_t size = shingler->size;
+    if (size > DIRECT_CHARACTERS) {
+        character_windows_scalar(codes, windows, shingler, out);
+        return;
+    }
+    for (size_t i = 0; i < windows; i += LANES) {
+        __m512i low = _mm512_setzero_si512(), middle = low, carried = low;
+        for (size_t j = 0; j < size; j++) {
+            __m512i x = _mm512_loadu_si512(codes + i + size - 1 - j);
+            __m512i power = spread(shingler->powers[j]), power_high = spread(shingler->powers[j] >> 52);
+            low = _mm512_madd52lo_epu64(low, x, power); /* reads the low 52 bits of both */
+            carried = _mm512_madd52hi_epu64(carried, x, power);
+            middle = _mm512_madd52lo_epu64(middle, x, power_high);
+        }
+        middle = _mm512_add_epi64(middle, carried);
+        __m512i token = mix64_lanes(p61_of_limbs(low, middle, _mm512_setzero_si512()));
+        _mm512_mask_storeu_epi64(out + i, first_lanes(windows - i), token);
+    }
+}
+
+const struct text_kernels text_avx512 = {tokens, classify, word_windows, character_windows};
+#endif

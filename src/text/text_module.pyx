@@ -1,0 +1,647 @@
+"""Texts from wherever they lie, tokens and shingles: the kernels of the first stage.
+
+`Texts` holds pointers to UTF-8 and keeps their owners alive; nothing is copied but the non-ASCII str objects of a list.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.unicode cimport PyUnicode_AsUTF8String
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from collections.abc import Mapping, Set
+
+import numpy as np
+
+from lshfast.kernels.guards cimport WORK, aligned, pause, sum_of
+
+cdef extern from "Python.h":
+    int PyUnicode_IS_COMPACT_ASCII(object)
+    void* PyUnicode_DATA(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+
+cdef extern from "cpu.h":
+    cdef enum cpu_level:
+        pass
+    cpu_level cpu_detect() nogil
+
+cdef extern from "text/arrow_abi.h":
+    struct ArrowSchema:
+        const char* format
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*)
+    struct ArrowArray:
+        int64_t length, null_count, offset, n_buffers
+        const void** buffers
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*)
+    struct ArrowArrayStream:
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*)
+        int (*get_next)(ArrowArrayStream*, ArrowArray*)
+        const char* (*get_last_error)(ArrowArrayStream*)
+        void (*release)(ArrowArrayStream*)
+
+cdef extern from "text/text.h":
+    const size_t MAX_SHINGLE
+    const size_t SIZE_MAX
+    struct hash_key:
+        uint64_t bytes, words, characters, integers
+    struct token_hasher:
+        pass
+    struct shingler:
+        pass
+    struct text_kernels:
+        void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
+    const text_kernels* text_kernels_of(cpu_level level) nogil
+    hash_key hash_key_of(uint64_t seed) nogil
+    token_hasher token_hasher_of(uint64_t seed) nogil
+    token_hasher token_hasher_under(const hash_key*) nogil
+    uint64_t c_token_of_bytes "token_of_bytes"(const token_hasher*, const uint8_t*, size_t) nogil
+    void c_tokens_of_integers "tokens_of_integers"(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
+    void tokens_of_integers_under(const uint64_t*, size_t, const hash_key*, uint64_t*) nogil
+    void shingler_of_words(shingler*, size_t, const hash_key*) nogil
+    void shingler_of_characters(shingler*, size_t, const hash_key*) nogil
+    size_t most_words(size_t) nogil
+    size_t c_word_shingles "word_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t, uint64_t*,
+                                           size_t*) nogil
+    size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
+                                                     uint64_t*, size_t*) nogil
+    const size_t UNFINISHED_TEXT
+    struct text_walk:
+        pass
+    size_t text_walk_size() nogil
+    void text_walk_begin(text_walk*) nogil
+    size_t word_shingles_step(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t, uint64_t*,
+                              size_t*) nogil
+    size_t character_shingles_step(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
+                                   uint64_t*, size_t*) nogil
+
+cdef extern from "field.h":
+    const uint64_t P61
+
+cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
+
+cdef enum:
+    LONG = 4 * WORK  # bytes of a text that is shingled step by step
+    BATCH = 256  # texts whose tokens are made at a time
+
+# Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
+cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
+
+MAX_SIZE = MAX_SHINGLE
+
+
+def detect():
+    """Return the number of the highest CPU level of this machine."""
+    return <int>cpu_detect()
+
+
+def use_level(int level):
+    """Use the kernels of a CPU level, which must be one this machine has."""
+    global kernels
+    kernels = text_kernels_of(<cpu_level>level)
+
+
+@cython.auto_pickle(False)
+@cython.final
+cdef class HashKey:
+    """What tokens are hashed under, in place of what a seed gives: see struct hash_key in text.h.
+
+    The multipliers of bytes, words and characters are in 1..2**61 - 2, the mask of integers in 0..2**64 - 1. Nothing
+    reads them back, prints them or pickles them.
+    """
+    cdef hash_key held
+
+    def __init__(self, uint64_t bytes, uint64_t words, uint64_t characters, uint64_t integers):
+        if not (1 <= bytes < P61 and 1 <= words < P61 and 1 <= characters < P61):
+            raise ValueError("multipliers must be in 1..2**61 - 2")
+        self.held.bytes, self.held.words, self.held.characters = bytes, words, characters
+        self.held.integers = integers
+
+    def __reduce__(self):
+        raise TypeError("a HashKey is not pickled: it is secret")
+
+
+cdef hash_key _key_of(seed) except *:
+    """Return what a seed gives, or what a HashKey holds."""
+    return (<HashKey>seed).held if isinstance(seed, HashKey) else hash_key_of(seed)
+
+
+class TextError(ValueError):
+    """A text that cannot be used: `row` is its number in the column, `reason` says why, without the row."""
+
+    def __init__(self, row, reason):
+        super().__init__(f"texts[{row}]: {reason}")
+        self.row = row
+        self.reason = reason
+
+    def __reduce__(self):
+        return type(self), (self.row, self.reason)
+
+
+@cython.auto_pickle(False)
+cdef class _Chunk:
+    """One Arrow array, released with this object."""
+    cdef ArrowArray array
+
+    def __cinit__(self):
+        memset(&self.array, 0, sizeof(ArrowArray))
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+
+cdef class Texts:
+    """A column of UTF-8 texts, wherever they lie.
+
+    Built from a sequence of str or bytes, a numpy array of them, or anything with the Arrow C interface
+    (a pyarrow, polars or pandas column of strings, large strings, string views or binary, dictionary-encoded or not).
+    A null (None, NaN, pandas' NA) is a text of no bytes. Immutable, and safe to share between threads. That bytes are
+    UTF-8 is checked when they are shingled.
+    """
+    cdef readonly object addresses, lengths
+    cdef object owners
+
+    def __init__(self, source):
+        if self.owners is not None:
+            raise TypeError("Texts is immutable")
+        if isinstance(source, (str, bytes)):
+            raise TypeError("texts must be a column of texts, not one str or bytes")
+        if isinstance(source, (Mapping, Set)):
+            raise TypeError(f"texts must be a column of texts in order, not {type(source).__name__}")
+        if hasattr(type(source), "columns") or hasattr(type(source), "column_names"):
+            raise TypeError(_one_column(source))
+        self.owners = []
+        kind = type(source).__name__
+        if isinstance(source, Texts):
+            other = <Texts>source
+            self.addresses, self.lengths, self.owners = other.addresses, other.lengths, other.owners
+        elif hasattr(source, "__arrow_c_stream__"):
+            self._read_stream(source.__arrow_c_stream__(), kind)
+        elif hasattr(source, "__arrow_c_array__"):
+            schema, array = source.__arrow_c_array__()
+            self._read_array(schema, array, kind)
+        elif hasattr(source, "chunks") and hasattr(source, "num_chunks"):  # of pyarrow before 16, which has no stream
+            schema, array = source.combine_chunks().__arrow_c_array__()
+            self._read_array(schema, array, kind)
+        else:
+            self._read_objects(source)
+        self._seal()
+
+    cdef _seal(self):
+        """Keep the addresses from being written: kernels follow them."""
+        self.addresses.flags.writeable = self.lengths.flags.writeable = False
+        self.addresses, self.lengths = self.addresses.view(), self.lengths.view()  # whose flags cannot be raised again
+
+    def __reduce__(self):
+        return Texts, ([self[row] for row in range(len(self))],)
+
+    def __len__(self):
+        return len(self.lengths)
+
+    def __getitem__(self, row):
+        """Return one text as bytes."""
+        cdef int64_t length = self.lengths[row]
+        cdef uint64_t address = self.addresses[row]
+        return (<const char*>address)[:length] if length else b""
+
+    @property
+    def nbytes(self):
+        """The bytes of all texts together."""
+        return int(self.lengths.sum())
+
+    def take(self, rows):
+        """Return the texts of the given rows (a slice, or an array of row numbers or bools), sharing their bytes."""
+        cdef Texts part = Texts.__new__(Texts)
+        part.addresses, part.lengths = (np.ascontiguousarray(column[rows]) for column in (self.addresses, self.lengths))
+        part.owners = self.owners
+        part._seal()
+        return part
+
+    def equal(self, const int64_t[::1] left not None, const int64_t[::1] right not None):
+        """Tell which texts left[i] and right[i] have the same bytes, bool (m,)."""
+        cdef const uint64_t[::1] addresses = self.addresses
+        cdef const int64_t[::1] lengths = self.lengths
+        cdef Py_ssize_t i, m = len(left), n = len(lengths)
+        if len(right) != m:
+            raise ValueError(f"as many lefts as rights are needed, not {m} and {len(right)}")
+        out_array = np.empty(m, np.uint8)
+        cdef uint8_t[::1] out = out_array
+        for i in range(m):
+            if not (0 <= left[i] < n and 0 <= right[i] < n):
+                raise IndexError(f"rows must be in 0..{n - 1}, not {left[i]} and {right[i]}")
+        with nogil:
+            for i in range(m):
+                out[i] = lengths[left[i]] == lengths[right[i]] and (
+                    lengths[left[i]] == 0
+                    or memcmp(<const void*>addresses[left[i]], <const void*>addresses[right[i]], lengths[left[i]]) == 0)
+        return out_array.view(np.bool_)
+
+    @staticmethod
+    def concatenate(parts):
+        """Return all texts of several columns as one, sharing their bytes."""
+        cdef Texts whole = Texts.__new__(Texts)
+        parts = [Texts(part) for part in parts] or [Texts([])]
+        whole.addresses = np.concatenate([(<Texts>part).addresses for part in parts])
+        whole.lengths = np.concatenate([(<Texts>part).lengths for part in parts])
+        whole.owners = [(<Texts>part).owners for part in parts]
+        whole._seal()
+        return whole
+
+    cdef _read_objects(self, source):
+        if not isinstance(source, (list, tuple)):
+            try:
+                source = list(source)
+            except TypeError:
+                raise TypeError(f"texts must be a column of texts, not {type(source).__name__}") from None
+        cdef Py_ssize_t i, n = len(source)
+        self.addresses = np.full(n, NO_BYTES)
+        self.lengths = np.zeros(n, np.int64)
+        cdef uint64_t[::1] addresses = self.addresses
+        cdef int64_t[::1] lengths = self.lengths
+        owners = self.owners
+        for i in range(n):
+            text = source[i]
+            if isinstance(text, str):
+                if PyUnicode_IS_COMPACT_ASCII(text):
+                    addresses[i] = <uint64_t>PyUnicode_DATA(text)
+                    lengths[i] = PyUnicode_GET_LENGTH(text)
+                    owners.append(text)
+                    continue
+                try:
+                    text = PyUnicode_AsUTF8String(text)
+                except UnicodeEncodeError as error:
+                    code = f"U+{ord(text[error.start]):04X}"
+                    raise TextError(i, f"lone surrogate {code} at character {error.start}") from None
+            elif not isinstance(text, bytes):
+                if _is_null(text):
+                    continue
+                raise TypeError(f"texts[{i}] is a {type(text).__name__}, not str or bytes")
+            addresses[i] = <uint64_t>PyBytes_AS_STRING(text)
+            lengths[i] = PyBytes_GET_SIZE(text)
+            owners.append(text)
+
+    cdef _read_stream(self, capsule, str source):
+        cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+        if stream.release == NULL:
+            raise ValueError("the Arrow stream has been released: it can be read once")
+        try:
+            self._join(self._read_chunks(stream, source))
+        finally:
+            stream.release(stream)
+
+    cdef _read_chunks(self, ArrowArrayStream* stream, str source):
+        cdef ArrowSchema schema
+        cdef _Chunk chunk
+        memset(&schema, 0, sizeof(ArrowSchema))
+        if stream.get_schema(stream, &schema) != 0:
+            raise ValueError(_stream_error(stream))
+        try:
+            layout = _layout(&schema, source)
+        finally:
+            if schema.release != NULL:
+                schema.release(&schema)
+        parts = []
+        rows = 0
+        while True:
+            chunk = _Chunk()
+            if stream.get_next(stream, &chunk.array) != 0:
+                raise ValueError(_stream_error(stream))
+            if chunk.array.release == NULL:
+                return parts
+            parts.append(_read_column(&chunk.array, layout, rows))
+            rows += chunk.array.length
+            self.owners.append(chunk)
+
+    cdef _read_array(self, schema_capsule, array_capsule, str source):
+        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
+        cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
+        cdef _Chunk chunk = _Chunk()
+        if schema.release == NULL or array.release == NULL:
+            raise ValueError("the Arrow array has been released: it can be read once")
+        layout = _layout(schema, source)
+        chunk.array = array[0]
+        array.release = NULL  # moved: the chunk releases it
+        self.owners.append(chunk)
+        self._join([_read_column(&chunk.array, layout, 0)])
+
+    cdef _join(self, parts):
+        empty = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        self.addresses = np.concatenate([addresses for addresses, _ in parts] or [empty[0]])
+        self.lengths = np.concatenate([lengths for _, lengths in parts] or [empty[1]])
+
+
+cdef bint _is_null(value):
+    """Tell None, NaN, and the NA and NaT of pandas."""
+    if isinstance(value, (float, np.floating)):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+cdef str _stream_error(ArrowArrayStream* stream):
+    cdef const char* message = stream.get_last_error(stream)
+    return "the Arrow stream failed" + (f": {message.decode('utf-8', 'replace')}" if message != NULL else "")
+
+
+cdef str _one_column(frame):
+    """Say that one column of a data frame is needed, and how to take it."""
+    names = list(getattr(frame, "column_names", None) or getattr(frame, "columns", ()))
+    column = "text" if "text" in names or not names else names[0]
+    return f"texts is a {type(frame).__name__}; pass one column of it, such as df[{column!r}]"
+
+
+# How the texts of an Arrow column lie, by its format: by 32-bit or 64-bit offsets, as views, or all null.
+cdef dict LAYOUTS = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64",
+                     "vu": "views", "vz": "views", "n": "nulls"}
+cdef dict OTHERS = {"b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32",
+                    "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "+l": "lists",
+                    "+L": "lists"}
+
+
+cdef tuple _layout(const ArrowSchema* schema, str source):
+    """Return (how the texts of an Arrow column lie, the format of its indices if it is dictionary-encoded)."""
+    format = schema.format.decode()
+    if schema.dictionary != NULL:
+        if schema.dictionary.dictionary != NULL or format not in "cCsSiIlL":
+            raise ValueError(f"a malformed Arrow dictionary, with indices of format {format!r}")
+        return _layout(schema.dictionary, source)[0], format
+    if format == "+s":
+        raise TypeError(f"texts is a {source} of several columns; pass one of them, such as df['text']")
+    if format not in LAYOUTS:
+        name = OTHERS.get(format, f"Arrow format {format!r}")
+        raise TypeError(f"texts is a {source} of {name}, which holds no texts; pass a column of strings or binary")
+    return LAYOUTS[format], None
+
+
+cdef inline int64_t _int16_at(const void* memory, int64_t i) noexcept nogil:
+    """Read a number of an Arrow buffer, which may begin anywhere."""
+    cdef int16_t value
+    memcpy(&value, <const char*>memory + 2 * i, 2)
+    return value
+
+
+cdef inline int64_t _int32_at(const void* memory, int64_t i) noexcept nogil:
+    cdef int32_t value
+    memcpy(&value, <const char*>memory + 4 * i, 4)
+    return value
+
+
+cdef inline int64_t _int64_at(const void* memory, int64_t i) noexcept nogil:
+    cdef int64_t value
+    memcpy(&value, <const char*>memory + 8 * i, 8)
+    return value
+
+
+cdef _read_column(ArrowArray* array, tuple layout, first_row):
+    """Return the addresses and lengths of an Arrow array's texts; nulls have neither."""
+    kind, indices = layout
+    if indices is None:
+        return _read_texts(array, kind, first_row)
+    if array.dictionary == NULL:
+        raise ValueError("a malformed Arrow dictionary: there are no values")
+    addresses, lengths = _read_texts(array.dictionary, kind, 0)
+    return _read_indices(array, ord(indices), addresses, lengths, first_row)
+
+
+cdef const uint8_t* _validity(const ArrowArray* array, int64_t buffers) except? NULL:
+    """Return the bitmap of an array that has at least so many buffers, or NULL where nothing is null."""
+    if array.length < 0 or array.offset < 0 or array.n_buffers < buffers:
+        raise ValueError("a malformed Arrow array: negative length or missing buffers")
+    return <const uint8_t*>array.buffers[0] if buffers and array.null_count != 0 else NULL
+
+
+cdef inline bint _is_valid(const uint8_t* valid, int64_t at) noexcept nogil:
+    return valid == NULL or valid[at >> 3] >> (at & 7) & 1
+
+
+cdef inline int64_t _integer(const void* values, char format, int64_t at) noexcept nogil:
+    """Return an integer of an Arrow format, -1 where it is 2**63 or more."""
+    if format == c"c":
+        return (<const int8_t*>values)[at]
+    if format == c"C":
+        return (<const uint8_t*>values)[at]
+    if format == c"s":
+        return _int16_at(values, at)
+    if format == c"S":
+        return <uint16_t>_int16_at(values, at)
+    if format == c"i":
+        return _int32_at(values, at)
+    if format == c"I":
+        return <uint32_t>_int32_at(values, at)
+    return max(_int64_at(values, at), <int64_t>-1)
+
+
+cdef _read_indices(const ArrowArray* array, char format, own_addresses, own_lengths, first_row):
+    """Return the addresses and lengths of the texts that a dictionary-encoded array points to."""
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, at, n = array.length, most = len(own_lengths)
+    rows_array = np.full(n, most, np.int64)  # of a null: behind the values
+    cdef int64_t[::1] rows = rows_array
+    for i in range(n):
+        if _is_valid(valid, array.offset + i):
+            at = _integer(array.buffers[1], format, array.offset + i)
+            if not 0 <= at < most:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow dictionary index")
+            rows[i] = at
+    return np.append(own_addresses, NO_BYTES)[rows_array], np.append(own_lengths, 0)[rows_array]
+
+
+cdef _read_texts(const ArrowArray* array, str kind, first_row):
+    """Return the addresses and lengths of the texts of an Arrow array that is not dictionary-encoded.
+
+    Offsets must rise from 0; how long the data is, the interface tells for views only.
+    """
+    cdef const uint8_t* valid = _validity(array, 0 if kind == "nulls" else 3)
+    cdef int64_t i, at, n = array.length, start, stop, total = 0
+    address_array, length_array = np.full(n, NO_BYTES), np.zeros(n, np.int64)
+    cdef uint64_t[::1] addresses = address_array
+    cdef int64_t[::1] lengths = length_array
+    cdef const void* offsets
+    cdef bint narrow
+    cdef const uint8_t* data
+    cdef const uint8_t* view
+    cdef const void* sizes
+    if n == 0 or kind == "nulls":
+        return address_array, length_array
+    if kind == "views":
+        sizes = array.buffers[array.n_buffers - 1]
+        for i in range(n):
+            if not _is_valid(valid, array.offset + i):
+                continue
+            view = <const uint8_t*>array.buffers[1] + 16 * (array.offset + i)
+            total = _int32_at(view, 0)
+            lengths[i] = total
+            if total < 0:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            if total <= 12:
+                addresses[i] = <uint64_t>(view + 4)
+                continue
+            at, start = _int32_at(view, 2), _int32_at(view, 3)
+            if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > _int64_at(sizes, at):
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            addresses[i] = <uint64_t>(<const uint8_t*>array.buffers[2 + at] + start)
+        return address_array, length_array
+    offsets, narrow = array.buffers[1], kind == "offsets32"
+    data = <const uint8_t*>array.buffers[2]
+    for i in range(n):
+        at = array.offset + i
+        if not _is_valid(valid, at):
+            continue
+        start = _int32_at(offsets, at) if narrow else _int64_at(offsets, at)
+        stop = _int32_at(offsets, at + 1) if narrow else _int64_at(offsets, at + 1)
+        if start < 0 or stop < start:
+            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
+        addresses[i] = <uint64_t>(data + start)
+        lengths[i] = stop - start
+    return address_array, length_array
+
+
+cdef enum Unit:
+    WORDS
+    CHARACTERS
+
+
+cdef size_t _long_text(const text_kernels* level, const shingler* how, Unit unit, const uint8_t* text, size_t length,
+                       uint64_t* out, size_t* bad) except? 0 nogil:
+    """Write the shingles of one text step by step, so that it can be interrupted; return what c_word_shingles does."""
+    cdef text_walk* walk = <text_walk*>malloc(text_walk_size())
+    cdef size_t got = UNFINISHED_TEXT
+    cdef uint64_t last_pause = 0
+    if walk == NULL:
+        with gil:
+            raise MemoryError
+    try:
+        text_walk_begin(walk)
+        while got == UNFINISHED_TEXT:
+            if unit == WORDS:
+                got = word_shingles_step(level, how, text, length, walk, LONG, out, bad)
+            else:
+                got = character_shingles_step(level, how, text, length, walk, LONG, out, bad)
+            pause(&last_pause)
+        return got
+    finally:
+        free(walk)
+
+
+cdef _shingles(Texts texts, Unit unit, size_t size, seed):
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    cdef Py_ssize_t i = 0, n = len(texts)
+    cdef size_t capacity = 0, made = 0, got = 0, bad = 0, done = 0
+    cdef hash_key key = _key_of(seed)
+    cdef uint64_t last_pause = 0
+    cdef shingler how
+    cdef const text_kernels* level = kernels
+    if not 1 <= size <= MAX_SHINGLE:
+        raise ValueError(f"size must be in 1..{MAX_SHINGLE}, not {size}")
+    for i in range(n):
+        capacity = sum_of(capacity, most_words(lengths[i]) if unit == WORDS else <size_t>lengths[i])
+    offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
+    cdef int64_t[::1] offsets = offsets_array
+    cdef uint64_t[::1] tokens = tokens_array
+    with nogil:
+        if unit == WORDS:
+            shingler_of_words(&how, size, &key)
+        else:
+            shingler_of_characters(&how, size, &key)
+        for i in range(n):
+            if lengths[i] > LONG:
+                got = _long_text(level, &how, unit, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+            elif unit == WORDS:
+                got = c_word_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+            else:
+                got = c_character_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+            if got == SIZE_MAX:
+                break
+            made += got
+            offsets[i + 1] = <int64_t>made
+            done += lengths[i] + 1
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+        else:
+            bad = SIZE_MAX
+    if bad != SIZE_MAX:
+        raise TextError(i, f"not UTF-8 at byte {bad}")
+    if made < capacity // 8:
+        return offsets_array, tokens_array[:made].copy()  # hardly filled: do not hold all of it
+    return offsets_array, tokens_array[:made]
+
+
+def word_shingles(Texts texts not None, size_t size, seed):
+    """Return (offsets, tokens) of the texts' shingles of `size` words; seed is an int or a HashKey."""
+    return _shingles(texts, WORDS, size, seed)
+
+
+def character_shingles(Texts texts not None, size_t size, seed):
+    """Return (offsets, tokens) of the texts' shingles of `size` characters; seed is an int or a HashKey."""
+    return _shingles(texts, CHARACTERS, size, seed)
+
+
+def tokens_of_texts(Texts texts not None, seed):
+    """Return the token of each text's bytes, uint64 (n,); seed is an int or a HashKey."""
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    cdef const uint8_t* starts[BATCH]
+    cdef size_t[BATCH] sizes
+    cdef Py_ssize_t i, count, first = 0, n = len(texts)
+    cdef uint64_t last_pause = 0
+    out_array = np.empty(n, np.uint64)
+    cdef uint64_t[::1] out = out_array
+    cdef hash_key key = _key_of(seed)
+    cdef token_hasher hasher = token_hasher_under(&key)
+    with nogil:
+        while first < n:
+            count = min(n - first, <Py_ssize_t>BATCH)
+            for i in range(count):
+                starts[i], sizes[i] = <const uint8_t*>addresses[first + i], lengths[first + i]
+            kernels.tokens(&hasher, starts, sizes, count, &out[first])
+            first += count
+            pause(&last_pause)
+    return out_array
+
+
+def tokens_of_integers(const uint64_t[::1] values not None, seed):
+    """Return the token of each integer, uint64 (n,); negative ones as two's complement. seed is an int or a HashKey."""
+    values = aligned(values)
+    out_array = np.empty(len(values), np.uint64)
+    cdef uint64_t[::1] out = out_array
+    cdef Py_ssize_t n = len(values)
+    cdef hash_key key = _key_of(seed)
+    if n:
+        with nogil:
+            tokens_of_integers_under(&values[0], n, &key, &out[0])
+    return out_array
+
+
+cdef uint64_t token_of_bytes(const uint8_t* data, size_t length, uint64_t seed) noexcept nogil:
+    cdef token_hasher hasher = token_hasher_of(seed)
+    return c_token_of_bytes(&hasher, data, length)
+
+
+cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* out) noexcept nogil:
+    cdef shingler how
+    cdef hash_key key = hash_key_of(seed)
+    cdef size_t bad
+    if size < 1 or size > MAX_SHINGLE:
+        return SIZE_MAX
+    shingler_of_words(&how, size, &key)
+    return c_word_shingles(kernels, &how, text, length, out, &bad)
+
+
+cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed,
+                             uint64_t* out) noexcept nogil:
+    cdef shingler how
+    cdef hash_key key = hash_key_of(seed)
+    cdef size_t bad
+    if size < 1 or size > MAX_SHINGLE:
+        return SIZE_MAX
+    shingler_of_characters(&how, size, &key)
+    return c_character_shingles(kernels, &how, text, length, out, &bad)
+
+
+cdef void tokens_of_numbers(const uint64_t* values, size_t n, uint64_t seed, uint64_t* out) noexcept nogil:
+    c_tokens_of_integers(values, n, seed, out)

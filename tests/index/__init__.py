@@ -1,0 +1,1 @@
+"""Tests of the index, its stores, forest and ensemble."""

@@ -1,0 +1,304 @@
+"""Feed damaged files to the index, and see that it answers or refuses, and does nothing else.
+
+    python -m tests.index.fuzz_index [--seconds 600 | --inputs 1000] [--seed 0] [--keep FOLDER] [--heap]
+
+An input is a small valid file with bits flipped, pieces cut out, doubled or swapped with those of another, or numbers
+at the edge of what is possible, whose checksums are mostly made right again: so what lies behind them is reached. Each
+is opened in all ways and everything is asked of it. A finding is any exception but FormatError, OSError and ValueError,
+an answer that is not a candidate of its query, or the end of the process that tries it; its input is kept.
+
+With extensions that were built with -fsanitize=address,undefined, --heap gives each section memory of its own, so that
+the sanitizer sees where it ends; otherwise all lie in one map of the file.
+"""
+
+import argparse
+import math
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+from lshfast import LSHIndex
+from lshfast.index.stores import file as file_store
+from lshfast.kernels.checksum import checksum
+from tests.index.index_model import EMPTY, IndexModel
+from tests.reference import index_file
+from tests.reference.index_file import HEAD, HEADER, HEADERS, SECTIONS
+
+SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
+ROOT = Path(__file__).parents[2]
+EDGES = [0, 1, 2, 3, 4, 7, 8, 63, 64, 65, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1, 2**32]
+EDGES += [2**32 + 1, 2**61, 2**62, 2**63 - 64, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 64, 2**64 - 8, 2**64 - 2, 2**64 - 1]
+BATCH = 500  # inputs of one process
+
+
+def sections_of(data):
+    """Return where the records of sections lie in the directory that the first header names: (name, record)."""
+    where, nbytes = struct.unpack_from("<QQ", data, 24)
+    if where + nbytes > len(data) or nbytes < HEAD.size + 8:
+        return []
+    count, kind = struct.unpack_from("<I", data, where + 12)[0], bytes(data[where + 72 : where + 80]).rstrip(b"\0")
+    names = SECTIONS.get(kind.decode("latin-1"), SECTIONS["int"])
+    each = 8 + 24 * len(names)
+    count = min(count, (nbytes - HEAD.size - 8) // each)
+    starts = range(where + HEAD.size, where + HEAD.size + count * each, each)
+    return [(name, start + 8 + 24 * number) for start in starts for number, name in enumerate(names)]
+
+
+def mended(data):
+    """Return a file with all checksums made right, as far as they can be found."""
+    data = bytearray(data)
+    for _, record in sections_of(data):
+        start, size = struct.unpack_from("<QQ", data, record)
+        if start + size <= len(data):
+            struct.pack_into("<Q", data, record + 16, checksum(data[start : start + size]))
+    if len(data) < HEADERS[1] + HEADER.size:
+        return bytes(data)
+    where, nbytes = struct.unpack_from("<QQ", data, 24)
+    if where + nbytes <= len(data) and nbytes >= 8:
+        struct.pack_into("<Q", data, where + nbytes - 8, checksum(data[where : where + nbytes - 8]))
+        struct.pack_into("<Q", data, 40, checksum(data[where : where + nbytes]))
+    struct.pack_into("<Q", data, 48, checksum(data[:48]))
+    data[HEADERS[1] : HEADERS[1] + HEADER.size] = data[: HEADER.size]
+    return bytes(data)
+
+
+# ---- inputs ----
+
+
+def seeds(folder):
+    """Return valid files: of ints and strs, of one part and of several, with shared buckets and rows that are gone."""
+    rng, found = np.random.default_rng(0), []
+    for key_of in (int, "key {}".format, lambda i: "é" * (i % 5) + str(i)):
+        for n, values in [(1, 2), (8, 2), (30, 3), (60, 1)]:
+            path = folder / "seed"
+            rows = rng.integers(0, values, (n + 8, 8)).astype(np.uint64)
+            rows[n // 2] = EMPTY
+            index = LSHIndex(**SMALL)
+            index.insert([key_of(i) for i in range(n)], rows[:n])
+            index.save(path)
+            found.append(path.read_bytes())
+            with LSHIndex.open(path, "r+", on_duplicate="replace") as index:
+                index.insert([key_of(i) for i in range(n - 1, n + 7)], rows[n:])
+                index.commit()
+                index.remove(key_of(0))
+            found.append(path.read_bytes())
+    small = LSHIndex(**SMALL)
+    small.save(folder / "seed")
+    return [*found, (folder / "seed").read_bytes()]
+
+
+def places(data):
+    """Return what may be changed with effect: spans of bytes, the small ones as likely as the large ones."""
+    where, nbytes = struct.unpack_from("<QQ", data, 24)
+    found = [(0, 56), (4096, 4152), (where, where + nbytes), (where, where + HEAD.size), (0, len(data))]
+    for _, record in sections_of(data):
+        start, size = struct.unpack_from("<QQ", data, record)
+        if size and start + size <= len(data):
+            found += [(start, start + size), (record, record + 24)]
+    return found
+
+
+def mutated(data, others, random):
+    """Return a damaged file."""
+    spans = places(data)
+    data = bytearray(data)
+    for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
+        low, high = random.choice(spans)
+        low, high = min(low, len(data) - 1), min(high, len(data))
+        if high <= low:
+            continue
+        at, way = random.randrange(low, high), random.choices(range(8), [9, 9, 9, 9, 9, 9, 1, 1])[0]
+        if way == 0:
+            data[at] ^= 1 << random.randrange(8)
+        elif way == 1:
+            data[at] = random.choice([0, 1, 127, 128, 255, random.randrange(256)])
+        elif way in (2, 3):  # a number at an edge, or close to what it was
+            letter, size = random.choice([("Q", 8), ("I", 4)])
+            at = low + (at - low) // size * size
+            if at + size <= len(data):
+                now = struct.unpack_from("<" + letter, data, at)[0]
+                value = random.choice([random.choice(EDGES), now + random.choice([-64, -8, -1, 1, 8, 64]), len(data)])
+                struct.pack_into("<" + letter, data, at, value % 2 ** (8 * size))
+        elif way == 4:  # two numbers change places
+            size = random.choice([4, 8])
+            one, two = (low + random.randrange(high - low) // size * size for _ in range(2))
+            if max(one, two) + size <= len(data):
+                data[one : one + size], data[two : two + size] = data[two : two + size], data[one : one + size]
+        elif way == 5:  # what stands there again, or somewhere else
+            length = min(random.choice([1, 4, 8, 16, 64, 512]), high - low)
+            other = random.choice([data, random.choice(others)])
+            take = random.randrange(max(1, len(other) - length))
+            data[at : at + length] = other[take : take + length]
+        elif way == 6:
+            length = random.choice([1, 2, 8, 64, 1024])
+            if random.random() < 0.5:  # all behind it moves
+                del data[at : at + length]
+            else:
+                data[at:at] = bytes(random.choice([0, 255]) for _ in range(length))
+        else:
+            del data[at:]
+        if len(data) < 80:
+            break
+    if random.random() < 0.9 and len(data) >= 80:
+        return mended(data)
+    return bytes(data)
+
+
+# ---- trials ----
+
+
+def attempt(use, *arguments, **options):
+    """Return what a call returns, or None where it refuses."""
+    try:
+        return use(*arguments, **options)
+    except (OSError, ValueError, KeyError):  # a FormatError is a ValueError; a KeyError is `remove`'s
+        return None
+
+
+def ask(index, queries, keys):
+    """Ask everything of an index; its answers must be true of what it holds."""
+    for key in (0, 5, -1, 2**63 - 1, "key 5", "", "é1", *keys):
+        attempt(index.__contains__, key)
+    attempt(index.store.contains, [*range(40)])
+    attempt(index.store.contains, [f"key {i}" for i in range(40)])
+    attempt(list, index)
+    attempt(index.stats)
+    attempt(index.pairs, 0.5)
+    attempt(len, index)
+    p = index.parameters
+    if p.num_perm != queries.shape[1]:
+        queries = np.ones((3, p.num_perm), np.uint64)
+    found = attempt(index.query, queries, threshold=0)
+    attempt(index.query, queries, k=2, threads=2)
+    attempt(index.query, queries)
+    for query in queries[:4]:
+        attempt(index.query, query)
+        attempt(index.query, query, k=1)
+    items = attempt(lambda: [(keys, rows.tolist()) for keys, rows in index.store.items()])
+    if items is None or found is None:
+        return
+    names = [key for keys, _ in items for key in (keys.tolist() if isinstance(keys, np.ndarray) else keys)]
+    rows = [tuple(row) for _, rows in items for row in rows]
+    if len(set(names)) == len(names) and p.num_perm == 8:
+        model = IndexModel(p.num_perm, p.bands, p.rows, zip(names, rows, strict=True))
+        for query, answer in zip(queries[:6].tolist(), found, strict=False):
+            true = model.similarities(query)
+            for key, similarity in answer:  # an empty set's signature is empty in all slots, but here it may not be
+                assert true.get(key) == similarity or model.entries[key][0] == EMPTY, "an answer that is no candidate"
+
+
+def change(index, queries):
+    """Write to an index in all ways."""
+    index.on_duplicate = "replace"
+    kind = attempt(lambda: index.store.kind)
+    name = (lambda i: f"key {i}") if kind == "str" else int
+    if index.parameters.num_perm == queries.shape[1]:
+        attempt(index.insert, [name(i) for i in range(6)], queries[:6])
+    attempt(index.remove, name(1))
+    attempt(index.commit)
+    ask(index, queries, [])
+    attempt(index.verify)
+    attempt(index.compact)
+    ask(index, queries, [])
+    attempt(index.verify)
+
+
+def try_input(data, folder, queries):
+    """Open one input in all ways."""
+    path = folder / "input"
+    path.write_bytes(data)
+    whole = None
+    for verify in (False, True, None):
+        index = attempt(LSHIndex.open, path, verify=verify)
+        if index is not None:
+            passed = attempt(lambda index=index: index.verify() or True)
+            ask(index, queries, [])
+            if verify and passed:
+                whole = sorted(index, key=repr)
+            attempt(index.save, folder / "copy")
+            index.close()
+    if whole is not None and len(set(whole)) == len(whole):  # then it is one by the page as well, but for spare rows
+        try:
+            found = sorted(index_file.read(data).entries(), key=repr)
+        except index_file.Damaged as damage:
+            if str(damage) != "the rows of a table":
+                raise
+        else:
+            assert found == whole, "other entries than the page says"
+    index = attempt(LSHIndex.open, path, "r+", verify=False)
+    if index is not None:
+        change(index, queries)
+        attempt(index.close)
+        index.store.abandon()
+
+
+def work(first, count, folder, deadline, heap):
+    """Try inputs, each made of its number; the end of the process tells which one it was."""
+    folder = Path(folder)
+    section = file_store._section
+    if heap:
+        file_store._section = lambda data, record: section(data, record).copy()
+    files = seeds(folder)
+    queries = np.random.default_rng(0).integers(0, 3, (12, 8)).astype(np.uint64)
+    queries[3] = EMPTY
+    for number in range(first, first + count):
+        if time.time() > deadline:
+            break
+        chance = random.Random(number)
+        data = mutated(chance.choice(files), files, chance)
+        (folder / "number").write_text(str(number))
+        try:
+            try_input(data, folder, queries)
+        except BaseException:
+            traceback.print_exc()
+            sys.exit(1)
+        (folder / "done").write_text(str(number))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--inputs", type=int, default=None)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "fuzz_index")
+    parser.add_argument("--heap", action="store_true")
+    parser.add_argument("--work", nargs=4)
+    options = parser.parse_args()
+    if options.work:
+        first, count, folder, deadline = options.work
+        work(int(first), int(count), folder, float(deadline), options.heap)
+        return 0
+    wanted = options.inputs or (1000 if options.seconds == math.inf else 1 << 60)
+    next_input, deadline, findings = options.seed << 32, time.time() + options.seconds, 0
+    end = next_input + wanted
+    while next_input < end and time.time() < deadline:
+        folder = Path(tempfile.mkdtemp(prefix="lshfast-fuzz-"))
+        arguments = [str(next_input), str(min(BATCH, end - next_input)), str(folder), str(deadline)]
+        command = [sys.executable, "-W", "error", "-m", "tests.index.fuzz_index", "--work", *arguments]
+        command += ["--heap"] if options.heap else []
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+        number = int((folder / "number").read_text()) if (folder / "number").exists() else next_input
+        if done.returncode:
+            findings += 1
+            options.keep.mkdir(parents=True, exist_ok=True)
+            if (folder / "input").exists():
+                shutil.copy(folder / "input", options.keep / f"{number}.lsh")
+            print(f"input {number}: exit {done.returncode}\n{done.stdout}{done.stderr[-4000:]}", flush=True)
+            if not (folder / "number").exists():
+                return 1
+        shutil.rmtree(folder, ignore_errors=True)
+        next_input = number + 1
+    print(f"{next_input - (options.seed << 32)} inputs, {findings} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Write golden_index/: saved indexes that every later library must open and answer as docs/file-format.md has it.
+
+    python -m tests.index.make_golden_index
+
+Files that are there are never written anew, as they stand for those that users have: a new version of the format, or
+tables that are laid out otherwise, bring new cases.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from lshfast import LSHIndex
+from tests.index.index_model import EMPTY
+from tests.reference.hashing import mix64
+
+FOLDER = Path(__file__).with_name("golden_index")
+
+SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
+INTEGERS = [0, -1, 1, 2**63 - 1, -(2**63), 42, 2**32, 7, 8]
+STRINGS = ["", "a", "a\0", "\0", "eight by", "nine byte", "Gr\u00fc\u00dfe, \u4e16\u754c \U0001f600", "x" * 50, "b"]
+
+
+def signature(number):
+    """Return a signature of eight slots of few values; each seventh is that of an empty set."""
+    if number % 7 == 3:
+        return (EMPTY,) * 8
+    return tuple(mix64(8 * number + slot) % 2 + slot // 2 for slot in range(8))
+
+
+def entries_of(keys, first=0):
+    return {key: signature(first + i) for i, key in enumerate(keys)}
+
+
+def insert(index, entries):
+    index.insert(list(entries), np.array(list(entries.values()), np.uint64).reshape(len(entries), 8))
+
+
+def empty(path):
+    LSHIndex(**SMALL, scheme="classic", seed=2**64 - 1, threshold=0.5).save(path)
+    return {}
+
+
+def saved(path, keys):
+    index = LSHIndex(**SMALL, shingles="word:5")
+    insert(index, entries_of(keys))
+    index.save(path)
+    return entries_of(keys)
+
+
+def grown(path, keys):
+    """Three commits: new entries, one replaced and one removed; more than one part stays."""
+    saved(path, keys)
+    with LSHIndex.open(path, "r+", on_duplicate="replace") as index:
+        insert(index, entries_of(keys[3:5], first=100))
+        index.commit()
+        index.remove(keys[0])
+        index.commit()
+        insert(index, entries_of(keys[:1], first=200))
+    return {**entries_of(keys), **entries_of(keys[3:5], first=100), **entries_of(keys[:1], first=200)}
+
+
+# What writes each file, and returns what it holds.
+CASES = {
+    "empty.lsh": empty,
+    "integers.lsh": lambda path: saved(path, INTEGERS),
+    "strings.lsh": lambda path: saved(path, STRINGS),
+    "grown-integers.lsh": lambda path: grown(path, INTEGERS),
+    "grown-strings.lsh": lambda path: grown(path, STRINGS),
+}
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, write in CASES.items():
+        if not (FOLDER / name).exists():
+            write(FOLDER / name)

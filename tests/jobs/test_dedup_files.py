@@ -1,0 +1,120 @@
+"""The public function over files: the options of the command line as arguments, on the same machinery."""
+
+import inspect
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import lshfast
+from lshfast import DataError, Removal, dedup, dedup_files
+from tests.cli.commands import read_jsonl, run, write_jsonl
+
+TEXTS = ["the cat sat on the mat today", "a dog", "The cat sat on the mat, today!", "", "A dog?", "a bird that sings"]
+ROWS = [{"id": f"r{row}", "text": text, "score": row % 4} for row, text in enumerate(TEXTS)]
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_jsonl(tmp_path / "in.jsonl", ROWS)
+
+
+def test_without_outputs_nothing_is_written(source, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    result = dedup_files(source, id_column="id")
+    assert result == dedup(TEXTS, keys=[row["id"] for row in ROWS])
+    assert result.removed == [Removal("r2", "r0", 1.0), Removal("r4", "r1", 1.0)]
+    assert sorted(tmp_path.iterdir()) == before
+    assert dedup_files(source, tmp_path / "out.jsonl", save_index=tmp_path / "index.lsh", dry_run=True).keep.sum() == 4
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: [path], lambda path: (str(path),), lambda path: iter([path])])
+def test_inputs_and_outputs_are_paths_of_any_kind(source, tmp_path, kind):
+    out = tmp_path / "out.jsonl"
+    dedup_files(kind(source), out)
+    assert read_jsonl(out) == [ROWS[row] for row in (0, 1, 3, 5)]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".jsonl"] == []
+
+
+OPTIONS = [
+    {},
+    {"threshold": 0.5, "size": 2, "num_perm": 64, "scheme": "classic", "recall": 0.9, "seed": 5},
+    {"unit": "char", "size": 9, "bands": 20, "rows": 5, "threads": 1},
+    {"verify": "signature", "groups": "components", "keep": "last"},
+    {"keep": "max:score", "annotate": True, "verify": "none"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_outputs_are_those_of_the_command_line(source, tmp_path, options):
+    ours, theirs = ({name: tmp_path / f"{who}-{name}" for name in ("o.jsonl", "p.csv", "r.parquet")} for who in "ab")
+    given = []
+    for name, value in options.items():
+        given += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+    done = run("dedup", source, "-o", theirs["o.jsonl"], "--pairs", theirs["p.csv"], "--removed", theirs["r.parquet"],
+               "--id-column", "id", *given)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    dedup_files(source, ours["o.jsonl"], pairs=ours["p.csv"], removed=ours["r.parquet"], id_column="id", **options)
+    for name in ("o.jsonl", "p.csv"):
+        assert ours[name].read_bytes() == theirs[name].read_bytes()
+    assert pq.read_table(ours["r.parquet"]).equals(pq.read_table(theirs["r.parquet"]))
+
+
+def test_every_option_of_the_command_line_is_an_argument():
+    from lshfast.cli.main import dedup as command
+
+    theirs = inspect.signature(command).parameters.keys() - {"context", "quiet"}
+    assert inspect.signature(dedup_files).parameters.keys() - {"progress"} == theirs
+
+
+def test_defaults_are_those_of_dedup():
+    """Where the default is None, the value is that of `make_plan` or of the index."""
+    ours, theirs = (inspect.signature(function).parameters for function in (dedup_files, dedup))
+    for name in ("verify", "groups", "keep", "threads"):
+        assert ours[name].default == theirs[name].default
+
+
+def test_against_and_save_an_index(source, tmp_path):
+    seen, more = tmp_path / "seen.lsh", write_jsonl(tmp_path / "more.jsonl", [{"id": "new", "text": TEXTS[0].upper()}])
+    assert dedup_files(source, id_column="id", threshold=0.7, size=4, save_index=seen).summary.indexed == 4
+    result = dedup_files(more, id_column="id", against=seen)
+    assert result.removed == [Removal("new", "r0", 1.0)]
+    with pytest.raises(ValueError, match=r"seen.lsh: threshold is 0.7 in this index, not 0.8"):
+        dedup_files(more, against=seen, threshold=0.8)
+    with pytest.raises(ValueError, match=r"seen.lsh: size is 4 in this index, not 5"):
+        dedup_files(more, against=str(seen), size=5)
+
+
+def test_errors_are_those_of_the_data_and_of_the_arguments(source, tmp_path):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(json.dumps(ROWS[0]) + '\n{"text": 5}\n' + json.dumps(ROWS[1]) + "\n")
+    with pytest.raises(DataError, match=r"bad.jsonl:2: "):
+        dedup_files(bad)
+    out = tmp_path / "out.jsonl"
+    result = dedup_files(bad, out, on_error="skip")
+    assert (result.summary.rejected, len(read_jsonl(out))) == (1, 2)
+    assert "bad.jsonl" in (tmp_path / "out.jsonl.rejects.jsonl").read_text()
+    with pytest.raises(FileExistsError):
+        dedup_files(source, out)
+    dedup_files(source, out, overwrite=True)
+    for arguments, message in (
+        ({"keep": "newest"}, "keep must be first, last, longest, shortest, max:COLUMN or min:COLUMN, not 'newest'"),
+        ({"threshold": 0}, r"threshold must be in \(0, 1\], not 0"),
+        ({"annotate": True}, "annotate needs an output"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            dedup_files(source, **arguments)
+
+
+def test_progress_is_told(source, tmp_path):
+    stages = []
+    dedup_files(source, tmp_path / "out.jsonl", progress=lambda stage, done, total: stages.append(stage))
+    assert {"read", "sketch", "write"} <= set(stages)
+
+
+def test_it_is_public():
+    assert lshfast.dedup_files is dedup_files
+    assert "dedup_files" in lshfast.__all__
+    assert "DataError" in lshfast.__all__

@@ -1,0 +1,405 @@
+"""Groups without a list of all pairs: they are those that all pairs give, with far fewer comparisons."""
+
+import random
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lshfast import Bands, MinHasher, TokenSets, candidates, component_groups, find_copies, star_groups, verify
+from lshfast.join import group_pairs
+from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.jaccard import as_pairs, estimate, screen
+from lshfast.kernels import bands as band_kernels
+from lshfast.kernels import grouping as kernels
+from tests.conftest import csr
+
+EMPTY = 2**64 - 1
+HASHER = MinHasher(32)
+BANDS = Bands(8, 2)
+
+
+class Corpus:
+    """Token sets with what a run knows of them, and the groups that all pairs of candidates give."""
+
+    def __init__(self, rows, threshold, preference):
+        self.sets = TokenSets.from_sets(rows)
+        self.signatures = HASHER.sketch(self.sets)
+        self.keys = BANDS.keys(self.signatures)
+        self.copies = find_copies(self.sets)
+        self.threshold, self.preference = threshold, preference
+
+    def groups(self, pairs, chains):
+        make = component_groups if chains else star_groups
+        return make(len(self.sets), pairs, copies=self.copies, preference=self.preference)
+
+    def of_all_pairs(self, exact, chains):
+        i, j = candidates(self.keys, copies=self.copies)
+        if exact:
+            stay = screen(self.signatures, i, j, self.threshold)
+            return self.groups(verify(self.sets, i[stay], j[stay], self.threshold), chains)
+        similarity = estimate(self.signatures, i, j)
+        stay = similarity >= self.threshold
+        return self.groups(as_pairs(i[stay], j[stay], similarity[stay]), chains)
+
+    def walked(self, exact, chains, threads=1, rows=None):
+        comparison = Comparison(self.threshold, exact, chains, threads)
+        return pairs_for_groups(
+            rows or self.sets, self.signatures, self.keys, comparison, copies=self.copies, preference=self.preference
+        )
+
+
+def family(seed, n, common):
+    """Make n sets, half of them with some elements of an earlier one changed, all with `common` elements in common."""
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        if rows and rng.random() < 0.5:
+            row = set(rng.choice(rows))
+            for _ in range(rng.randrange(8)):
+                row.discard(rng.choice(sorted(row)))
+                row.add(rng.randrange(10**6))
+        else:
+            row = {rng.randrange(60) for _ in range(rng.randrange(1, 20))}
+        rows.append(row | set(range(10**6, 10**6 + common)))
+    return rows
+
+
+@pytest.fixture(params=["whole", "pieces", "crowds", "crowds in pieces"])
+def sizes(request, monkeypatch):
+    """Cut the walk as large collections cut it."""
+    if "pieces" in request.param:
+        monkeypatch.setattr(group_pairs, "PIECE", 40)
+    if "crowds" in request.param:
+        monkeypatch.setattr(group_pairs, "CROWD", 2)
+        monkeypatch.setattr(group_pairs, "FEW", 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chains", [False, True])
+@pytest.mark.parametrize("common", [0, 12])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_groups_are_those_of_all_pairs(sizes, chains, common, threads):
+    for seed in range(12):
+        corpus = Corpus(family(seed, 120, common), 0.5, np.random.default_rng(seed).integers(0, 5, 120))
+        pairs, _ = corpus.walked(True, chains, threads)
+        found, expected = corpus.groups(pairs, chains), corpus.of_all_pairs(True, chains)
+        assert found.keeper.tolist() == expected.keeper.tolist()
+        assert found.labels.tolist() == expected.labels.tolist()
+        if not chains:
+            assert found.similarity.tolist() == expected.similarity.tolist()
+
+
+@pytest.mark.parametrize("chains", [False, True])
+@pytest.mark.parametrize("threshold", [0.0, 0.6])
+def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold):
+    corpus = Corpus(family(3, 150, 2), threshold, None)
+    found = corpus.groups(corpus.walked(False, chains)[0], chains)
+    assert found.keeper.tolist() == corpus.of_all_pairs(False, chains).keeper.tolist()
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.sets(st.integers(0, 12), max_size=8), max_size=24),
+    st.sampled_from([0.3, 0.5, 0.8, 1.0]),
+    st.booleans(),
+    st.sampled_from([0, 1, 300]),
+)
+def test_any_sets(rows, threshold, chains, crowd):
+    corpus = Corpus(rows, threshold, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_pairs, "CROWD", crowd)
+        patch.setattr(group_pairs, "FEW", crowd)
+        found = corpus.groups(corpus.walked(True, chains)[0], chains)
+    assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
+
+
+def template_pages(n, own, seed=1):
+    rng, common = np.random.default_rng(seed), np.arange(400)
+    return TokenSets.from_sets([np.append(common, rng.integers(10**3, 10**12, own)) for _ in range(n)])
+
+
+@pytest.mark.parametrize("chains", [False, True])
+def test_a_template_takes_one_comparison_a_row(chains):
+    """Ten thousand pages of a common template are 5 * 10**7 similar pairs: nobody needs them."""
+    sets = template_pages(10_000, 20)
+    hasher, bands = MinHasher(128), Bands(18, 7)
+    signatures = hasher.sketch(sets)
+    pairs, compared = pairs_for_groups(sets, signatures, bands.keys(signatures), Comparison(0.8, True, chains))
+    assert len(pairs) == compared == 9_999
+    assert pairs["i"].tolist() == [0] * 9_999
+
+
+def test_pages_that_are_nearly_similar_are_told_apart_by_their_rare_tokens():
+    """Most pairs of pages share a bucket, and none is similar: prefixes tell without looking at 10**7 pairs."""
+    sets = template_pages(5_000, 60)
+    hasher, bands = MinHasher(128), Bands(18, 7)
+    signatures = hasher.sketch(sets)
+    pairs, compared = pairs_for_groups(sets, signatures, bands.keys(signatures), Comparison(0.8))
+    assert len(pairs) == 0
+    assert compared < 50_000
+
+
+def test_rows_are_fetched_piece_by_piece(monkeypatch):
+    """No more tokens are at hand than two pieces, a row that is needed again, and those of a sample."""
+    monkeypatch.setattr(group_pairs, "PIECE", 10_000)
+    monkeypatch.setattr(group_pairs, "FEW", 10)
+
+    class Fetched:
+        def __init__(self, sets):
+            self._sets, self.sizes, self.most = sets, sets.sizes, 0
+
+        def take(self, rows):
+            self.most = max(self.most, int(self.sizes[rows].sum()))
+            return self._sets.take(rows)
+
+    sets = template_pages(500, 20)
+    hasher = MinHasher(32)
+    signatures = hasher.sketch(sets)
+    rows = Fetched(sets)
+    pairs, _ = pairs_for_groups(rows, signatures, BANDS.keys(signatures), Comparison(0.8, threads=2))
+    assert len(pairs) == 499
+    assert rows.most <= 10_000
+
+
+def test_progress_reaches_all_rows():
+    said = []
+    corpus = Corpus(family(5, 100, 3), 0.5, None)
+    comparison = Comparison(0.5)
+    pairs_for_groups(
+        corpus.sets, corpus.signatures, corpus.keys, comparison, progress=lambda done, total: said.append((done, total))
+    )
+    assert said
+    assert said[-1][0] == said[-1][1]
+    assert [done for done, _ in said] == sorted(done for done, _ in said)
+
+
+# Buckets
+
+
+def halves_that_clash(n):
+    """Return n keys whose mixed values agree in their upper halves."""
+    found, mask = [], 2**64 - 1
+
+    def unmix(x):
+        x = (x ^ (x >> 31) ^ (x >> 62)) * pow(0x94D049BB133111EB, -1, 2**64) & mask
+        x = (x ^ (x >> 27) ^ (x >> 54)) * pow(0xBF58476D1CE4E5B9, -1, 2**64) & mask
+        return x ^ (x >> 30) ^ (x >> 60)
+
+    for low in range(n):
+        found.append(unmix(5 << 32 | low))
+    return found
+
+
+CLASHING = halves_that_clash(4)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([EMPTY, 0, 1, *CLASHING])] * 2), max_size=40), st.randoms())
+def test_buckets_are_rows_of_one_key(rows, rng):
+    members = list(range(len(rows)))
+    rng.shuffle(members)
+    keys = np.array(rows, np.uint64).reshape(-1, 2)
+    for band in range(2):
+        numbers = np.full((len(rows), 2), -1, np.int32)
+        count = band_kernels.number_buckets(keys, band, np.array(members, np.int64), numbers)
+        held = {}
+        for place, member in enumerate(members):
+            if rows[member][band] != EMPTY:
+                held.setdefault(rows[member][band], []).append(place)
+        shared = [places for places in held.values() if len(places) > 1]
+        assert count == len(shared)
+        assert len({numbers[places[0], band] for places in shared}) == count
+        for places in shared:
+            assert len(set(numbers[places, band].tolist())) == 1
+        assert (numbers[:, band] >= 0).sum() == sum(map(len, shared))
+        assert (numbers[:, 1 - band] == -1).all()
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 5)), max_size=30))
+def test_joining_rows_by_buckets(rows):
+    buckets = np.array(rows, np.int32).reshape(-1, 2)
+    labels = kernels.join_buckets(buckets, np.array([4, 6], np.int64)).tolist()
+    expected = list(range(len(rows)))
+    for _ in rows:
+        for i, a in enumerate(rows):
+            for j, b in enumerate(rows):
+                if any(x == y >= 0 for x, y in zip(a, b, strict=True)):
+                    expected[i] = expected[j] = min(expected[i], expected[j])
+    assert labels == expected
+
+
+# What the kernels refuse
+
+
+def state(**changes):
+    arguments = {
+        "buckets": np.zeros((3, 1), np.int32),
+        "counts": np.ones(1, np.int64),
+        "signatures": np.zeros((4, 8), np.uint64),
+        "of": np.arange(3, dtype=np.int64),
+        "least": 1,
+        "threshold": 0.5,
+        "exact": True,
+        "chains": False,
+    }
+    return kernels.Grouping(**(arguments | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"buckets": np.full((3, 1), 1, np.int32)}, "below the count"),
+        ({"buckets": np.full((3, 1), -2, np.int32)}, "below the count"),
+        ({"counts": np.ones(2, np.int64)}, "one count a band"),
+        ({"of": np.array([0, 1, 4])}, "rows below 4"),
+        ({"of": np.array([0, 1])}, "3 rows"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"signatures": np.zeros((4, 0), np.uint64)}, "at least 1"),
+    ],
+)
+def test_states_that_cannot_be(changes, message):
+    with pytest.raises(ValueError, match=message):
+        state(**changes)
+
+
+def test_rows_that_cannot_be_held():
+    offsets, tokens = csr([[1, 2], [3]])
+    for rows, places in ([0, 3], offsets), ([0, -1], offsets), ([0], offsets), ([0, 1], offsets + 2):
+        with pytest.raises(ValueError, match="must be"):
+            state().hold(np.array(rows, np.int32), places, tokens)
+
+
+def test_walks_that_cannot_be():
+    one = state()
+    with pytest.raises(ValueError, match="end must be"):
+        one.walk(0, 4)
+    with pytest.raises(ValueError, match="row 0 is not at hand"):
+        one.walk(0, 3)
+    one.hold(np.array([0], np.int32), *csr([[1, 2]]))
+    with pytest.raises(ValueError, match="row 1 is not at hand"):
+        one.walk(0, 3)
+    with pytest.raises(ValueError, match="prefixes in use"):
+        one.add_prefixes(0, 1)
+    with pytest.raises(ValueError, match="numbers, not 5"):
+        one.look_up_by_prefix(np.zeros(5, np.uint8))
+
+
+def test_counts_of_buckets_that_wrap_are_refused():
+    """Their sum would be 0, and rows would be noted in buckets that have no memory."""
+    counts = np.full(4, 2**62, np.int64)
+    for count in counts, np.array([-1, 2, 2, 2]):
+        with pytest.raises(ValueError, match="counts of buckets"):
+            state(buckets=np.zeros((3, 4), np.int32), counts=count)
+        with pytest.raises(ValueError, match="counts of buckets"):
+            kernels.join_buckets(np.zeros((0, 4), np.int32), count)
+
+
+def held(**changes):
+    one = state(**changes)
+    return one, one.hold(np.arange(3, dtype=np.int32), *csr([[1, 2], [1, 2, 3], [1, 2]]))
+
+
+def test_a_row_is_placed_once():
+    one, _ = held(signatures=np.ones((4, 8), np.uint64))
+    assert one.walk(0, 2) == 1
+    with pytest.raises(ValueError, match="row 0 has been placed"):
+        one.walk(0, 3)
+    one.start(1, 9)
+    with pytest.raises(ValueError, match="row 1 has been placed"):
+        one.step(3)
+
+
+@pytest.mark.parametrize("chains", [False, True])
+def test_a_walk_compares_the_rows_from_its_first_on(chains):
+    """A walk that begins at row i has room for n - i pairs, which others could not fill."""
+    n = 50
+    one = state(
+        buckets=np.zeros((n, 1), np.int32), signatures=np.ones((n, 8), np.uint64), of=np.zeros(n, np.int64),
+        exact=False, chains=chains,
+    )  # fmt: skip
+    for row in range(n):
+        assert one.walk(row, row + 1) == 0
+    assert (one.left == -1).all()
+
+
+def test_rows_that_are_held_are_a_copy():
+    one = state(signatures=np.ones((4, 8), np.uint64))
+    rows = np.arange(3, dtype=np.int32)
+    number = one.hold(rows, *csr([[1, 2], [1, 2, 3], [1, 2]]))
+    rows[:] = 10**9
+    one.release(number)
+    with pytest.raises(KeyError):
+        one.release(number)
+    with pytest.raises(ValueError, match="row 0 is not at hand"):
+        one.walk(0, 3)
+
+
+def test_prefixes_that_cannot_be():
+    counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+    for changes in {"exact": False}, {"threshold": 0.0}:
+        with pytest.raises(ValueError, match="prefixes tell nothing"):
+            state(**changes).look_up_by_prefix(counts)
+    one, _ = held()
+    one.look_up_by_prefix(counts)
+    with pytest.raises(ValueError, match="row 0 is not at hand, or not placed"):
+        one.add_prefixes(0, 1)
+    with pytest.raises(ValueError, match="step by step"):
+        one.walk(0, 3)
+
+
+def test_prefixes_are_let_go_of():
+    """Each crowd has counts of its own: no more than one lot of them is kept."""
+    one, _ = held()
+    kept = []
+    for _ in range(3):
+        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+        kept.append(weakref.ref(counts))
+        one.look_up_by_prefix(counts)
+        del counts
+    assert [reference() is None for reference in kept] == [True, True, False]
+    one.look_up_by_prefix(None)
+    assert kept[2]() is None
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1e-300])
+def test_rows_that_meet_a_crowd_in_different_bands(threshold):
+    """A row meets more earlier ones than a crowd, each in a band of its own, and at threshold 0 all are similar."""
+    n = 12
+    keys = np.arange(n * n, dtype=np.uint64).reshape(n, n)
+    keys[-1] = np.diag(keys)
+    signatures = np.ones((n, 4), np.uint64)
+    sets = TokenSets.from_sets([{row} for row in range(n)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_pairs, "CROWD", 2)
+        patch.setattr(group_pairs, "FEW", 2)
+        pairs, _ = pairs_for_groups(sets, signatures, keys, Comparison(threshold, True, True))
+    assert len(pairs) == (0 if threshold else n - 1)
+
+
+def test_a_chain_passes_what_is_joined_already():
+    """A few strange pages in the bucket of a chain do not make it compare each pair of the others."""
+    n, strange = 4_000, [3, 50, 900]
+    rows = [[*range(400), n + row, 2 * n + row] for row in range(n)]
+    for row in strange:
+        rows[row] = [*range(200), *range(10**6 * (row + 1), 10**6 * (row + 1) + 200)]
+    sets = TokenSets.from_sets(rows)
+    signatures, keys = np.ones((n, 8), np.uint64), np.zeros((n, 2), np.uint64)
+    pairs, compared = pairs_for_groups(sets, signatures, keys, Comparison(0.8, True, True))
+    assert len(pairs) == n - 1 - len(strange)
+    assert compared < 6 * n
+
+
+def test_rows_of_tokens_that_are_chosen_for_one_word():
+    """The lower halves of all tokens are equal: prefixes hold one word, and tell nothing."""
+    rng = random.Random(4)
+    rows = [{rng.randrange(40) << 34 | 7 for _ in range(30)} for _ in range(60)]
+    for chains in False, True:
+        corpus = Corpus(rows, 0.7, None)
+        corpus.sets = TokenSets(*csr([sorted(row) for row in rows]))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(group_pairs, "CROWD", 1)
+            patch.setattr(group_pairs, "FEW", 1)
+            found = corpus.groups(corpus.walked(True, chains)[0], chains)
+        assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()

@@ -1,0 +1,460 @@
+/* Groups without a list of all pairs (grouping.h) beside a comparison of each row with all before it, in heap buffers of
+ * exactly the size that the contract states, so that the address sanitizer sees each byte read or written beside them.
+ * Prints a digest of all results, which no compiler may change. */
+#include "grouping/grouping.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                         \
+    do {                                                                         \
+        if (!(condition)) {                                                      \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
+            exit(1);                                                             \
+        }                                                                        \
+    } while (0)
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- inputs and exact buffers ----
+ * Compilers choose the order of operands, so no expression below draws two random numbers. */
+
+static uint64_t state = 1, digest = 0;
+
+static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
+
+static size_t below(size_t n) { return (size_t)(anything() % n); }
+
+static void note(uint64_t value) { digest = mix64(digest ^ value); }
+
+static void note_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    note(bits);
+}
+
+/* A buffer of exactly so many bytes, filled with what no result may depend on. */
+static void *buffer(size_t bytes) {
+    void *made = malloc(bytes);
+    CHECK(made || bytes == 0);
+    if (bytes) memset(made, 0xA5, bytes);
+    return made;
+}
+
+static int32_t *no_rows(size_t n) {
+    int32_t *rows = buffer(n * sizeof *rows);
+    if (n) memset(rows, 0xFF, n * sizeof *rows);
+    return rows;
+}
+
+/* ---- rows ---- */
+
+static const double THRESHOLDS[] = {0, 0.1, 0.3, 0.5, 2.0 / 3, 0.8, 1};
+
+struct corpus {
+    size_t n, bands, k, longest, buckets_in_all;
+    uint64_t **tokens;
+    size_t *counts;
+    int32_t *buckets;
+    int64_t *first, *of;
+    uint64_t *signatures;
+};
+
+/* The token of an element: hashes, small numbers, and numbers of which many have one word. */
+static uint64_t token_of(size_t kind, size_t element) {
+    if (kind == 0) return mix64(element);
+    if (kind == 1) return element;
+    return (uint64_t)(element / 2) << 44 | (uint64_t)(element % 2 ? 5 : element);
+}
+
+static void draw_row(struct corpus *c, size_t row, size_t kind, size_t elements, size_t long_rows) {
+    size_t n = row < long_rows ? 20000 + below(3) : below(24), made = 0, missing = 1 + below(4);
+    if (row < long_rows) elements = n + 200;
+    uint64_t *tokens = buffer(n * sizeof *tokens);
+    for (size_t element = 0; element < elements && made < n; element++) {
+        if (below(missing + 1) == 0 && elements - element > n - made) continue;
+        tokens[made++] = token_of(kind, element);
+    }
+    for (size_t i = made; i > 1; i--) { /* in any order */
+        size_t other = below(i);
+        uint64_t token = tokens[i - 1];
+        tokens[i - 1] = tokens[other];
+        tokens[other] = token;
+    }
+    c->tokens[row] = realloc(tokens, made ? made * sizeof *tokens : 1);
+    CHECK(c->tokens[row]);
+    c->counts[row] = made;
+    if (made > c->longest) c->longest = made;
+}
+
+static struct corpus new_corpus(size_t round) {
+    struct corpus c = {0};
+    size_t long_rows = round % 50 == 49 ? 3 : 0, kind = below(3), elements = 12 + below(24);
+    c.n = long_rows + below(round % 8 ? 40 : 200);
+    c.bands = 1 + below(4);
+    c.k = 1 + below(6);
+    c.tokens = buffer(c.n * sizeof *c.tokens);
+    c.counts = buffer(c.n * sizeof *c.counts);
+    c.of = buffer(c.n * sizeof *c.of);
+    c.buckets = no_rows(c.n * c.bands);
+    c.first = buffer((c.bands + 1) * sizeof *c.first);
+    c.signatures = buffer((c.n + 1) * c.k * sizeof *c.signatures);
+    for (size_t band = 0; band < c.bands; band++) {
+        size_t count = 1 + below(3);
+        c.first[band] = (int64_t)c.buckets_in_all;
+        c.buckets_in_all += count;
+        for (size_t row = 0; row < c.n; row++) {
+            int32_t bucket = (int32_t)below(count);
+            if (below(5)) c.buckets[row * c.bands + band] = bucket;
+        }
+    }
+    c.first[c.bands] = (int64_t)c.buckets_in_all;
+    for (size_t i = 0; i < (c.n + 1) * c.k; i++) c.signatures[i] = below(6) ? 1 : below(2) ? 2 : EMPTY_SLOT;
+    for (size_t row = 0; row < c.n; row++) {
+        c.of[row] = (int64_t)below(c.n + 1);
+        draw_row(&c, row, kind, elements, long_rows);
+    }
+    return c;
+}
+
+static void drop(struct corpus *c) {
+    for (size_t row = 0; row < c->n; row++) free(c->tokens[row]);
+    free(c->tokens);
+    free(c->counts);
+    free(c->of);
+    free(c->buckets);
+    free(c->first);
+    free(c->signatures);
+}
+
+/* ---- each row beside all before it ---- */
+
+struct rules {
+    size_t least;
+    double threshold;
+    int exact, chains;
+};
+
+struct pairs {
+    size_t n, compared;
+    int32_t *left, *right, *group; /* group: the row's centre, or the smallest row of its component */
+    double *similarity;
+};
+
+static struct pairs room_for_pairs(size_t n) {
+    struct pairs pairs = {0, 0, no_rows(n), no_rows(n), no_rows(n), buffer(n * sizeof(double))};
+    return pairs;
+}
+
+static void drop_pairs(struct pairs *pairs) {
+    free(pairs->left);
+    free(pairs->right);
+    free(pairs->group);
+    free(pairs->similarity);
+}
+
+static int meet(const struct corpus *c, size_t a, size_t b) {
+    for (size_t band = 0; band < c->bands; band++) {
+        int32_t bucket = c->buckets[a * c->bands + band];
+        if (bucket >= 0 && bucket == c->buckets[b * c->bands + band]) return 1;
+    }
+    return 0;
+}
+
+static double similarity_of(const struct corpus *c, const struct rules *rules, size_t a, size_t b) {
+    const uint64_t *left = c->signatures + (size_t)c->of[a] * c->k, *right = c->signatures + (size_t)c->of[b] * c->k;
+    size_t equal = 0, overlap = 0;
+    for (size_t i = 0; i < c->k; i++) equal += left[0] != EMPTY_SLOT && left[i] == right[i];
+    double similarity = (double)equal / (double)c->k;
+    if (rules->exact) {
+        if (equal < rules->least) return -1;
+        uint64_t *table = buffer(table_size(c->counts[a]) * sizeof *table);
+        similarity = jaccard_of_sets(c->tokens[a], c->counts[a], c->tokens[b], c->counts[b], table);
+        free(table);
+        for (size_t i = 0; c->counts[a] < 100 && i < c->counts[a]; i++) {
+            for (size_t j = 0; j < c->counts[b]; j++) overlap += c->tokens[a][i] == c->tokens[b][j];
+        }
+        if (c->counts[a] < 100 && overlap) {
+            CHECK(similarity == (double)overlap / (double)(c->counts[a] + c->counts[b] - overlap));
+        }
+    }
+    return similarity >= rules->threshold ? similarity : -1;
+}
+
+static struct pairs compare_all(const struct corpus *c, const struct rules *rules) {
+    struct pairs pairs = room_for_pairs(c->n);
+    for (size_t row = 0; row < c->n; row++) {
+        pairs.group[row] = (int32_t)row;
+        for (size_t other = 0; other < row; other++) {
+            int known = rules->chains ? pairs.group[other] == pairs.group[row] : pairs.group[other] != (int32_t)other;
+            if (known || !meet(c, row, other)) continue;
+            double similarity = similarity_of(c, rules, row, other);
+            pairs.compared++;
+            if (similarity < 0) continue;
+            pairs.left[pairs.n] = (int32_t)other;
+            pairs.right[pairs.n] = (int32_t)row;
+            pairs.similarity[pairs.n++] = similarity;
+            int32_t kept = pairs.group[other], gone = pairs.group[row];
+            if (!rules->chains) {
+                pairs.group[row] = kept;
+                break;
+            }
+            if (kept > gone) kept = gone, gone = pairs.group[other];
+            for (size_t i = 0; i <= row; i++) pairs.group[i] = pairs.group[i] == gone ? kept : pairs.group[i];
+        }
+    }
+    return pairs;
+}
+
+/* ---- a walk ---- */
+
+static int stops, stops_left;
+
+/* Stops at times, but not for ever: what was stopped begins again. */
+static int stop_at_times(uint64_t *last) {
+    int stop = below(4) == 0 && stops_left > 0;
+    ++*last;
+    stops += stop;
+    stops_left -= stop;
+    return stop;
+}
+
+struct walk {
+    const struct corpus *c;
+    struct grouping grouping;
+    struct grouping_place place;
+    struct grouping_scratch scratch;
+    uint64_t last;
+    int32_t *missing;
+    uint8_t *counts;
+};
+
+static void make_room(struct walk *walk, size_t capacity) {
+    struct prefixes *p = &walk->grouping.prefixes, old = *p;
+    unsigned bits = 1 + (unsigned)below(6) + (capacity > 1000 ? 10 : 0);
+    size_t half = 0;
+    p->capacity = capacity;
+    p->words = buffer(capacity * sizeof *p->words);
+    p->rows = buffer(capacity * sizeof *p->rows);
+    p->next = buffer(capacity * sizeof *p->next);
+    p->past = walk->grouping.chains ? buffer(capacity * sizeof *p->past) : NULL;
+    if (old.filled) {
+        memcpy(p->words, old.words, old.filled * sizeof *p->words);
+        memcpy(p->rows, old.rows, old.filled * sizeof *p->rows);
+    }
+    p->shift = 32 - bits;
+    p->multiplier = (uint32_t)anything() | 1;
+    p->near = no_rows((size_t)1 << bits);
+    p->far = no_rows((size_t)1 << bits);
+    half = p->filled / 2;
+    prefix_list(p, 0, half);
+    prefix_list(p, half, p->filled);
+    free(old.words);
+    free(old.rows);
+    free(old.next);
+    free(old.past);
+    free(old.near);
+    free(old.far);
+}
+
+static void have(struct walk *walk, size_t row) {
+    walk->grouping.tokens[row] = walk->c->tokens[row];
+    walk->grouping.counts[row] = walk->c->counts[row];
+}
+
+static void look_up_by_prefix(struct walk *walk) {
+    struct grouping *g = &walk->grouping;
+    memset(walk->counts, 0, (size_t)1 << COUNT_BITS);
+    for (size_t row = 0; row < walk->c->n; row += 1 + below(4)) {
+        count_tokens(walk->c->tokens[row], walk->c->counts[row], walk->counts);
+    }
+    make_room(walk, below(60));
+    g->prefixes.counts = walk->counts;
+    for (size_t row = 0; row < walk->place.row;) {
+        have(walk, row);
+        int added = !g->chains && g->parent[row] != (int32_t)row ? 1 : prefix_add(g, row, &walk->scratch);
+        if (added == 0) make_room(walk, 2 * g->prefixes.capacity + g->counts[row]);
+        row += added > 0;
+    }
+}
+
+/* Forget some rows, and have the one that is needed and perhaps the likely ones. */
+static void provide(struct walk *walk) {
+    struct grouping *g = &walk->grouping;
+    size_t most = below(4), end = walk->place.row + below(walk->c->n - walk->place.row + 1), made;
+    int likely = below(2) == 0;
+    for (size_t row = 0; row < walk->c->n; row++) {
+        if (row != walk->place.row && below(3) == 0) g->tokens[row] = NULL;
+    }
+    made = grouping_missing(g, &walk->place, end, most, &walk->scratch, walk->missing);
+    if (made != SIZE_MAX) {
+        CHECK(made <= most * (end - walk->place.row));
+        for (size_t i = 0; i < made; i++) {
+            size_t row = (size_t)walk->missing[i];
+            CHECK(row < end && !g->tokens[row]);
+            note(row);
+        }
+        for (size_t i = 0; likely && i < made; i++) have(walk, (size_t)walk->missing[i]);
+    }
+    have(walk, (size_t)walk->place.needed);
+    have(walk, walk->place.row);
+}
+
+static struct pairs walk_rows(const struct corpus *c, const struct rules *rules) {
+    struct walk walk = {.c = c};
+    struct grouping *g = &walk.grouping;
+    struct pairs pairs = room_for_pairs(c->n);
+    int by_prefix = 0;
+    g->n = c->n, g->bands = c->bands, g->k = c->k, g->least = rules->least;
+    g->buckets = c->buckets, g->first = c->first, g->signatures = c->signatures, g->of = c->of;
+    g->threshold = rules->threshold, g->exact = rules->exact, g->chains = rules->chains;
+    g->tokens = calloc(c->n + 1, sizeof *g->tokens);
+    g->counts = calloc(c->n + 1, sizeof *g->counts);
+    g->heads = no_rows(c->buckets_in_all);
+    g->tails = no_rows(c->buckets_in_all);
+    g->next = buffer(c->n * c->bands * sizeof *g->next);
+    g->run = rules->chains ? buffer(c->n * c->bands * sizeof *g->run) : NULL;
+    g->parent = no_rows(c->n);
+    g->seen = calloc(c->n + 1, sizeof *g->seen);
+    g->stamp = below(2) ? 0 : UINT32_MAX - 3;
+    g->left = pairs.left, g->right = pairs.right, g->similarity = pairs.similarity;
+    walk.scratch.table = buffer(table_size(c->longest) * sizeof(uint64_t));
+    walk.scratch.cursors = buffer(c->bands * sizeof(int32_t));
+    walk.scratch.found = buffer(c->n * sizeof(uint64_t));
+    walk.scratch.words = buffer(c->longest * sizeof(uint64_t));
+    walk.scratch.pause = stop_at_times;
+    walk.scratch.last = &walk.last;
+    walk.missing = buffer(3 * c->n * sizeof *walk.missing);
+    walk.counts = buffer((size_t)1 << COUNT_BITS);
+    stops_left = 20;
+    walk.place.crowd = below(3) ? below(6) : SIZE_MAX;
+    for (size_t end = below(c->n + 1); walk.place.row < c->n; end += below(c->n - end + 1)) {
+        walk.scratch.steps = below((size_t)1 << 16); /* so that a stop may come anywhere */
+        switch (grouping_walk(g, &walk.place, end, &walk.scratch)) {
+        case GROUPING_DONE: CHECK(walk.place.row == end); break;
+        case GROUPING_MISSING: provide(&walk); break;
+        case GROUPING_FULL: make_room(&walk, 2 * g->prefixes.capacity + g->counts[walk.place.row]); break;
+        case GROUPING_CROWDED:
+            CHECK(!by_prefix && rules->exact);
+            by_prefix = rules->threshold > 0;
+            if (by_prefix) look_up_by_prefix(&walk);
+            else walk.place.crowd = SIZE_MAX;
+            break;
+        case GROUPING_PLACED: CHECK(0); break;
+        case GROUPING_STOPPED: break;
+        }
+    }
+    if (c->n) { /* a row that is placed is not placed again */
+        walk.place.row = below(c->n);
+        have(&walk, walk.place.row);
+        if (by_prefix) make_room(&walk, g->prefixes.filled + c->longest);
+        CHECK(grouping_walk(g, &walk.place, c->n, &walk.scratch) == GROUPING_PLACED);
+    }
+    pairs.n = walk.place.made;
+    pairs.compared = by_prefix ? SIZE_MAX : walk.place.compared;
+    note(walk.place.compared);
+    free(g->tokens);
+    free(g->counts);
+    free(g->heads);
+    free(g->tails);
+    free(g->next);
+    free(g->run);
+    free(g->parent);
+    free(g->seen);
+    free(g->prefixes.words);
+    free(g->prefixes.rows);
+    free(g->prefixes.next);
+    free(g->prefixes.past);
+    free(g->prefixes.near);
+    free(g->prefixes.far);
+    free(walk.scratch.table);
+    free(walk.scratch.cursors);
+    free(walk.scratch.found);
+    free(walk.scratch.words);
+    free(walk.missing);
+    free(walk.counts);
+    return pairs;
+}
+
+static void check_walks(void) {
+    size_t by_prefix = 0;
+    for (size_t round = 0; round < 4000; round++) {
+        struct corpus c = new_corpus(round);
+        struct rules rules = {below(c.k + 1), THRESHOLDS[below(COUNT(THRESHOLDS))], below(8) > 0, round % 2 == 0};
+        if (below(2)) rules.least = 0;
+        struct pairs found = walk_rows(&c, &rules), wanted = compare_all(&c, &rules);
+        CHECK(found.n == wanted.n);
+        by_prefix += found.compared == SIZE_MAX;
+        CHECK(found.compared == SIZE_MAX || found.compared == wanted.compared);
+        for (size_t p = 0; p < found.n; p++) {
+            CHECK(found.left[p] == wanted.left[p] && found.right[p] == wanted.right[p]);
+            CHECK(found.similarity[p] == wanted.similarity[p]);
+            note((uint64_t)found.left[p] << 32 | (uint64_t)found.right[p]);
+            note_double(found.similarity[p]);
+        }
+        drop_pairs(&found);
+        drop_pairs(&wanted);
+        drop(&c);
+    }
+    CHECK(by_prefix > 400 && stops > 100);
+}
+
+/* ---- what walks rest on ---- */
+
+/* Of two rows with enough in common, both have the first common token within their lengths, whatever the order. */
+static void check_lengths(void) {
+    for (size_t t = 1; t < COUNT(THRESHOLDS); t++) {
+        for (size_t n = 0; n < 60; n++) {
+            size_t longest, shortest, few_longest, few_shortest;
+            prefix_lengths(n, THRESHOLDS[t], &longest, &shortest);
+            CHECK(shortest <= longest && longest <= n);
+            note(longest);
+            note(shortest);
+            for (size_t m = 0; m <= n; m++) {
+                prefix_lengths(m, THRESHOLDS[t], &few_longest, &few_shortest);
+                for (size_t overlap = 1; overlap <= m; overlap++) {
+                    if ((double)overlap / (double)(n + m - overlap) < THRESHOLDS[t]) continue;
+                    CHECK(n - overlap < longest && m - overlap < few_shortest);
+                }
+            }
+        }
+    }
+}
+
+static void check_joined(void) {
+    for (size_t round = 0; round < 300; round++) {
+        struct corpus c = new_corpus(0);
+        int64_t *labels = buffer(c.n * sizeof *labels);
+        int32_t *groups = buffer(c.n * sizeof *groups);
+        for (size_t i = 0; i < c.n; i++) labels[i] = groups[i] = (int32_t)i;
+        for (size_t band = 0; band < c.bands; band++) {
+            int32_t *last = no_rows((size_t)(c.first[band + 1] - c.first[band]));
+            size_t half = below(c.n + 1);
+            join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, 0, half, last, labels);
+            join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, half, c.n, last, labels);
+            free(last);
+        }
+        label_components(c.n, labels);
+        for (size_t a = 0; a < c.n; a++) {
+            for (size_t b = 0; b < a; b++) {
+                if (groups[a] == groups[b] || !meet(&c, a, b)) continue;
+                int32_t kept = groups[a] < groups[b] ? groups[a] : groups[b];
+                int32_t gone = groups[a] < groups[b] ? groups[b] : groups[a];
+                for (size_t i = 0; i < c.n; i++) groups[i] = groups[i] == gone ? kept : groups[i];
+            }
+        }
+        for (size_t i = 0; i < c.n; i++) CHECK(labels[i] == groups[i]);
+        free(labels);
+        free(groups);
+        drop(&c);
+    }
+}
+
+int main(void) {
+    check_lengths();
+    check_joined();
+    check_walks();
+    printf("%016llx\n", (unsigned long long)digest);
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* Eight threads ask tables (band_tables.h) under the readers' side of a lock while one puts rows in and takes them out;
+ * with an argument, without the lock, which the thread sanitizer must see. */
+#include "tables/band_tables.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READERS = 8, ROWS = 400, K = 4, BANDS = 2, TURNS = 60, CAPACITY = 1000, UNITS = 4000, ROOM = BANDS * ROWS, ASKED = 16 };
+
+static uint64_t signatures[ROWS * K], *blocks[1] = {signatures};
+static uint64_t entries[BANDS][CAPACITY + 65];
+static uint32_t words[UNITS * UNIT_WORDS], tags[BANDS][ROWS];
+static struct table tables[BANDS];
+static struct pool pool;
+static uint64_t starts[BANDS];
+static struct band_tables tables_of_all = {
+    .k = K, .bands = BANDS, .rows = K / BANDS, .starts = starts, .limit = ROWS, .blocks = blocks, .shift = 12,
+    .tables = tables, .pool = &pool,
+};
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER; /* so that a writer who waits goes before later readers */
+static int locked = 1, done = 0;
+
+static void check(int condition, const char *what) {
+    if (condition) return;
+    fprintf(stderr, "%s\n", what);
+    exit(1);
+}
+
+static void *read_on(void *unused) {
+    uint64_t keys[BANDS], found[BANDS * UNDER_WAY], *records = malloc(2 * ROOM * sizeof *records);
+    uint32_t query_tags[BANDS * UNDER_WAY], *rows = malloc(ASKED * ROWS * sizeof *rows);
+    uint32_t *agreements = malloc(ASKED * ROWS * sizeof *agreements);
+    int64_t offsets[ASKED + 1] = {0};
+    check(records && rows && agreements, "no memory");
+    while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        struct answers answers = {
+            .keys = keys, .tags = query_tags, .entries = found, .records = records,
+            .room = ROOM, .work = SIZE_MAX,
+            .least = 1, .count = 1, .rows = rows, .agreements = agreements, .capacity = ASKED * ROWS, .offsets = offsets,
+        };
+        size_t next = 0;
+        if (locked) {
+            pthread_mutex_lock(&entrance);
+            pthread_mutex_unlock(&entrance);
+            pthread_rwlock_rdlock(&lock);
+        }
+        enum answer answer = answer_queries(&tables_of_all, signatures, ASKED, &next, &answers);
+        if (locked) {
+            pthread_rwlock_unlock(&lock);
+            check(answer == ANSWERED, "no answer");
+        }
+    }
+    free(records);
+    free(rows);
+    free(agreements);
+    return unused;
+}
+
+static void write_on(void) {
+    static uint64_t records[ROWS];
+    static int64_t rows[ROWS];
+    static uint8_t skip[ROWS];
+    for (size_t row = 0; row < ROWS; row++) rows[row] = (int64_t)row;
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        if (locked) {
+            pthread_mutex_lock(&entrance);
+            pthread_rwlock_wrlock(&lock);
+        }
+        const struct table_kernels *kernels = table_kernels_of(turn % 4 < 2 ? cpu_detect() : CPU_SCALAR);
+        for (size_t row = 0; row < ROWS; row++) skip[row] = row % 3 != turn % 3;
+        for (size_t band = 0; band < BANDS; band++) {
+            size_t next = 0, n = tag_order(tags[band], rows, skip, ROWS, records);
+            if (turn / 3 % 2) kernels->take(tables + band, &pool, records, n);
+            else check(kernels->put(tables + band, &pool, records, n, &next) == DONE, "it is full");
+        }
+        for (size_t band = 0; band < BANDS; band++) check(table_is_sound(tables + band, &pool, ROWS), "it is not sound");
+        if (locked) {
+            pthread_rwlock_unlock(&lock);
+            pthread_mutex_unlock(&entrance);
+        }
+    }
+    __atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+}
+
+int main(int count, char **arguments) {
+    uint64_t keys[BANDS];
+    pthread_t readers[READERS];
+    locked = count < 2 || strcmp(arguments[1], "without") != 0;
+    for (size_t i = 0; i < ROWS * K; i++) signatures[i] = mix64(i) % 5;
+    pool.words = words;
+    pool.length = UNITS;
+    pool_clear(&pool);
+    for (size_t band = 0; band < BANDS; band++) {
+        tables[band] = (struct table){entries[band], CAPACITY, CAPACITY + 64, 0};
+        table_clear(tables + band);
+    }
+    tables_of_all.keys = band_key_kernel_of(cpu_detect());
+    tables_of_all.kernels = table_kernels_of(cpu_detect());
+    band_starts(0, BANDS, starts);
+    for (size_t row = 0; row < ROWS; row++) band_tags(&tables_of_all, signatures + row * K, keys, tags[0] + row, ROWS);
+    for (size_t i = 0; i < READERS; i++) check(pthread_create(readers + i, NULL, read_on, NULL) == 0, "no thread");
+    write_on();
+    for (size_t i = 0; i < READERS; i++) pthread_join(readers[i], NULL);
+    return 0;
+}
