@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.kernels import text
-from lshfast.tokens import Int64Array, TokenSets, check_seed_number
+from lshfast.tokens import TokenSets, check_seed_number
 
 Unit: TypeAlias = Literal["word", "char"]
 
 KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
 
-# Bytes of text a piece of work: its tokens stay in the cache between shingling and sketching.
-PIECE = 1 << 21
+# Text of a piece of work: its tokens stay in the cache between shingling and sketching.
+PIECE_BYTES = 1 << 21
 
 # Portions of a column a thread, where nothing but shingling is done: few enough to be large, enough to even out.
 PORTIONS = 4
@@ -47,16 +46,6 @@ def are_texts(source: Any) -> bool:
         return kind in "US"
     others = "__arrow_c_stream__", "__arrow_c_array__", "to_list"  # of columns of Arrow, and of pandas before 3
     return isinstance(source, (str, bytes, text.Texts)) or any(hasattr(source, name) for name in others)
-
-
-def pieces(lengths: Int64Array, most: int = PIECE) -> Iterator[slice]:
-    """Yield slices of consecutive rows of about `most` bytes each, at least one row a slice."""
-    start, ends = 0, np.cumsum(lengths)
-    while start < len(lengths):
-        before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
-        yield slice(start, stop)
-        start = stop
 
 
 def shingle(texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, threads: int | None = None) -> TokenSets:

@@ -1,4 +1,4 @@
-"""Python threads over kernels that hold no GIL: how many, and an ordered map over them."""
+"""Python threads over kernels that hold no GIL: how many, the pieces of their work, and an ordered map over these."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from lshfast.kernels import guards
 
@@ -30,6 +33,24 @@ def thread_count(threads: int | None) -> int:
     if threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     return int(threads)
+
+
+def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Yield slices of consecutive rows that cost about `most` together, at least one row a slice."""
+    start, ends = 0, np.cumsum(costs)
+    while start < len(costs):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def for_each_piece(
+    work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None
+) -> None:
+    """Call work(rows) for pieces of rows, in several threads; `costs`, `most` as `pieces` takes them."""
+    for _ in ordered_map(work, pieces(costs, most), thread_count(threads)):
+        pass
 
 
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import for_each_piece
 from lshfast.kernels import weighted as kernels
-from lshfast.shingling import pieces
 from lshfast.tokens import Float64Array, Int64Array, array_of, check_int
 
 Float32Array = npt.NDArray[np.float32]
 
 # Elements a piece of work: their logarithms stay in the cache while one block of samples after the other is taken.
-PIECE = 1 << 15
+PIECE_ELEMENTS = 1 << 15
 
 
 class WeightedMinHash:
@@ -349,8 +348,7 @@ class WeightedMinHashGenerator:
             within = offsets[rows.start : rows.stop + 1]
             kernels.samples_of(within, columns, logs, tables.lanes, tables.margin, True, out[rows])
 
-        for _ in ordered_map(work, pieces(np.diff(offsets), PIECE), thread_count(threads)):
-            pass
+        for_each_piece(work, np.diff(offsets), PIECE_ELEMENTS, threads)
         return out
 
 

@@ -14,11 +14,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from lshfast.common.run_key import RunKey
-from lshfast.common.threads import ordered_map
+from lshfast.common.threads import ordered_map, pieces
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
 from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
-from lshfast.shingling import KERNELS, Unit, pieces
+from lshfast.shingling import KERNELS, PIECE_BYTES, Unit
 from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array, hash_rows
 
 Chosen: TypeAlias = slice | Int64Array
@@ -193,7 +193,7 @@ class KeyedRows:
             return sets.fingerprints(tokens.offsets, tokens.tokens, self.key.fingerprints)
 
         def fingerprints(rows: Int64Array) -> UInt64Array:
-            parts = (rows[part] for part in pieces(self.column.nbytes[rows]))
+            parts = (rows[part] for part in pieces(self.column.nbytes[rows], PIECE_BYTES))
             return np.concatenate(list(ordered_map(of_part, parts, threads)))
 
         rows = np.flatnonzero(copies != np.arange(len(copies)))

@@ -12,13 +12,13 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from lshfast.common.run_key import RunKey
-from lshfast.common.threads import ordered_map
+from lshfast.common.threads import ordered_map, pieces
 from lshfast.join.banded import copy_marks, equal_rows
 from lshfast.kernels import text
 from lshfast.pipeline.columns import Column, KeyedRows, ShingledTexts, joined
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import Stage
-from lshfast.shingling import pieces
+from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
 
@@ -117,7 +117,7 @@ def sketched(
             if batch is None:
                 return
             column = as_column(batch, plan)
-            for rows in pieces(column.nbytes):
+            for rows in pieces(column.nbytes, PIECE_BYTES):
                 yield row + rows.start, column.take(rows)
             row += len(column)
 

@@ -1,4 +1,4 @@
-"""Arrays that know who made them, so that those of another maker can be refused."""
+"""Arrays of sketches, which know their maker, so that those of another maker can be refused."""
 
 from __future__ import annotations
 
@@ -10,10 +10,26 @@ import numpy.typing as npt
 from lshfast.tokens import array_of
 
 
-class MadeArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array that knows its maker, as `hasher`; its rows and slices know it too.
+class SketchArray(np.ndarray[Any, np.dtype[Any]]):
+    """Sketches that know their maker: an array with a row a set, whose rows and slices know the maker too.
 
-    Whatever is computed from it is a plain array again; what is written into it in place leaves it its maker's name.
+    The result of a computation with it is a plain array. Writing into it does not change its maker: write into a plain
+    copy, ``np.array(signatures)``. Functions that take sketches refuse those of another maker; plain arrays are taken
+    on trust.
+
+    Attributes
+    ----------
+    hasher : object or None
+        The sketcher that made the array.
+
+    Examples
+    --------
+    >>> from lshfast import MinHasher, TokenSets
+    >>> signatures = MinHasher(seed=7).sketch(TokenSets.from_sets([["a"], ["b"]]))
+    >>> signatures[0].hasher
+    MinHasher(num_perm=128, scheme='fast', seed=7)
+    >>> type(signatures == signatures[0]).__name__
+    'ndarray'
     """
 
     hasher: Any
@@ -24,6 +40,16 @@ class MadeArray(np.ndarray[Any, np.dtype[Any]]):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         plain = np.asarray(array)
         return plain[()] if return_scalar else plain
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return made_by, (self.hasher, np.asarray(self), type(self))
+
+
+def made_by(hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = SketchArray) -> npt.NDArray[Any]:
+    """Return an array as one that this sketcher made."""
+    made = np.asarray(array).view(kind)
+    made.hasher = hasher
+    return made
 
 
 def checked(

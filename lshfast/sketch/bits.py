@@ -8,19 +8,19 @@ from typing import ClassVar, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import for_each_piece, ordered_map, thread_count
 from lshfast.kernels import bits as kernels
-from lshfast.shingling import pieces
-from lshfast.sketch.arrays import checked
+from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import Int32Array, best_rows, compared
-from lshfast.sketch.minhash import MinHasher, check_signatures, signatures_of
+from lshfast.sketch.minhash import MinHasher, check_signatures
+from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, numbers_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 
-# Slots a piece of packing, and sets a piece of work that sketches and packs.
-PIECE = 1 << 20
-SETS = 1 << 12
+# Work of a thread at a time: of one that packs, and of one that sketches and packs.
+PIECE_SLOTS = 1 << 20
+PIECE_SETS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -100,20 +100,17 @@ class BBits:
 
         Returns
         -------
-        Signatures, an ndarray of uint64, shape (n, words)
+        SketchArray, an ndarray of uint64, shape (n, words)
         """
-        if not isinstance(sets, TokenSets):
-            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+        check_token_sets(sets)
         packed = np.empty((len(sets), self.words), np.uint64)
 
-        def work(start: int) -> None:
-            rows = slice(start, start + SETS)
-            part = TokenSets(sets.offsets[start : start + SETS + 1], sets.tokens)
+        def work(rows: slice) -> None:
+            part = TokenSets(sets.offsets[rows.start : rows.stop + 1], sets.tokens)
             kernels.pack(self.hasher.sketch(part, threads=1), self.bits, packed[rows])
 
-        for _ in ordered_map(work, range(0, len(sets), SETS), thread_count(threads)):
-            pass
-        return signatures_of(packed, self)
+        for_each_piece(work, np.ones(len(sets), np.int64), PIECE_SETS, threads)
+        return made_by(self, packed)
 
     def pack(self, signatures: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
         """Return the packed form of signatures.
@@ -127,7 +124,7 @@ class BBits:
 
         Returns
         -------
-        Signatures, an ndarray of uint64, shape (n, words) or (words,)
+        SketchArray, an ndarray of uint64, shape (n, words) or (words,)
             That know this BBits, as `hasher`.
 
         Raises
@@ -144,9 +141,8 @@ class BBits:
         def work(part: slice) -> None:
             kernels.pack(rows[part], self.bits, packed[part])
 
-        for _ in ordered_map(work, pieces(np.full(len(rows), rows.shape[1]), PIECE), thread_count(threads)):
-            pass
-        return signatures_of(packed.reshape(*array.shape[:-1], self.words), self)
+        for_each_piece(work, np.full(len(rows), rows.shape[1], np.int64), PIECE_SLOTS, threads)
+        return made_by(self, packed.reshape(*array.shape[:-1], self.words))
 
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the estimated Jaccard similarity of packed signatures, row by row.

@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import for_each_piece, ordered_map, thread_count
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.checksum import checksum
-from lshfast.shingling import pieces
-from lshfast.sketch.arrays import MadeArray, checked
+from lshfast.sketch.arrays import SketchArray, checked, made_by
 from lshfast.sketch.compare import fitted
-from lshfast.sketch.minhash import EMPTY, PIECE, MinHasher, check_signatures
+from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
+from lshfast.sketch.sketcher import PIECE_TOKENS, check_token_sets
 from lshfast.tokens import (
     SEED,
     Float64Array,
@@ -34,8 +34,8 @@ from lshfast.tokens import (
 
 UInt8Array = npt.NDArray[np.uint8]
 
-# Tokens hashed at a time into registers of their own: enough that zeroing and merging these costs nothing.
-STRETCH = 1 << 20
+# Hashed at a time into registers of their own: enough that zeroing and merging these costs nothing.
+UPDATE_TOKENS = 1 << 20
 
 _MAGIC = b"LSHFHLL\0"
 _VERSION = 1
@@ -224,11 +224,8 @@ def _overlap(both: Float64Array, union: Float64Array, a: Float64Array) -> Overla
 # ---- registers ----
 
 
-class Registers(MadeArray):
-    """Registers that know who made them: an array of uint8, (n, 2**p) or (2**p,), whose rows and slices know it too.
-
-    Whatever is computed from them is a plain array again; what is written into them in place leaves them their
-    maker's name.
+class Registers(SketchArray):
+    """Registers that know their maker: an array of uint8, (n, 2**p) or (2**p,).
 
     Attributes
     ----------
@@ -240,16 +237,6 @@ class Registers(MadeArray):
         """The maker."""
         counter: DistinctCounter | None = self.hasher
         return counter
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return registers_of, (np.asarray(self), self.counter)
-
-
-def registers_of(array: UInt8Array, counter: DistinctCounter | None) -> UInt8Array:
-    """Return an array as the registers of a DistinctCounter."""
-    made: Registers = np.asarray(array).view(Registers)
-    made.hasher = counter
-    return made
 
 
 @dataclass(frozen=True)
@@ -327,7 +314,7 @@ class DistinctCounter:
         ((16,), (2, 16))
         """
         shape = (2**self.p,) if n is None else (check_int("n", n, 0, 2**32), 2**self.p)
-        return registers_of(np.zeros(shape, np.uint8), self)
+        return made_by(self, np.zeros(shape, np.uint8), Registers)
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt8Array:
         """Return the registers of the sets.
@@ -343,17 +330,15 @@ class DistinctCounter:
         -------
         Registers, an ndarray of uint8, shape (n, 2**p)
         """
-        if not isinstance(sets, TokenSets):
-            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+        check_token_sets(sets)
         registers = np.zeros((len(sets), 2**self.p), np.uint8)
 
         def work(rows: slice) -> None:
             offsets = sets.offsets[rows.start : rows.stop + 1]
             kernels.update_rows(offsets, sets.tokens, self._constant, registers[rows])
 
-        for _ in ordered_map(work, pieces(sets.counts, PIECE), thread_count(threads)):
-            pass
-        return registers_of(registers, self)
+        for_each_piece(work, sets.counts, PIECE_TOKENS, threads)
+        return made_by(self, registers, Registers)
 
     def update(self, registers: UInt8Array, tokens: npt.ArrayLike, *, threads: int | None = None) -> None:
         """Add tokens to the registers of one set, in place.
@@ -394,7 +379,7 @@ class DistinctCounter:
         if not (array.flags.writeable and array.flags.c_contiguous and isinstance(registers, np.ndarray)):
             raise ValueError("registers must be a writable and contiguous array, to be changed in place")
         held = TokenSets(np.zeros(1, np.int64), tokens).tokens
-        parts = [held[start : start + STRETCH] for start in range(0, len(held), STRETCH)]
+        parts = [held[start : start + UPDATE_TOKENS] for start in range(0, len(held), UPDATE_TOKENS)]
         if len(parts) < 2:
             kernels.update(held, self._constant, array)
             return
@@ -438,7 +423,7 @@ class DistinctCounter:
         """
         left, right = self._check(a, "a"), self._check(b, "b")
         fitted(left, right, "merged")
-        return registers_of(np.maximum(left, right), self)
+        return made_by(self, np.maximum(left, right), Registers)
 
     def count(self, registers: npt.ArrayLike) -> Float64Array:
         """Return the estimated number of distinct tokens of each set.
@@ -583,4 +568,4 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
         raise ValueError("registers are damaged: their checksum is wrong")
     counter = DistinctCounter(p, seed)
     array = np.frombuffer(view, np.uint8, rows << p, _HEADER.size).reshape(rows, 2**p).copy()
-    return registers_of(counter._check(array, "registers"), counter)
+    return made_by(counter, counter._check(array, "registers"), Registers)

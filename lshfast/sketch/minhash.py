@@ -3,57 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import sketch as kernels
-from lshfast.shingling import pieces
-from lshfast.sketch.arrays import MadeArray, checked
-from lshfast.sketch.compare import equal_slots, fitted
-from lshfast.tokens import SEED, Float64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
+from lshfast.sketch.sketcher import SlotSketcher
+from lshfast.tokens import SEED, SeedField, TokenSets, UInt64Array, array_of, check_int
 
 Scheme: TypeAlias = Literal["fast", "classic"]
 
 EMPTY = np.uint64(2**64 - 1)
 UINT64 = np.dtype(np.uint64)
-
-# Tokens a piece of work.
-PIECE = 1 << 17
-
-
-class Signatures(MadeArray):
-    """Signatures that know who made them: an array of uint64, (n, num_perm), whose rows and slices know it too.
-
-    Whatever is computed from them is a plain array again; what is written into them in place leaves them their maker's
-    name, though they are no longer what it says: write into a plain copy, ``np.array(signatures)``. What takes
-    signatures refuses those of another `MinHasher`; plain arrays are taken on trust.
-
-    Attributes
-    ----------
-    hasher : MinHasher, OnePermutation, BBits or None
-
-    Examples
-    --------
-    >>> from lshfast import MinHasher, TokenSets
-    >>> signatures = MinHasher(seed=7).sketch(TokenSets.from_sets([["a"], ["b"]]))
-    >>> signatures[0].hasher
-    MinHasher(num_perm=128, scheme='fast', seed=7)
-    >>> type(signatures == signatures[0]).__name__
-    'ndarray'
-    """
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return signatures_of, (np.asarray(self), self.hasher)
-
-
-def signatures_of(array: UInt64Array, hasher: Any) -> UInt64Array:
-    """Return an array as the signatures of a MinHasher, or of what else makes signatures."""
-    made: Signatures = np.asarray(array).view(Signatures)
-    made.hasher = hasher
-    return made
 
 
 def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None:
@@ -95,20 +57,8 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
-def own_signatures(signatures: npt.ArrayLike, hasher: Any, name: str) -> UInt64Array:
-    """Return signatures of a sketcher, (..., num_perm), as a plain array, or say why they are none."""
-    return checked(signatures, name, hasher, np.uint64, hasher.num_perm, "signatures of ", "slots a signature")
-
-
-def merged(a: npt.ArrayLike, b: npt.ArrayLike, hasher: Any) -> UInt64Array:
-    """Return the slot-wise minimum of two arrays of a sketcher's signatures."""
-    left, right = own_signatures(a, hasher, "a"), own_signatures(b, hasher, "b")
-    fitted(left, right, "merged")
-    return signatures_of(np.minimum(left, right), hasher)
-
-
 @dataclass(frozen=True)
-class MinHasher:
+class MinHasher(SlotSketcher[TokenSets]):
     """Sketch token sets into MinHash signatures.
 
     Both schemes give an unbiased estimate of the Jaccard similarity, with 64-bit slots, and merge by the slot-wise
@@ -153,81 +103,6 @@ class MinHasher:
         draw = kernels.fast_constants if self.scheme == "fast" else kernels.classic_constants
         object.__setattr__(self, "_constants", draw(self.seed, self.num_perm))
 
-    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
-        """Return the signatures of the sets.
-
-        Parameters
-        ----------
-        sets : TokenSets
-            n rows. Repeated tokens and their order change nothing.
-        threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
-
-        Returns
-        -------
-        Signatures, an ndarray of uint64, shape (n, num_perm)
-            An empty set's row is all 2**64 - 1.
-        """
-        if not isinstance(sets, TokenSets):
-            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+    def _fill(self, sets: TokenSets, rows: slice, signatures: UInt64Array) -> None:
         kernel = kernels.fast if self.scheme == "fast" else kernels.classic
-        signatures = np.empty((len(sets), self.num_perm), np.uint64)
-
-        def work(rows: slice) -> None:
-            offsets = sets.offsets[rows.start : rows.stop + 1]
-            kernel(offsets, sets.tokens, *self._constants, signatures[rows])
-
-        for _ in ordered_map(work, pieces(sets.counts, PIECE), thread_count(threads)):
-            pass
-        return signatures_of(signatures, self)
-
-    def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the unions: the slot-wise minimum.
-
-        Parameters
-        ----------
-        a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
-
-        Returns
-        -------
-        Signatures, an ndarray of uint64, shape (..., num_perm)
-            An array of its own, whatever a and b are.
-
-        Raises
-        ------
-        TypeError
-            If they are not uint64.
-        ValueError
-            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
-
-        Examples
-        --------
-        >>> from lshfast import MinHasher, TokenSets
-        >>> sketcher = MinHasher(16)
-        >>> a, b, both = sketcher.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
-        >>> bool((sketcher.merge(a, b) == both).all())
-        True
-        """
-        return merged(a, b, self)
-
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated Jaccard similarity of signatures, row by row.
-
-        Parameters
-        ----------
-        a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
-
-        Returns
-        -------
-        float64 or ndarray of float64, shape (...)
-            In [0, 1]; 0 where either set is empty.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As by `merge`.
-        """
-        a, b = own_signatures(a, self, "a"), own_signatures(b, self, "b")
-        return np.asarray(equal_slots(a, b) / self.num_perm)[()]
+        kernel(sets.offsets[rows.start : rows.stop + 1], sets.tokens, *self._constants, signatures)

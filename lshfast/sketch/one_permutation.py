@@ -8,17 +8,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
 from lshfast.kernels import bits as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
-from lshfast.shingling import pieces
 from lshfast.sketch.compare import compared
-from lshfast.sketch.minhash import PIECE, merged, own_signatures, signatures_of
-from lshfast.tokens import SEED, Float64Array, SeedField, TokenSets, UInt64Array, check_int
+from lshfast.sketch.sketcher import SlotSketcher
+from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, check_int
 
 
 @dataclass(frozen=True)
-class OnePermutation:
+class OnePermutation(SlotSketcher[TokenSets]):
     """Sketch token sets by one hash of each token (Li, Owen and Zhang 2012).
 
     A token's hash puts it into one of k groups, and a slot is the least value in its group, or has no value: it is
@@ -72,62 +70,6 @@ class OnePermutation:
         object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM))
         object.__setattr__(self, "_constant", kernels.group_constant(self.seed))
 
-    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
-        """Return the signatures of the sets.
-
-        Parameters
-        ----------
-        sets : TokenSets
-            n rows. Repeated tokens and their order change nothing.
-        threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
-
-        Returns
-        -------
-        Signatures, an ndarray of uint64, shape (n, num_perm)
-            2**64 - 1 in each slot that has no value, so in all slots of an empty set.
-        """
-        if not isinstance(sets, TokenSets):
-            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
-        signatures = np.empty((len(sets), self.num_perm), np.uint64)
-
-        def work(rows: slice) -> None:
-            kernels.groups(sets.offsets[rows.start : rows.stop + 1], sets.tokens, self._constant, signatures[rows])
-
-        for _ in ordered_map(work, pieces(sets.counts + self.num_perm, PIECE), thread_count(threads)):
-            pass
-        return signatures_of(signatures, self)
-
-    def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the unions: the slot-wise minimum.
-
-        Parameters
-        ----------
-        a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
-
-        Returns
-        -------
-        Signatures, an ndarray of uint64, shape (..., num_perm)
-            An array of its own, whatever a and b are.
-
-        Raises
-        ------
-        TypeError
-            If they are not uint64.
-        ValueError
-            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
-
-        Examples
-        --------
-        >>> from lshfast import OnePermutation, TokenSets
-        >>> sketcher = OnePermutation(16)
-        >>> a, b, both = sketcher.sketch(TokenSets.from_sets([[1, 2], [2, 3], [1, 2, 3]]))
-        >>> bool((sketcher.merge(a, b) == both).all())
-        True
-        """
-        return merged(a, b, self)
-
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
         """Return the estimated Jaccard similarity of signatures, row by row.
 
@@ -146,6 +88,12 @@ class OnePermutation:
         TypeError, ValueError
             As by `merge`.
         """
-        a, b = own_signatures(a, self, "a"), own_signatures(b, self, "b")
+        a, b = self._own(a, "a"), self._own(b, "b")
         equal, skipped = compared(kernels.compare, a, b, 2)
         return np.asarray(equal / np.maximum(self.num_perm - skipped, 1))[()]
+
+    def _costs(self, sets: TokenSets) -> Int64Array:
+        return sets.counts + self.num_perm
+
+    def _fill(self, sets: TokenSets, rows: slice, signatures: UInt64Array) -> None:
+        kernels.groups(sets.offsets[rows.start : rows.stop + 1], sets.tokens, self._constant, signatures)

@@ -5,19 +5,18 @@ The dot products of token sets are kept as integers where asked: counters add up
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import for_each_piece
 from lshfast.kernels import simhash as kernels
 from lshfast.kernels.checksum import checksum
-from lshfast.shingling import pieces
-from lshfast.sketch.arrays import MadeArray, checked
+from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import Int32Array, compared, fitted
+from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import (
     SEED,
     BoolArray,
@@ -39,34 +38,12 @@ EMPTY = np.uint64(2**64 - 1)
 INT64 = np.iinfo(np.int64)
 MAX_DIM = 2**24
 
-# Tokens or coordinates a piece of work.
-PIECE = 1 << 19
+# Work of a thread at a time, in tokens or coordinates.
+PIECE_TOKENS = 1 << 19
 
 
-class Sketches(MadeArray):
-    """Codes (uint64) or counters (int64) that know who made them; rows and slices know it too.
-
-    Whatever is computed from them is a plain array again; what is written into them in place leaves them their
-    maker's name. Those of another sketcher are refused; plain arrays are taken on trust.
-
-    Attributes
-    ----------
-    hasher : SimHasher, SignSketcher or None
-    """
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return sketches_of, (np.asarray(self), self.hasher)
-
-
-def sketches_of(array: npt.NDArray[Any], hasher: Sketcher | None) -> npt.NDArray[Any]:
-    """Return an array as the codes or counters of a sketcher."""
-    made: Sketches = np.asarray(array).view(Sketches)
-    made.hasher = hasher
-    return made
-
-
-class Sketcher:
-    """What can be done with codes, whoever makes them: a code has `bits` bits in uint64 words, the lowest first."""
+class CodeSketcher:
+    """A maker of codes, and what can be done with them: a code has `bits` bits in uint64 words, the lowest first."""
 
     bits: int
     not_for_bands: ClassVar[str] = "the words of codes are no slots"
@@ -180,7 +157,7 @@ class Sketcher:
 
 
 @dataclass(frozen=True)
-class SimHasher(Sketcher):
+class SimHasher(CodeSketcher):
     """Sketch token sets into SimHash codes, fingerprints whose bits differ as often as the angle is wide.
 
     A token is as good as a vector of +1s and -1s, one a bit, drawn from its hash. The counters of a row are the sum of
@@ -254,7 +231,7 @@ class SimHasher(Sketcher):
 
         Returns
         -------
-        Sketches, an ndarray of uint64, shape (n, bits / 64)
+        SketchArray, an ndarray of uint64, shape (n, bits / 64)
             All ones where a row is empty.
 
         Raises
@@ -276,8 +253,8 @@ class SimHasher(Sketcher):
             kernels.counters(offsets, sets.tokens, weighed, self._constants, counters)
             codes[rows] = self._settled(counters, "minus", 0)
 
-        _in_pieces(work, sets.counts if weighed is None else sets.counts + self.bits, threads)
-        return sketches_of(codes, self)
+        for_each_piece(work, sets.counts if weighed is None else sets.counts + self.bits, PIECE_TOKENS, threads)
+        return made_by(self, codes)
 
     def counters(
         self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
@@ -291,7 +268,7 @@ class SimHasher(Sketcher):
 
         Returns
         -------
-        Sketches, an ndarray of int64, shape (n, bits)
+        SketchArray, an ndarray of int64, shape (n, bits)
             For each bit the weights of the tokens whose hash has it, less those of the others. All zero where a row
             is empty.
 
@@ -307,8 +284,8 @@ class SimHasher(Sketcher):
             offsets = sets.offsets[rows.start : rows.stop + 1]
             kernels.counters(offsets, sets.tokens, weighed, self._constants, counters[rows])
 
-        _in_pieces(work, sets.counts + self.bits, threads)
-        return sketches_of(counters, self)
+        for_each_piece(work, sets.counts + self.bits, PIECE_TOKENS, threads)
+        return made_by(self, counters)
 
     def codes_of(self, counters: npt.ArrayLike) -> UInt64Array:
         """Return the codes of counters.
@@ -320,7 +297,7 @@ class SimHasher(Sketcher):
 
         Returns
         -------
-        Sketches, an ndarray of uint64, shape (..., bits / 64)
+        SketchArray, an ndarray of uint64, shape (..., bits / 64)
             All ones where the counters are all zero.
 
         Raises
@@ -339,7 +316,7 @@ class SimHasher(Sketcher):
         """
         dots = self._counters(counters, "counters")
         codes = self._settled(dots.reshape(int(np.prod(dots.shape[:-1])), self.bits), "minus", 0)
-        return sketches_of(codes.reshape(*dots.shape[:-1], self.words), self)
+        return made_by(self, codes.reshape(*dots.shape[:-1], self.words))
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
         """Return the counters of the rows taken together: a + b.
@@ -351,7 +328,7 @@ class SimHasher(Sketcher):
 
         Returns
         -------
-        Sketches, an ndarray of int64, shape (..., bits)
+        SketchArray, an ndarray of int64, shape (..., bits)
             An array of its own, whatever a and b are.
 
         Raises
@@ -384,7 +361,7 @@ class SimHasher(Sketcher):
 
         Returns
         -------
-        Sketches, an ndarray of int64, shape (..., bits)
+        SketchArray, an ndarray of int64, shape (..., bits)
 
         Raises
         ------
@@ -400,14 +377,14 @@ class SimHasher(Sketcher):
         wrapped = np.argwhere(((a ^ result) & (b ^ result)) < 0)
         if len(wrapped):
             raise ValueError(f"a {sign} b leaves -2**63..2**63 - 1 at {tuple(wrapped[0].tolist())}")
-        return sketches_of(result, self)
+        return made_by(self, result)
 
     def _counters(self, counters: npt.ArrayLike, name: str) -> Int64Array:
         return checked(counters, name, self, np.int64, self.bits, "", "counters a row")
 
 
 @dataclass(frozen=True)
-class SignSketcher(Sketcher):
+class SignSketcher(CodeSketcher):
     """Sketch dense vectors by the signs of their dot products with given or drawn vectors of +1s and -1s.
 
     A drawn vector's coordinate j is +1 where token j has the bit in SimHasher's hash of the same seed, so that the
@@ -537,7 +514,7 @@ class SignSketcher(Sketcher):
         def work(part: slice) -> None:
             dots[part] = self._dots(rows[part])
 
-        _in_pieces(work, np.full(len(rows), self.dim + self.bits), threads)
+        for_each_piece(work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads)
         return dots.reshape(*array.shape[:-1], self.bits)
 
     def sketch(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
@@ -550,7 +527,7 @@ class SignSketcher(Sketcher):
 
         Returns
         -------
-        Sketches, an ndarray of uint64, shape (n, words) or (words,)
+        SketchArray, an ndarray of uint64, shape (n, words) or (words,)
             The bits behind the last vector's are zero. All ones where all dot products are zero.
 
         Raises
@@ -565,8 +542,8 @@ class SignSketcher(Sketcher):
         def work(part: slice) -> None:
             codes[part] = self._settled(self._dots(rows[part]), self.zero, self.seed)
 
-        _in_pieces(work, np.full(len(rows), self.dim + self.bits), threads)
-        return sketches_of(codes.reshape(*array.shape[:-1], self.words), self)
+        for_each_piece(work, np.full(len(rows), self.dim + self.bits, np.int64), PIECE_TOKENS, threads)
+        return made_by(self, codes.reshape(*array.shape[:-1], self.words))
 
     def signs(self, codes: npt.ArrayLike) -> npt.NDArray[np.int8]:
         """Return codes as signs.
@@ -638,8 +615,7 @@ def _check_sums(offsets: Int64Array, numbers: Int64Array, name: str) -> None:
 
 def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | None:
     """Return weights as int64, or say why they are none for these sets."""
-    if not isinstance(sets, TokenSets):
-        raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+    check_token_sets(sets)
     if weights is None:
         return None
     array = array_of(weights, "weights")
@@ -650,11 +626,6 @@ def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | 
     array = _as_int64(array, "weights")
     _check_sums(sets.offsets, array, "weights")
     return array
-
-
-def _in_pieces(work: Callable[[slice], None], sizes: Int64Array, threads: int | None) -> None:
-    for _ in ordered_map(work, pieces(sizes, PIECE), thread_count(threads)):
-        pass
 
 
 def _packed(bits: BoolArray, words: int) -> UInt64Array:

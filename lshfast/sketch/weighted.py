@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.threads import for_each_piece
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels import sketch as slot_kernels
 from lshfast.kernels import weighted as kernels
-from lshfast.shingling import pieces
-from lshfast.sketch.compare import equal_slots
-from lshfast.sketch.minhash import PIECE, MinHasher, merged, own_signatures, signatures_of
+from lshfast.sketch.arrays import made_by
+from lshfast.sketch.minhash import MinHasher
+from lshfast.sketch.sketcher import PIECE_TOKENS, SlotSketcher, check_token_sets
 from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
@@ -172,8 +172,7 @@ class WeightedSets:
         >>> dict(zip(sets.tokens.tolist(), sets.weights.tolist())), sets.counts.tolist()
         ({7: 2.0, 8: 1.0}, [2, 0])
         """
-        if not isinstance(sets, TokenSets):
-            raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
+        check_token_sets(sets)
         return cls(sets.offsets, sets.tokens, np.ones(len(sets.tokens)))
 
     @property
@@ -298,7 +297,7 @@ def _add_up(
 
 
 @dataclass(frozen=True)
-class WeightedMinHasher:
+class WeightedMinHasher(SlotSketcher[WeightedSets]):
     """Sketch weighted sets into signatures whose slots agree with probability sum min / sum max of the weights.
 
     That is the weighted Jaccard similarity of the weights as they are; it is not the "probability Jaccard" similarity,
@@ -347,88 +346,33 @@ class WeightedMinHasher:
             raise ValueError(f"scheme must be 'shells' or 'icws', not {self.scheme!r}")
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))
 
-    def sketch(self, sets: WeightedSets, *, threads: int | None = None) -> UInt64Array:
-        """Return the signatures of the weighted sets.
-
-        Parameters
-        ----------
-        sets : WeightedSets
-            n rows; the order of their tokens changes nothing.
-        threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
-
-        Returns
-        -------
-        Signatures, an ndarray of uint64, shape (n, num_perm)
-            An empty set's row is all 2**64 - 1.
-        """
-        if not isinstance(sets, WeightedSets):
-            raise TypeError(f"sets must be WeightedSets (see WeightedSets.from_matrix), not {type(sets).__name__}")
-        signatures = np.empty((len(sets), self.num_perm), np.uint64)
-        constant, slots = self._constants
-        # A slot is empty after so many points with a probability of a tenth of 1 / k.
-        points = self.num_perm * (math.log(self.num_perm) + 2.25)
-
-        def work(rows: slice) -> None:
-            offsets = sets.offsets[rows.start : rows.stop + 1]
-            if self.scheme == "shells":
-                kernels.shells(offsets, sets.tokens, sets.weights, constant, points, signatures[rows])
-            else:
-                kernels.icws(offsets, sets.tokens, sets.weights, constant, slots, signatures[rows])
-
-        # In the time of a token: what a row takes whatever its size, or what each token takes for each slot.
-        costs = sets.counts + int(points) if self.scheme == "shells" else sets.counts * self.num_perm
-        for _ in ordered_map(work, pieces(costs, PIECE), thread_count(threads)):
-            pass
-        return signatures_of(signatures, self)
-
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the greater weights: the slot-wise minimum.
-
-        Parameters
-        ----------
-        a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
-
-        Returns
-        -------
-        Signatures, an ndarray of uint64, shape (..., num_perm)
-            An array of its own, whatever a and b are.
-
-        Raises
-        ------
-        TypeError
-            If they are not uint64.
-        ValueError
-            If the scheme is "icws", whose slots do not tell which of two samples comes first; or they have another
-            number of slots, other numbers of rows, or are known to be another sketcher's.
-        """
+        """Return the signatures of the greater weights, as `SlotSketcher.merge` does; "icws" raises ValueError."""
         if self.scheme != "shells":
             raise ValueError(f"signatures of scheme {self.scheme!r} cannot be merged: take scheme='shells'")
-        return merged(a, b, self)
+        return super().merge(a, b)
 
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated weighted Jaccard similarity of signatures, row by row.
+    def _check_sets(self, sets: WeightedSets) -> None:
+        if not isinstance(sets, WeightedSets):
+            raise TypeError(f"sets must be WeightedSets (see WeightedSets.from_matrix), not {type(sets).__name__}")
 
-        Parameters
-        ----------
-        a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
+    def _costs(self, sets: WeightedSets) -> Int64Array:
+        if self.scheme == "icws":
+            return sets.counts * self.num_perm
+        return sets.counts + int(self._points)
 
-        Returns
-        -------
-        float64 or ndarray of float64, shape (...)
-            In [0, 1]; 0 where either set is empty.
+    @property
+    def _points(self) -> float:
+        """Return the number of points after which a slot is empty with a probability of a tenth of 1 / k."""
+        return self.num_perm * (math.log(self.num_perm) + 2.25)
 
-        Raises
-        ------
-        TypeError
-            If they are not uint64.
-        ValueError
-            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
-        """
-        a, b = own_signatures(a, self, "a"), own_signatures(b, self, "b")
-        return np.asarray(equal_slots(a, b) / self.num_perm)[()]
+    def _fill(self, sets: WeightedSets, rows: slice, signatures: UInt64Array) -> None:
+        constant, slots = self._constants
+        offsets = sets.offsets[rows.start : rows.stop + 1]
+        if self.scheme == "shells":
+            kernels.shells(offsets, sets.tokens, sets.weights, constant, self._points, signatures)
+        else:
+            kernels.icws(offsets, sets.tokens, sets.weights, constant, slots, signatures)
 
 
 def sketch_multisets(
@@ -452,7 +396,7 @@ def sketch_multisets(
 
     Returns
     -------
-    Signatures, an ndarray of uint64, shape (n, hasher.num_perm)
+    SketchArray, an ndarray of uint64, shape (n, hasher.num_perm)
 
     Raises
     ------
@@ -485,6 +429,5 @@ def sketch_multisets(
         offsets = ends[rows.start : rows.stop + 1] - ends[rows.start]
         signatures[rows] = hasher.sketch(TokenSets(offsets, pairs), threads=1)
 
-    for _ in ordered_map(work, pieces(np.diff(ends), PIECE), thread_count(threads)):
-        pass
-    return signatures_of(signatures, hasher)
+    for_each_piece(work, np.diff(ends), PIECE_TOKENS, threads)
+    return made_by(hasher, signatures)

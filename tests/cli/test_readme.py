@@ -25,10 +25,8 @@ def shell_block():
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are those of a shell")
 def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     rows = [{"text": text} for text in [*TEXTS, TEXTS[3], TEXTS[5] + " indeed"]]
-    for name in ("crawl.jsonl.zst", "more.parquet", "january.jsonl", "february.jsonl"):
+    for name in ("crawl.jsonl.zst", "january.jsonl", "february.jsonl"):
         corpora.make(tmp_path / name, rows)
-    (tmp_path / "articles").mkdir()
-    (tmp_path / "articles" / "one.txt").write_text(TEXTS[0])
     script = f"set -eu\nlshfast() {{ {sys.executable!r} -m lshfast \"$@\"; }}\n{shell_block()}"
     environment = {**os.environ, "PYTHONPATH": str(Path(lshfast.__file__).parent.parent), "COLUMNS": "80"}
     done = subprocess.run(
@@ -36,8 +34,7 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     written = set(re.findall(r"(?:-o|--removed|--plot|--save-index) (\S+)", shell_block()))
-    assert written == {"kept.jsonl.zst", "removed.csv", "all.parquet", "pairs.parquet", "curve.png", "seen.lsh",
-                       "new.jsonl", "february.csv"}  # fmt: skip
+    assert written == {"kept.jsonl.zst", "removed.csv", "pairs.parquet", "curve.png", "seen.lsh", "new.jsonl"}
     assert all((tmp_path / name).stat().st_size for name in written - {"new.jsonl"})
     assert [row["text"] for row in corpora.load(tmp_path / "kept.jsonl.zst")][:20] == TEXTS
     assert read_jsonl(tmp_path / "new.jsonl") == []  # february is january again

@@ -196,8 +196,8 @@ def test_order_repeats_and_chunks_change_nothing(tokens, data):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(cardinality, "STRETCH", 100)
-    monkeypatch.setattr(cardinality, "PIECE", 100)
+    monkeypatch.setattr(cardinality, "UPDATE_TOKENS", 100)
+    monkeypatch.setattr(cardinality, "PIECE_TOKENS", 100)
     counter = DistinctCounter(6)
     tokens = np.random.default_rng(1).integers(0, 2**64, 1050, np.uint64)
     rows = TokenSets(np.arange(0, 1051, 50), tokens)
