@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from docs.examples.permutations import Linear, by_groups, by_order, by_ranks, columns_of, similarity, trace
 from lshfast import (
     BBits,
     DistinctCounter,
@@ -23,7 +24,6 @@ from lshfast import (
 )
 from lshfast.datasketch import WeightedMinHashGenerator
 from lshfast.sketch.cardinality import registers_from_bytes, size_error
-from lshfast.sketch.permutations import Linear, by_groups, by_order, by_ranks, columns_of, similarity, trace
 
 SETS = TokenSets([0, 2, 3, 3], [1, 2, 3])
 WEIGHED = WeightedSets([0, 2, 3, 3], [1, 2, 3], [1, 2, 3])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast.sketch.permutations import Linear, by_groups, by_order, by_ranks, columns_of, similarity, trace
+from docs.examples.permutations import Linear, by_groups, by_order, by_ranks, columns_of, similarity, trace
 from tests.reference import sets, textbook
 
 MATRIX = ["0110", "0011", "1000", "0101", "0001", "1100", "0010"]

@@ -35,7 +35,6 @@ def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import columns_of
     >>> columns_of(["0110", "0011", "1000"])
     [{2}, {0}, {0, 1}, {1}]
     """
@@ -75,7 +74,6 @@ def by_order(
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import by_order
     >>> columns = [set("ad"), set("c"), set("bde"), set("acd")]
     >>> by_order(columns, "beadc")
     ['a', 'c', 'b', 'a']
@@ -122,7 +120,6 @@ def by_ranks(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], *, first
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import by_ranks, columns_of
     >>> columns = columns_of(["0110", "0011", "1000", "0101", "0001", "1100", "0010"])
     >>> by_ranks(columns, (6, 3, 1, 7, 2, 5, 4))
     [1, 5, 3, 2]
@@ -161,7 +158,6 @@ def by_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: i
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import by_groups, similarity
     >>> slots = by_groups([{4, 5, 6}, {3, 4, 5}], (1, 2, 3, 4), 8)
     >>> slots
     [[None, 4], [1, 1]]
@@ -196,7 +192,6 @@ def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import similarity
     >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
     (Fraction(1, 3), Fraction(1, 3))
     """
@@ -213,7 +208,6 @@ class Linear:
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import Linear
     >>> h = Linear(3, 1, 5)
     >>> print(h, [h(x) for x in range(5)])
     3x + 1 mod 5 [1, 4, 2, 0, 3]
@@ -329,7 +323,6 @@ def trace(columns: Iterable[AbstractSet[int]], functions: Iterable[Linear], rows
 
     Examples
     --------
-    >>> from lshfast.sketch.permutations import Linear, trace
     >>> found = trace([{0, 2}, {1}], [Linear(1, 1, 3), Linear(2, 0, 3)], range(3))
     >>> print(found)
     row  S1  S2  x + 1 mod 3  2x mod 3
