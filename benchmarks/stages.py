@@ -33,7 +33,7 @@ from lshfast.common.run_key import RunKey
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.columns import KeyedRows, ShingledTexts
 from lshfast.pipeline.plan import make_plan
-from lshfast.pipeline.run import Clock, Sketches, sketch_rows
+from lshfast.pipeline.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.shingling import Unit
 from lshfast.tokens import UInt64Array
 
@@ -103,7 +103,7 @@ def sign(hasher: MinHasher, column: Any, unit: Unit, size: int) -> UInt64Array:
     return hasher.sketch(shingle(column, unit, size, threads=1), threads=1)
 
 
-def sketch_stage(column: Any, unit: Unit = "word", size: int = 5, threads: int = 1) -> Sketches:
+def sketch_stage(column: Any, unit: Unit = "word", size: int = 5, threads: int = 1) -> SketchedRows:
     """Go from a column of texts to signatures, band keys and fingerprints, piece by piece as dedup does."""
     return sketch_rows([Texts(column)], make_plan(unit=unit, size=size, threads=threads), Clock())
 

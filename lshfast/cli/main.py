@@ -41,9 +41,9 @@ from lshfast.jobs.dedup import Outputs, measure, peak_memory, recommend_for, run
 from lshfast.jobs.demo import standard_library
 from lshfast.jobs.index import Indexes, plan_against
 from lshfast.jobs.inputs import Inputs
+from lshfast.pipeline.api import dedup as dedup_texts
 from lshfast.pipeline.plan import Grouping, make_plan
 from lshfast.pipeline.report import DedupResult
-from lshfast.pipeline.run import dedup as dedup_texts
 from lshfast.readers.files import MAX_ROW_BYTES
 
 app = typer.Typer(

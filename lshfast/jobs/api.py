@@ -10,9 +10,9 @@ from lshfast.index.stores.base import OnDuplicate
 from lshfast.jobs.dedup import Outputs, run_files
 from lshfast.jobs.index import Indexes, plan_against
 from lshfast.jobs.inputs import Inputs
+from lshfast.pipeline.api import warn_of
 from lshfast.pipeline.plan import Grouping, Verify, make_plan
 from lshfast.pipeline.report import DedupResult
-from lshfast.pipeline.run import warn_of
 from lshfast.pipeline.sketching import Progress
 from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit

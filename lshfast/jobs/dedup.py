@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -20,10 +19,11 @@ from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
 from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.kernels import text
 from lshfast.pipeline.plan import Keep, Plan
+from lshfast.pipeline.preference import preference_of
 from lshfast.pipeline.report import DedupResult, Stage
-from lshfast.pipeline.run import run
+from lshfast.pipeline.run import find_duplicates
 from lshfast.pipeline.short_texts import Recommendation, recommend
-from lshfast.pipeline.sketching import Progress, naming_stage
+from lshfast.pipeline.sketching import Clock, Progress, naming_stage, sketch_rows
 from lshfast.readers import (
     Corpus,
     all_or_none,
@@ -121,18 +121,7 @@ def run_files(
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
         with faults_of(corpus), quick_switches():
-            result = run(
-                indexes.checked(index, corpus, text_batches(corpus, progress)),
-                plan,
-                keep=cast(Keep, policy) if not order_column else lambda: _ranks(corpus, policy),
-                keys=_Keys(corpus),
-                read=lambda: corpus.read,
-                rejected=lambda: len(corpus.rejected),
-                against=index if indexes.against else None,
-                joining=partial(indexes.add, index, corpus) if index is not None and indexes.save else None,
-                every_pair=outputs.pairs is not None,
-                progress=progress,
-            )
+            result = _find(corpus, plan, policy, index, indexes, outputs.pairs is not None, progress)
         start = time.perf_counter()
         with naming_stage("write"), all_or_none():
             _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
@@ -149,6 +138,36 @@ def run_files(
     if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
     return replace(result, summary=replace(result.summary, stages=stages))
+
+
+def _find(
+    corpus: Corpus,
+    plan: Plan,
+    policy: str,
+    index: LSHIndex | None,
+    indexes: Indexes,
+    every_pair: bool,
+    progress: Progress | None,
+) -> DedupResult:
+    """Read the corpus, find its duplicates, and add the rows that stay to the index that is to be saved."""
+    clock = Clock()
+    batches = indexes.checked(index, corpus, text_batches(corpus, progress))
+    sketches = sketch_rows(batches, plan, clock, progress)
+    keep = cast(Keep, policy) if policy in _BY_LENGTH else _ranks(corpus, policy)
+    found = find_duplicates(
+        sketches,
+        plan,
+        clock,
+        preference=preference_of(keep, sketches.rows.column),
+        against=index if indexes.against else None,
+        every_pair=every_pair,
+        progress=progress,
+    )
+    indexed = None
+    if index is not None and indexes.save:
+        with clock.stage("index"):
+            indexed = indexes.add(index, corpus, found.kept_rows, sketches.signatures)
+    return found.result(clock, keys=_Keys(corpus), read=corpus.read, rejected=len(corpus.rejected), indexed=indexed)
 
 
 _BY_LENGTH = ("first", "last", "longest", "shortest")

@@ -1,7 +1,7 @@
 """The main job: texts in, near-duplicates named."""
 
+from lshfast.pipeline.api import dedup, pairs
 from lshfast.pipeline.report import DedupResult, Removal, Summary
-from lshfast.pipeline.run import dedup, pairs
 from lshfast.pipeline.short_texts import Recommendation, ShortTextsWarning, recommend
 
 __all__ = [

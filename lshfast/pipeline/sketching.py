@@ -147,7 +147,7 @@ def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
 
 
 @dataclass
-class Sketches:
+class SketchedRows:
     """What is known of the rows after one pass over them."""
 
     rows: KeyedRows
@@ -173,7 +173,7 @@ class _Piece(NamedTuple):
 
 def sketch_rows(
     batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
-) -> Sketches:
+) -> SketchedRows:
     """Run the pass for a join: hash, sketch and band each row, and find the copies."""
     held: list[Column] = [ShingledTexts(text.Texts([]), plan.unit, plan.size)]
 
@@ -192,4 +192,4 @@ def sketch_rows(
         keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
         signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
         copies = rows.confirmed(equal_rows(marks), plan.threads)
-        return Sketches(rows, signatures, keys, copies, signatures[:, 0] == EMPTY)
+        return SketchedRows(rows, signatures, keys, copies, signatures[:, 0] == EMPTY)

@@ -1,0 +1,59 @@
+"""Pairs of exact copies: the pairs of different rows, spelled out for their copies."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.join.banded import order_of_pairs
+from lshfast.join.jaccard import PAIR, as_pairs
+from lshfast.tokens import Int64Array
+
+
+def copy_pairs(copies: Int64Array) -> npt.NDArray[np.void]:
+    """Return (first copy, copy, 1) for each copy."""
+    rows = np.flatnonzero(copies != np.arange(len(copies)))
+    return as_pairs(copies[rows], rows, 1.0)
+
+
+def with_copies(
+    similar: npt.NDArray[np.void], copies: Int64Array, expand: Literal["first", "all"] = "first"
+) -> npt.NDArray[np.void]:
+    """Add the pairs of exact copies to those of different texts: with the first of a kind only, or all of them."""
+    added = [similar, copy_pairs(copies)]
+    if expand == "all":
+        added = [_spread(similar, copies), _all_of_a_kind(copies)]
+    pairs = np.concatenate(added)
+    return pairs[order_of_pairs(pairs["i"], pairs["j"])]
+
+
+def _members(copies: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return (start, count) of each row's kind, at the kind's first row, and all rows ordered by kind."""
+    count = np.bincount(copies, minlength=len(copies))
+    order = np.argsort(copies, kind="stable").astype(np.int64)
+    return np.cumsum(count) - count, count, order
+
+
+def _spread(similar: npt.NDArray[np.void], copies: Int64Array) -> npt.NDArray[np.void]:
+    """Return each pair for all copies of its left and of its right row."""
+    start, count, order = _members(copies)
+    i, j = similar["i"], similar["j"]
+    times = count[i] * count[j]
+    pair = np.repeat(np.arange(len(similar)), times)
+    within = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
+    left = order[start[i][pair] + within // count[j][pair]]
+    right = order[start[j][pair] + within % count[j][pair]]
+    return as_pairs(np.minimum(left, right), np.maximum(left, right), similar["similarity"][pair])
+
+
+def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:
+    """Return all pairs of copies of one kind."""
+    start, count, order = _members(copies)
+    parts = [np.empty(0, PAIR)]
+    for kind in np.flatnonzero(count > 1).tolist():
+        rows = order[start[kind] : start[kind] + count[kind]]
+        left, right = np.triu_indices(len(rows), 1)
+        parts.append(as_pairs(rows[left], rows[right], 1.0))
+    return np.concatenate(parts)
