@@ -6,6 +6,7 @@
 """
 
 from lshfast.banding import Bands, choose_bands
+from lshfast.common.errors import FormatError
 from lshfast.datasketch import (
     AsyncMinHashLSH,
     HyperLogLog,
@@ -24,7 +25,6 @@ from lshfast.datasketch import (
 )
 from lshfast.datasketch.advice import no_attribute
 from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, Match, Matches
-from lshfast.index.stores.base import FormatError
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
 from lshfast.jobs import dedup_files

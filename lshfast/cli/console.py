@@ -202,9 +202,9 @@ def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
         _line("bands x rows", f"{p.bands} x {p.rows}", recall, f"half found at {index.bands.half_point:.4f}"),
         "",
     ]
-    sizes = {name: size for name, size in stats.store.items() if name != "parts"}
+    sizes = {name: size for name, size in stats.store.items() if name != "segments"}
     lines += [f"{name.removesuffix(' bytes'):<14}{size:>14,} bytes" for name, size in sizes.items()]
-    lines += [_line("parts", stats.store.get("parts", 1)), ""]
+    lines += [_line("segments", stats.store.get("segments", 1)), ""]
     lines.append(_line("candidates", f"{stats.expected_candidates:,.2f}", EXPECTED))
     lines += [f"{'entries':<14}{'buckets':>14}   (bars: logarithmic)"]
     widest = log2(1 + max(stats.bucket_sizes.values(), default=1))

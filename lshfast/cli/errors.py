@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption
-from lshfast.index.stores.base import FormatError
+from lshfast.common.errors import FormatError
 from lshfast.jobs.dedup import measure
 from lshfast.jobs.inputs import Inputs
 from lshfast.pipeline.plan import Plan

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.threads import thread_count
 from lshfast.index.matches import Matches, best_first, best_of, in_order
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Progress, Store
-from lshfast.index.stores.file import FileStore, save_parts
+from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.shingling import are_texts, shingle, shingles_of_texts
@@ -192,7 +192,7 @@ class LSHIndex:
     def open(
         cls,
         path: str | os.PathLike[str],
-        mode: Literal["r", "r+"] = "r",
+        mode: Mode = "r",
         *,
         on_duplicate: OnDuplicate = "error",
         verify: bool | None = None,
@@ -202,9 +202,10 @@ class LSHIndex:
         Parameters
         ----------
         path : path
-        mode : {"r", "r+"}
-            Read only; or also insert and remove, which is written to the file by `commit` and `close`. A file is open
-            with "r+" once at a time; readers go on seeing what they opened.
+        mode : {"r", "r+", "c"}, default "r"
+            "r": read only. "r+": also insert and remove; `commit` and `close` write the changes to the file. A file is
+            open with "r+" once at a time; readers go on seeing what they opened. "c": insert and remove in memory only;
+            `save` writes the index to another file.
         on_duplicate : {"error", "replace", "skip"}
         verify : bool, optional
             True: check all that `verify` checks first, but accept a file if one of its two headers is damaged, as after
@@ -293,7 +294,7 @@ class LSHIndex:
             are errors: then nothing was inserted, unless others insert such keys meanwhile.
         """
         self.parameters.check_same(other.parameters)
-        kinds, named = set(), getattr(self.store, "kind", "object") in (None, "str")
+        kinds, named = set(), self.store.kind in (None, "str")
         for keys in other.store.all_keys():
             known = np.flatnonzero(self.store.contains(keys))  # which refuses keys that no entry could have
             if len(known) and self.on_duplicate == "error":
@@ -503,7 +504,7 @@ class LSHIndex:
             old file is as it was, unless only the last step failed, which is to sync the folder: then the new file is
             there.
         """
-        save_parts(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
+        save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
     def commit(self, *, progress: Progress | None = None) -> None:
         """Write what was inserted and removed since the last time to the file or store that the index lies on.

@@ -40,19 +40,6 @@ ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
 BATCH = 1 << 16
 
 
-class ExtendedFile(FileStore):
-    """A file that is read, and in memory what is added to its entries; all of them can be saved to another file."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path, "r")
-
-    def check_writable(self) -> None:
-        MemoryStore.check_writable(self)  # of memory, not of the file
-
-    def commit(self, progress: Progress | None = None) -> None:
-        raise ValueError(f"{self.path} is open for reading only")
-
-
 @dataclass(frozen=True)
 class Indexes:
     """What a run over files has to do with indexes.
@@ -88,7 +75,7 @@ class Indexes:
         if self.against is None:
             yield None if self.save is None else new_index(plan, self.on_duplicate)
             return
-        store = FileStore(self.against, "r+") if self.in_place and not self.dry else ExtendedFile(self.against)
+        store = FileStore(self.against, "r+" if self.in_place and not self.dry else "c")
         try:
             index = LSHIndex.on(store, on_duplicate=self.on_duplicate)
             with naming(self.against):
@@ -153,7 +140,6 @@ def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
 
 def key_kind(index: LSHIndex) -> str | None:
     """Return what the keys of an index in memory or in a file are, "int" or "str"; None while there are none."""
-    assert isinstance(index.store, MemoryStore)
     return index.store.kind
 
 

@@ -386,7 +386,7 @@ def test_who_has_seen_enough_may_leave(index, first):
 def test_info(index):
     shown = run("index", "info", index).stdout
     figures = "28   keys: strings", "word:5", "128 slots, fast, seed 1", "18 x 7   recall at the threshold: 0.9855"
-    sizes = "signature ", "table ", "key ", "file size ", "file waste ", "parts "
+    sizes = "signature ", "table ", "key ", "file size ", "file waste ", "segments "
     with LSHIndex.open(index) as opened:
         stats = opened.stats()
     buckets = [f"{'1':<14}{stats.bucket_sizes[1]:>14,}   {'#' * 24}\n", f"{'2':<14}{stats.bucket_sizes[2]:>14,}   #"]

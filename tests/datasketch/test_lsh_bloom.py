@@ -11,9 +11,9 @@ import pytest
 
 import lshfast.kernels
 from lshfast.banding.bands import Bands
+from lshfast.common.errors import FormatError
 from lshfast.datasketch import LeanMinHash, MinHash, bBitMinHash
 from lshfast.datasketch.lsh_bloom import HEADER, NAME, BloomTable, MinHashLSHBloom
-from lshfast.index.stores.base import FormatError
 from lshfast.kernels.bands import filters_add, filters_hold
 from tests.datasketch.test_lsh import Weighted, near
 

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import LSHIndex
-from lshfast.index.stores import file as file_store
+from lshfast.index.stores import file_sections
 from lshfast.kernels.checksum import checksum
 from tests.index.index_model import EMPTY, IndexModel
 from tests.reference import index_file
@@ -243,9 +243,9 @@ def try_input(data, folder, queries):
 def work(first, count, folder, deadline, heap):
     """Try inputs, each made of its number; the end of the process tells which one it was."""
     folder = Path(folder)
-    section = file_store._section
+    section = file_sections.section_bytes
     if heap:
-        file_store._section = lambda data, record: section(data, record).copy()
+        file_sections.section_bytes = lambda data, record: section(data, record).copy()
     files = seeds(folder)
     queries = np.random.default_rng(0).integers(0, 3, (12, 8)).astype(np.uint64)
     queries[3] = EMPTY

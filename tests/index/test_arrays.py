@@ -338,7 +338,7 @@ def test_an_index_keeps_the_array(index_on, keys):
     with pytest.raises(ValueError, match="read-only"):
         array[0, 0] = 1
     if index_on.name != "lmdb":
-        assert shared_blocks(index.store.loose.tables, array) == [True] * 5
+        assert shared_blocks(index.store.segments.growing.tables, array) == [True] * 5
     for each in (index, plain):
         assert list(each.query(array)) == list(plain.query(before))
         each.remove(keys[10:200:7])
@@ -395,7 +395,7 @@ def test_an_index_of_any_array(layout, index_on):
     index.insert(range(200), array, copy=False)
     assert not array.flags.writeable
     if index_on.name != "lmdb" and layout in ARRAYS:
-        assert shared_blocks(index.store.loose.tables, array) == [True] * 4
+        assert shared_blocks(index.store.segments.growing.tables, array) == [True] * 4
     assert list(index.query(array, k=3)) == list(plain.query(before, k=3))
     assert content(index) == content(plain)
     assert content(index_on()) == content(plain)

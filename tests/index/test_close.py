@@ -8,10 +8,10 @@ import pytest
 
 from lshfast import LSHIndex
 from lshfast.index.stores import file as file_store
+from lshfast.index.stores import file_sections
 from lshfast.index.stores import lmdb as lmdb_store
-from lshfast.index.stores import memory
-from lshfast.index.stores.memory import MemoryStore
-from lshfast.index.stores.segments import Part
+from lshfast.index.stores.segment import Segment
+from lshfast.index.stores.segments import Segments
 from lshfast.kernels.gate import Gate
 from lshfast.readers import output
 from tests.index.index_files import held, posix, saved, shared, small
@@ -209,7 +209,7 @@ def test_a_close_whose_commit_fails(tmp_path, monkeypatch):
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])
     with monkeypatch.context() as patched:
-        patched.setattr(file_store, "_sync", failing(OSError(28, "No space left on device")))
+        patched.setattr(file_sections, "sync", failing(OSError(28, "No space left on device")))
         with pytest.raises(OSError, match="No space left"):
             index.close()
     assert sorted(index) == [*range(20), 100]
@@ -221,14 +221,14 @@ def test_a_close_whose_commit_fails(tmp_path, monkeypatch):
 def test_an_insertion_that_a_close_meets(make, monkeypatch):
     """The close waits for it; what it put in its place is not touched meanwhile."""
     index, inside, closing, done = make(), threading.Event(), threading.Event(), []
-    room_for = MemoryStore._room_for  # of LMDB, too
+    room_for = Segments._growing_for  # of LMDB, too
 
     def slow(*arguments):
         inside.set()
         closing.wait(PATIENCE)
         return room_for(*arguments)
 
-    monkeypatch.setattr(MemoryStore, "_room_for", slow)
+    monkeypatch.setattr(Segments, "_growing_for", slow)
 
     def close():
         assert inside.wait(PATIENCE)
@@ -329,10 +329,9 @@ def test_a_close_in_the_middle_of_an_answer(make, monkeypatch, asked):
     """What an answer is read from stays until it is given."""
     index = make(range(20_000) if asked == "items" else range(20))
     expected, inside, closed, found = ASKED[asked](index), threading.Event(), threading.Event(), []
-    name = "find_in" if asked == "contains" else "query_parts"
-    for module in (memory, lmdb_store):
-        monkeypatch.setattr(module, name, paused(getattr(module, name), inside, closed))
-    monkeypatch.setattr(Part, "names_of", paused(Part.names_of, inside, closed))
+    name = "contains" if asked == "contains" else "query"
+    monkeypatch.setattr(Segments, name, paused(getattr(Segments, name), inside, closed))
+    monkeypatch.setattr(Segment, "names_of", paused(Segment.names_of, inside, closed))
 
     def ask():
         if refused(lambda: found.append(ASKED[asked](index))):
@@ -372,7 +371,7 @@ def failing(error):
 
 
 @pytest.mark.parametrize("error", [OSError(24, "Too many open files"), KeyboardInterrupt()], ids=["error", "interrupt"])
-@pytest.mark.parametrize("where", ["open", "_lock", "_newest"])
+@pytest.mark.parametrize("where", ["open", "lock", "newest"])
 def test_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch, where, error):
     """It was written: nothing is lost, and nothing is answered from what is left of it in memory."""
     path = tmp_path / "index"
@@ -381,7 +380,7 @@ def test_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch, where, error)
     index.insert(100, shared(1)[0])
     index.remove(3)
     with monkeypatch.context() as patched:
-        patched.setattr(file_store, where, failing(error), raising=False)
+        patched.setattr(file_sections if where == "lock" else file_store, where, failing(error), raising=False)
         with pytest.raises(type(error)):
             index.compact()
     for use in USES.values():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.index.stores.base import FormatError
+from lshfast.common.errors import FormatError
 from tests.index.fuzz_index import mended
 from tests.index.index_files import ROOT, content, held, posix, python, shared
 from tests.index.index_machine import SMALL
@@ -190,7 +190,7 @@ def test_the_last_state(grown):
         (104, "<Q", 1, "a section lies at bytes 1 to "),
         (104, "<Q", 2**63, "a section lies at bytes 9223372036854775808 to "),
         (112, "<Q", 2**40, "directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte "),
-        (112, "<Q", 5, "(gone: 5 bytes for . rows|directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte )"),
+        (112, "<Q", 5, "(deleted: 5 bytes for . rows|directory: [a-z]+ lies at byte [0-9]+, and [a-z]+ ends at byte )"),
     ],
 )
 def test_impossible_directories(grown, at, layout, value, message):
@@ -218,7 +218,7 @@ def test_verify_finds_what_no_checksum_does(grown):
     whole = path.read_bytes()
     layout = index_file.read(whole).layout
     for name, start, end in layout:
-        for at in range(start, end, 4) if name not in ("directory", "gone", "bytes") else []:
+        for at in range(start, end, 4) if name not in ("directory", "deleted", "bytes") else []:
             if name == "tables" and whole[at & -8 : (at & -8) + 8] == b"\xff" * 8 and at % 5:
                 continue  # most entries are none
             data = bytearray(whole)

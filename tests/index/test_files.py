@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from lshfast import LSHIndex, MinHasher, TokenSets
+from lshfast.common.errors import FormatError
 from lshfast.index.stores import file as file_store
-from lshfast.index.stores.base import FormatError
+from lshfast.index.stores import file_sections
 from lshfast.index.stores.file import FileStore
 from tests.index.index_files import content, held, posix, python, saved, shared, small
 from tests.index.index_machine import SMALL, IndexMachine, Stage, array_of, run
@@ -77,7 +78,7 @@ class FileMachine(IndexMachine):
         self.begin_file()
         self.index.compact()
         self.committed = self.model.copy()
-        assert self.index.store.stats()["parts"] <= 1
+        assert self.index.store.stats()["segments"] <= 1
         self.index.verify()
 
     @rule()
@@ -361,7 +362,7 @@ def test_many_small_commits_make_few_parts(tmp_path):
             index.insert(i, entry)
             index.commit()
             written += path.stat().st_size - before
-            assert index.stats().store["parts"] <= 4 * math.log2(i + 2) + 1
+            assert index.stats().store["segments"] <= 4 * math.log2(i + 2) + 1
         assert sorted(index) == list(range(200))
         model = IndexModel(**SMALL, entries=content(index))
         for query in entries[:20]:
@@ -371,7 +372,7 @@ def test_many_small_commits_make_few_parts(tmp_path):
         assert written / 2 < waste <= path.stat().st_size
         index.compact()
         assert index.stats().store["file waste"] < 2 * 8192
-        assert index.stats().store["parts"] == 1
+        assert index.stats().store["segments"] == 1
     assert held(path) == model.entries
     assert list(tmp_path.iterdir()) == [path]
 
@@ -442,7 +443,7 @@ def test_compaction_never_makes_a_file_larger(tmp_path, values, n, at_once):
         with LSHIndex.open(path, "r+") as index:
             index.remove(gone)
             index.compact()
-            assert index.stats().store["parts"] <= 1
+            assert index.stats().store["segments"] <= 1
         after = path.stat()
         assert after.st_size <= before.st_size
         if not gone:
@@ -598,18 +599,18 @@ def test_a_lock_is_not_taken_on_a_file_that_was_replaced(tmp_path, monkeypatch):
     """Between the opening of a file and its lock, its writer may write it anew and close: what is locked is gone."""
     path = tmp_path / "index"
     expected = saved(path)
-    lock = file_store._lock
+    lock = file_sections.lock
     for attempt in (lambda: LSHIndex.open(path, "r+"), lambda: small().save(path)):
         writer = LSHIndex.open(path, "r+", on_duplicate="replace")
 
         def late(file, writer=writer):
-            monkeypatch.setattr(file_store, "_lock", lock)
+            monkeypatch.setattr(file_sections, "lock", lock)
             writer.insert(0, array_of([expected[0]])[0])
             writer.compact()
             writer.close()
             lock(file)
 
-        monkeypatch.setattr(file_store, "_lock", late)
+        monkeypatch.setattr(file_sections, "lock", late)
         with pytest.raises(BlockingIOError, match=re.escape(f"{path} has just been written anew elsewhere")):
             attempt()
     assert held(path) == expected
@@ -620,7 +621,7 @@ def test_readers_open_while_a_writer_commits(tmp_path, monkeypatch):
     path = tmp_path / "index"
     expected = saved(path)
     writer = LSHIndex.open(path, "r+")
-    mapped = file_store._mapped
+    mapped = file_sections.mapped
     for turn in range(6):
         looks = 0
 
@@ -629,12 +630,12 @@ def test_readers_open_while_a_writer_commits(tmp_path, monkeypatch):
             looks += 1
             found = mapped(file)
             if looks == 1 + turn % 2:
-                monkeypatch.setattr(file_store, "_mapped", mapped)
+                monkeypatch.setattr(file_sections, "mapped", mapped)
                 writer.insert(100 + turn, shared(1)[0])
                 writer.commit()
             return found
 
-        monkeypatch.setattr(file_store, "_mapped", slow)
+        monkeypatch.setattr(file_sections, "mapped", slow)
         with LSHIndex.open(path) as reader:
             assert set(expected) <= set(reader) <= {*expected, 100 + turn}
             expected = content(writer)
@@ -714,6 +715,23 @@ def test_files_are_let_go(tmp_path):
 # Paths
 
 
+def test_changes_that_stay_in_memory(tmp_path):
+    """Mode "c": the file stays as it is, and may be open for writing elsewhere; another file takes the changes."""
+    path, copy = tmp_path / "index", tmp_path / "copy"
+    expected = saved(path)
+    before = path.read_bytes()
+    with LSHIndex.open(path, "r+"), LSHIndex.open(path, "c") as index:
+        index.insert(100, shared(1)[0])
+        index.remove(3)
+        assert sorted(index) == sorted({*expected, 100} - {3})
+        index.save(copy)
+        for change in (index.commit, index.compact):
+            with pytest.raises(ValueError, match="is open for reading only: save the index to another file"):
+                change()
+    assert path.read_bytes() == before
+    assert sorted(held(copy)) == sorted({*expected, 100} - {3})
+
+
 def test_paths_that_cannot_be_opened(tmp_path):
     saved(tmp_path / "index")
     (tmp_path / "empty").touch()
@@ -734,7 +752,7 @@ def test_paths_that_cannot_be_opened(tmp_path):
             with pytest.raises(error, match=re.escape(message)) as caught:
                 LSHIndex.open(tmp_path / name, mode)
             assert str(tmp_path) in str(caught.value)
-    with pytest.raises(ValueError, match="mode must be 'r' or 'r\\+', not 'w'"):
+    with pytest.raises(ValueError, match="mode must be 'r', 'r\\+' or 'c', not 'w'"):
         LSHIndex.open(tmp_path / "index", "w")
     with pytest.raises(TypeError):
         LSHIndex.open(None)

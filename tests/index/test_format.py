@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.index.stores.base import FormatError
+from lshfast.common.errors import FormatError
 from tests.index.index_files import ROOT, shared, small
 from tests.reference.index_file import HEAD, HEADER, NO_ENTRY, NO_ROW, SECTIONS
 from tests.reference.tables import checksum
@@ -70,7 +70,7 @@ def sealed(fields):
     return raw + struct.pack("<Q", checksum(raw))
 
 
-TYPES = {"gone": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
+TYPES = {"deleted": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
          "integers": "<i8", "starts": "<i8", "lengths": "<u4", "bytes": "u1"}  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def rule(sentence, opening=True, kind="int"):
 
 def gone_part(draft):
     """Return the place of the part that has a row that is gone."""
-    return next(place for place, part in enumerate(draft.parts) if len(part["gone"]))
+    return next(place for place, part in enumerate(draft.parts) if len(part["deleted"]))
 
 
 # Headers
@@ -207,7 +207,7 @@ def directory_rule(sentence, place, value, name):
 
 directory_rule("`LSHFDIR` and a zero byte", 0, b"LSHFDIRS", "directory_magic")
 directory_rule("8 uint32 version, 1", 1, 2, "directory_version")
-directory_rule("number of parts, may be 0", 2, 3, "number_of_parts")
+directory_rule("number of segments, may be 0", 2, 3, "number_of_segments")
 directory_rule("slots of a signature, 1 to 65,536", 3, 0, "no_slots")
 directory_rule("slots of a signature, 1 to 65,536", 3, 65537, "too_many_slots")
 directory_rule("bands, at least 1", 4, 0, "no_bands")
@@ -262,12 +262,12 @@ def a_part_twice(draft):
 # Parts
 
 
-@rule("No key has two rows that are not gone.", opening=False)
+@rule("No key has two rows that are not deleted.", opening=False)
 def key_in_two_parts(draft):
     draft.parts.append({name: array if name == "rows" else array.copy() for name, array in draft.parts[0].items()})
 
 
-@rule("No key has two rows that are not gone.", opening=False)
+@rule("No key has two rows that are not deleted.", opening=False)
 def key_twice_in_a_part(draft):
     keys = draft.parts[1]["integers"]
     keys[0] = keys[1]
@@ -275,12 +275,12 @@ def key_twice_in_a_part(draft):
 
 @rule("⌈n/8⌉ bytes, or none if no row is")
 def length_of_gone(draft):
-    draft.parts[0]["gone"] = np.ones(1 + (draft.parts[0]["rows"] + 7) // 8, np.uint8)
+    draft.parts[0]["deleted"] = np.ones(1 + (draft.parts[0]["rows"] + 7) // 8, np.uint8)
 
 
 @rule("⌈n/8⌉ bytes, or none if no row is", opening=False)
 def gone_without_a_row(draft):
-    draft.parts[0]["gone"] = np.zeros((draft.parts[0]["rows"] + 7) // 8, np.uint8)
+    draft.parts[0]["deleted"] = np.zeros((draft.parts[0]["rows"] + 7) // 8, np.uint8)
 
 
 @rule("capacity, length and count of each table")
@@ -326,7 +326,7 @@ def key_beyond_the_end(draft):
 @rule("its end within `bytes`", opening=False, kind="str")
 def key_of_a_row_that_is_gone_beyond_the_end(draft):
     part = draft.parts[gone_part(draft)]
-    row = int(np.flatnonzero(np.unpackbits(part["gone"], bitorder="little"))[0])
+    row = int(np.flatnonzero(np.unpackbits(part["deleted"], bitorder="little"))[0])
     part["lengths"][row] = 10**6
 
 
@@ -358,10 +358,10 @@ def key_under_another_tag(draft):
     draft.parts[0]["integers"][0] += 1000
 
 
-@rule("Rows that are gone stand in the tables as all others do.", opening=False)
+@rule("Deleted rows stand in the tables as all others do.", opening=False)
 def key_of_a_row_that_is_gone_under_another_tag(draft):
     part = draft.parts[gone_part(draft)]
-    row = int(np.flatnonzero(np.unpackbits(part["gone"], bitorder="little"))[0])
+    row = int(np.flatnonzero(np.unpackbits(part["deleted"], bitorder="little"))[0])
     part["integers"][row] += 1000
 
 

@@ -83,13 +83,13 @@ def test_parts_are_folded(tmp_path):
     with opened(tmp_path) as index:
         for i in range(600):
             index.insert(i, rows[i])
-            assert index.stats().store["parts"] <= 3 * (FAN - 1) + 1
+            assert index.stats().store["segments"] <= 3 * (FAN - 1) + 1
         index.verify()
         index.remove(range(599))
-        assert index.stats().store["parts"] <= 1
+        assert index.stats().store["segments"] <= 1
         assert index.query(rows[599]) == [599]
         index.remove(599)
-        assert (len(index), index.stats().store["parts"]) == (0, 0)
+        assert (len(index), index.stats().store["segments"]) == (0, 0)
         index.insert("a", rows[0])  # nothing is held, so the kind of keys is free
         assert index.query(rows[0]) == ["a"]
 
@@ -105,14 +105,14 @@ def test_compaction(tmp_path, monkeypatch):
         index.insert(range(100), rows[:100])
         index.compact(progress=lambda *seen: told.append(seen))
         assert told[-1][1] == told[-1][2] > 0
-        parts = index.stats().store["parts"]
+        parts = index.stats().store["segments"]
         assert 8 <= parts <= 16
         assert sorted(index) == sorted({*range(100), *range(1000)} - set(range(100, 1000, 4)))
         index.verify()
         before, size = index.query(rows, k=1), index.stats().store["section bytes"]
         told.clear()
         index.compact(progress=lambda *seen: told.append(seen))
-        assert (told, index.stats().store["section bytes"], index.stats().store["parts"]) == ([], size, parts)
+        assert (told, index.stats().store["section bytes"], index.stats().store["segments"]) == ([], size, parts)
         assert list(index.query(rows, k=1)) == list(before)
 
 
@@ -260,7 +260,7 @@ def test_damage_is_named(tmp_path):
 CUT = """
 import sys
 from lshfast import LSHIndex
-from lshfast.index.stores.base import FormatError
+from lshfast.common.errors import FormatError
 from lshfast.index.stores.lmdb import LmdbStore
 try:
     with LSHIndex.on(LmdbStore(sys.argv[1])) as index:

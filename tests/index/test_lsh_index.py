@@ -330,7 +330,7 @@ def index(request):
     yield index
     assert content(index) == before
     assert index.stats().bucket_sizes == figures.bucket_sizes
-    assert index.stats().store["parts"] == figures.store["parts"]
+    assert index.stats().store["segments"] == figures.store["segments"]
     assert list(index.query(shared(20))) == answers
     index.insert(["new", 77], some(2))
     index.remove(["new", 77])

@@ -317,7 +317,7 @@ def all_of(index, probe):
     """Return what can be seen of an index: its entries, answers and figures."""
     stats = index.stats()
     found = [set(keys) for keys in index.query(probe)]
-    assert [part.tables.unsound() for part in index.store.parts] == [None] * len(index.store.parts)
+    assert [part.tables.unsound() for part in index.store.segments.all] == [None] * len(index.store.segments.all)
     return content(index), found, stats.entries, stats.bucket_sizes, stats.largest_bucket
 
 
@@ -355,7 +355,7 @@ def test_memory_runs_out_while_one_entry_is_replaced(stored):
             expected[key] = tuple(row.tolist())
             assert content(index) == expected
             assert (count, fails >= 2) == (1, True)
-        sizes.append(index.store.loose.tables.limit)
+        sizes.append(index.store.segments.growing.tables.limit)
     assert sizes[0] == sizes[2] <= 25
 
 

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from lshfast import LSHIndex
+from lshfast.common.errors import FormatError
 from lshfast.index.stores import redis as redis_store
-from lshfast.index.stores.base import FormatError, Parameters
+from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.redis import RedisStore
 from lshfast.readers.files import optional
 from tests.index.redis_server import RedisServer, needs_redis, redis, redis_server

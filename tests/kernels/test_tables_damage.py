@@ -279,7 +279,7 @@ def test_a_damaged_file_is_read_without_a_crash(tmp_path):
     index.insert(range(100), np.random.default_rng(0).integers(0, 5, (100, 8), np.uint64))
     index.save(tmp_path / "index")
     data = bytearray((tmp_path / "index").read_bytes())
-    entries = index.store.loose.tables.sections()["tables"][0].copy()
+    entries = index.store.segments.growing.tables.sections()["tables"][0].copy()
     start = data.find(entries.tobytes())
     assert start > 0
     entries[entries != NO_ENTRY] |= np.uint64(0xC0000000)

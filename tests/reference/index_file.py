@@ -14,11 +14,11 @@ HEADER = struct.Struct("<8sIIQQQQQ")
 HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
 NO_ENTRY, NO_ROW = 2**64 - 1, 2**32 - 1
 SECTIONS = {
-    "int": ("gone", "shape", "tables", "pool", "signatures", "integers"),
-    "str": ("gone", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
+    "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
+    "str": ("deleted", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
 }
 LETTERS = {
-    "gone": "B", "shape": "Q", "tables": "Q", "pool": "I", "signatures": "Q",
+    "deleted": "B", "shape": "Q", "tables": "Q", "pool": "I", "signatures": "Q",
     "integers": "q", "starts": "q", "lengths": "I", "bytes": "B",
 }  # fmt: skip
 
@@ -182,8 +182,8 @@ def read_part(data, file, n, records):
         sections[name] = list(struct.unpack(f"<{nbytes // size}{LETTERS[name]}", raw))
         file.layout.append((name, where, where + nbytes))
     need(n <= 2**31 and len(sections["signatures"]) == n * k, "the number of signatures")
-    need(len(sections["gone"]) in (0, (n + 7) // 8), "the length of gone")
-    gone = [bool(sections["gone"] and sections["gone"][row // 8] >> row % 8 & 1) for row in range(n)]
+    need(len(sections["deleted"]) in (0, (n + 7) // 8), "the length of deleted")
+    gone = [bool(sections["deleted"] and sections["deleted"][row // 8] >> row % 8 & 1) for row in range(n)]
     part = Part(n, sections, names_of(file.kind, n, sections, gone), tables_of(file, sections), gone)
     check_tables(file, part)
     return part

@@ -19,10 +19,6 @@ OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
-class FormatError(ValueError):
-    """A file or store holds what this library did not write, or damaged content."""
-
-
 @dataclass(frozen=True)
 class Parameters:
     """What all entries of an index have in common.
@@ -93,6 +89,11 @@ class Store(ABC):
     """
 
     parameters: Parameters | None
+
+    @property
+    @abstractmethod
+    def kind(self) -> str | None:
+        """What the keys are: "int", "str" or "object"; None while there are none, "object" where that is not known."""
 
     @abstractmethod
     def bind(self, parameters: Parameters) -> None:
@@ -216,7 +217,7 @@ class Store(ABC):
 
         Raises
         ------
-        FormatError
+        lshfast.FormatError
             Naming what is damaged.
         """
 

@@ -1,50 +1,49 @@
-"""An index in one file: mapped into memory, appended to in place, written anew on demand. See docs/file-format.md.
-
-What is in the file is never changed but for its two headers, which say where the directory lies: new sections and a new
-directory are appended and synced, then one header is written and synced, then the other. Whatever happens in between,
-one of the headers is whole and leads to a state that is whole.
-"""
+"""An index in one file: mapped into memory, appended to in place, written anew on demand."""
 
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import stat
-import struct
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, Any, Literal
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import IO, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.index.stores.base import Column, FormatError, Parameters, Progress, Store
-from lshfast.index.stores.file_format import (
-    SECTIONS,
-    VERSION,
-    Directory,
-    PartRecord,
-    Section,
-    check_parts,
-    open_part,
-    write_part,
+from lshfast.common.errors import FormatError
+from lshfast.index.stores import file_sections
+from lshfast.index.stores.base import Column, Parameters, Progress, Store
+from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
+from lshfast.index.stores.file_sections import (
+    FIRST_SECTION,
+    HEADER,
+    HEADERS,
+    MAGIC,
+    Meter,
+    check_headers,
+    lock_or_say,
+    mapped,
+    named_errors,
+    named_format,
+    newest,
+    not_in_use,
+    read_headers,
+    segment_of,
+    unlock,
+    write_directory,
+    write_sections,
 )
 from lshfast.index.stores.keys import concatenate, kind_of
-from lshfast.index.stores.memory import MemoryStore
-from lshfast.index.stores.segments import PIECE, Part, Tell, built, empty_part, fold
-from lshfast.kernels.checksum import checksum
+from lshfast.index.stores.memory import LockedStore
+from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
+from lshfast.index.stores.segments import KIND_NAMES, Segments
 from lshfast.readers.output import atomic_file
 from lshfast.tokens import UInt64Array
 
-MAGIC = b"LSHFAST\0"
-HEADERS = 0, 4096  # offsets of the two
-FIRST_SECTION = 8192
-ALIGNMENT = 64
-
-# Bytes that are written between two notes of progress.
-STEP = 1 << 24
+Mode: TypeAlias = Literal["r", "r+", "c"]
 
 # A file that is open or mapped, by this process too, cannot be replaced there.
 OPEN_FILES_STAY = os.name == "nt"
@@ -52,45 +51,25 @@ OPEN_FILES_STAY = os.name == "nt"
 # Files up to this size are checked whole when they are opened, unless the caller says otherwise.
 VERIFIED_WHEN_OPENED = 64 << 20
 
-_HEADER = struct.Struct("<8sIIQQQQ")  # magic, version, 0, number of the state, directory: offset, bytes, checksum
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: IO[bytes]) -> None:
-        file.seek(1 << 62)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-
-    def _unlock(file: IO[bytes]) -> None:
-        file.seek(1 << 62)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-else:
-    import fcntl
-
-    def _lock(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _unlock(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-
-class FileStore(MemoryStore):
+class FileStore(LockedStore):
     """Keep entries in a file, and what is new in memory until `commit`.
 
     Parameters
     ----------
     path : path
         Of a saved index.
-    mode : {"r", "r+"}
+    mode : {"r", "r+", "c"}
+        Read only; read and write; or read the file, and keep in memory what is changed, to be saved to another file.
     verify : bool, optional
         See `LSHIndex.open`.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], mode: Literal["r", "r+"] = "r", *, verify: bool | None = None
+        self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
     ) -> None:
-        if mode not in ("r", "r+"):
-            raise ValueError(f"mode must be 'r' or 'r+', not {mode!r}")
+        if mode not in get_args(Mode):
+            raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
         if sys.byteorder != "little":
             raise OSError("files of an index are little-endian, and this machine is not")
         super().__init__()
@@ -100,49 +79,56 @@ class FileStore(MemoryStore):
         if verify:
             try:
                 with named_format(self.path):
-                    check_parts(self.fixed, self._directory.parameters)
+                    check_segments(self.segments.fixed, self._directory.parameters)
             except BaseException:
                 self._let_go()
                 raise
 
     def _open(self, verify: bool | None) -> None:
-        file = open(self.path, "rb" if self.mode == "r" else "r+b", buffering=0)  # noqa: SIM115 (it is kept)
+        file = open(self.path, "r+b" if self.mode == "r+" else "rb", buffering=0)  # noqa: SIM115 (it is kept)
         self._file: IO[bytes] | None = file
         try:
             if self.mode == "r+":
-                _lock_or_say(file, self.path)
+                lock_or_say(file, self.path)
             with named_format(self.path):
-                self._map, self._directory = _newest(file)
+                self._map, self._directory = newest(file)
                 check = len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
-                self.fixed = [self._part(record, check) for record in self._directory.parts]
+                fixed = [self._segment(record, check) for record in self._directory.segments]
         except BaseException:
             self._let_go()
             raise
-        self.loose = None
         self.parameters = self._directory.parameters
+        self._segments = Segments(self.parameters, fixed)
 
-    def _part(self, record: PartRecord, verify: bool) -> Part:
-        return _part_of(self._directory, record, self._map, verify)
+    def _segment(self, record: SegmentRecord, verify: bool) -> Segment:
+        return segment_of(self._directory, record, self._map, verify)
 
     def check_writable(self) -> None:
         super().check_writable()
         if self.mode == "r":
             raise ValueError(f"{self.path} is open for reading only: open it with mode='r+'")
-        if not self._is_owner():
+        if self.mode == "r+" and not self._is_owner():
             raise ValueError(f"{self.path} was opened before this process was forked: only the parent may write to it")
+
+    def _check_in_place(self) -> None:
+        """Raise ValueError unless changes can be written to this file."""
+        self.check_writable()
+        if self.mode != "r+":
+            raise ValueError(f"{self.path} is open for reading only: save the index to another file")
 
     def _is_owner(self) -> bool:
         """Tell whether this is the process that opened the file, not a child that was forked since."""
         return os.getpid() == self._pid
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
-        return self._query_parts(signature, least)  # what lies beneath the part that grows may be about to change
+        with self.gate.reading():  # the segment that grows may be about to become part of the file
+            return self.segments.query_one(signature, least)
 
     def commit(self, progress: Progress | None = None) -> None:
         """Write what is new to the file, and wait until it is there.
 
-        Parts of the file that are no larger than what is new are written anew together with it, so that an index of n
-        entries has at most about log2 n parts. `progress` is called with ("save", bytes done, bytes in all).
+        Segments of about one size are merged, so that their number grows with the logarithm of the entries. `progress`
+        is called with ("save", bytes done, bytes in all).
 
         Raises
         ------
@@ -152,53 +138,54 @@ class FileStore(MemoryStore):
         """
         with self.gate.writing():
             self._check_open()
-            self.check_writable()
+            self._check_in_place()
             self._commit(progress)
 
     def _commit(self, progress: Progress | None) -> None:
-        assert self.parameters is not None
-        tell = _Meter(progress)
-        kept, new = fold(self.parameters, self.fixed, self.loose, tell=tell)
-        self.check_sums([part for part in self.fixed if part not in kept])
-        parts = [*kept, *([] if new is None else [new])]
-        if new is None and len(kept) == len(self.fixed) and all(map(_is_written, kept)):
+        tell = Meter(progress)
+        fixed = self.segments.fixed
+        kept, new = self.segments.merged(tell=tell)
+        self.check_sums([segment for segment in fixed if segment not in kept])
+        if new is None and len(kept) == len(fixed) and all(map(_is_written, kept)):
             return
-        tell.expect([] if new is None else [new])
-        self._append(parts, tell)
+        added = [] if new is None else [new]
+        tell.expect(added)
+        self._append([*kept, *added], tell)
 
-    def _append(self, parts: list[Part], tell: _Meter) -> None:
-        """Write parts that are not in the file yet behind its end, and a directory of all; then change the headers."""
+    def _append(self, segments: list[Segment], tell: Meter) -> None:
+        """Append segments that are not in the file yet, and a directory of all; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
-        before = _read_headers(self._on_disk())[0]  # later than that read last if a commit failed in its last step
+        before = read_headers(self._on_disk())[0]  # later than that read last if a commit failed in its last step
         assert self.parameters is not None
         try:
             with named_errors(self.path):
-                kind = parts[0].kind if parts else self._directory.kind
-                directory = write_sections(file, self.parameters, kind, parts, tell)
+                kind = segments[0].kind if segments else self._directory.kind
+                directory = write_sections(file, self.parameters, kind, segments, tell)
                 header = write_directory(file, directory, before + 1)
                 tell.end()
-                _sync(file)
+                file_sections.sync(file)
                 for place in HEADERS:
                     file.seek(place)
-                    _write(file, header)
-                    _sync(file)
-            mapped = _mapped(file)
-            fixed = [_part_of(directory, record, mapped, False) for record in directory.parts]
+                    file_sections.write_all(file, header)
+                    file_sections.sync(file)
+            data = mapped(file)
+            fixed = [segment_of(directory, record, data, False) for record in directory.segments]
+            written = Segments(self.parameters, fixed)
         except BaseException:
             with suppress(OSError, FormatError):
-                if _read_headers(self._on_disk())[0] == before:
+                if read_headers(self._on_disk())[0] == before:
                     file.truncate(end)
             raise
         # One call, which no signal handler interrupts, so that no entry is both in the file and in memory.
-        vars(self).update(_map=mapped, _directory=directory, fixed=fixed, loose=None)
+        vars(self).update(_map=data, _directory=directory, _segments=written)
 
     def _on_disk(self) -> npt.NDArray[np.uint8]:
         """Return the bytes of the file as it is now."""
-        return _mapped(self._check_open())
+        return mapped(self._check_open())
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Write the file anew with all entries as one part, and without what is removed or lay waste; commits.
+        """Write the file anew with all entries in one segment, and without what is removed or lay waste; commits.
 
         The new file takes the place of the old one when it is complete: it needs as much space again meanwhile. Readers
         that have the old one open go on seeing that; on Windows it cannot be replaced while they do. A file that is as
@@ -212,19 +199,20 @@ class FileStore(MemoryStore):
         """
         with self.gate.writing():
             self._check_open()
-            self.check_writable()
+            self._check_in_place()
             assert self.parameters is not None
             if self._is_compact():
-                self.loose = None
+                self.segments.growing = None
                 return
             if OPEN_FILES_STAY:  # it is let go of before the new one has its name, which may fail
                 self._commit(None)
             kind = self.kind or self._directory.kind
-            self.check_sums(self.fixed)
-            room = _room(self.fixed[0]) if len(self.fixed) == 1 and not self.loose else PIECE
+            segments = self.segments.all
+            self.check_sums(self.segments.fixed)
+            room = _room(segments[0]) if len(segments) == 1 and segments[0].deleted is not None else PIECE_ROWS
             try:
                 write_file(
-                    self.path, self.parameters, kind, self.parts, ours=self._let_go, progress=progress, batch=room
+                    self.path, self.parameters, kind, segments, ours=self._let_go, progress=progress, batch=room
                 )
                 self._reopen()
             except BaseException:
@@ -253,10 +241,11 @@ class FileStore(MemoryStore):
     def _is_compact(self) -> bool:
         """Tell whether the file is what `compact` would write: of the first state, whole, and nothing to be changed."""
         data = self._on_disk()
-        state, start, nbytes, _ = _read_headers(data)
-        headers = [bytes(data[place : place + _HEADER.size + 8]) for place in HEADERS]
-        pending = self.loose is not None and len(self.loose)
-        written = all(len(part) == part.tables.limit for part in self.fixed) and len(self.fixed) <= 1
+        state, start, nbytes, _ = read_headers(data)
+        headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
+        fixed, growing = self.segments.fixed, self.segments.growing
+        pending = growing is not None and len(growing)
+        written = all(len(segment) == segment.tables.limit for segment in fixed) and len(fixed) <= 1
         return state == 1 and headers[0] == headers[1] and start + nbytes == len(data) and written and not pending
 
     def verify(self) -> None:
@@ -265,19 +254,24 @@ class FileStore(MemoryStore):
         The second header may be that of the last state: so it is when a commit ends in between.
         """
         with self.gate.reading(), named_format(self.path):
-            data, _ = _newest(self._check_open())
-            _check_headers([bytes(data[place : place + _HEADER.size + 8]) for place in HEADERS])
-            check_parts([self._part(record, True) for record in self._directory.parts], self._directory.parameters)
+            data, _ = newest(self._check_open())
+            check_headers([bytes(data[place : place + HEADER.size + 8]) for place in HEADERS])
+            segments = [self._segment(record, True) for record in self._directory.segments]
+            check_segments(segments, self._directory.parameters)
 
-    def check_sums(self, parts: list[Part]) -> None:
-        """Check parts that are in the file before their content is written anew, under new checksums."""
+    def check_sums(self, segments: list[Segment]) -> None:
+        """Check segments that are in the file before their content is written anew, under new checksums."""
         with named_format(self.path):
-            for part in parts:
-                self._part(part.where, True)
+            for segment in segments:
+                self._segment(segment.where, True)
+
+    def stats(self) -> dict[str, int]:
+        with self.gate.reading():
+            return self._figures()
 
     def _figures(self) -> dict[str, int]:
-        figures = super()._figures()
-        used = sum(section.nbytes for record in self._directory.parts for section in record.sections)
+        figures = self.segments.figures()
+        used = sum(section.nbytes for record in self._directory.segments for section in record.sections)
         return {**figures, "file size": len(self._map), "file waste": max(0, len(self._map) - FIRST_SECTION - used)}
 
     def close(self) -> None:
@@ -296,11 +290,13 @@ class FileStore(MemoryStore):
 
     def _let_go(self) -> None:
         """Let go of the file and its map, with all that lies in it."""
-        self.fixed, self._map = [], np.empty(0, np.uint8)
+        self._map = np.empty(0, np.uint8)
+        if self._segments is not None:
+            self._segments.fixed = []
         if self._file is not None and not self._file.closed:
             if self.mode == "r+" and self._is_owner():
                 with suppress(OSError):  # Windows: it is not ours
-                    _unlock(self._file)  # the maps of it would keep the lock
+                    unlock(self._file)  # the maps of it would keep the lock
             self._file.close()
         self._file = None
 
@@ -309,12 +305,11 @@ class FileStore(MemoryStore):
             self._check_kind(kind)
 
     def _check_kind(self, kind: str) -> None:
-        held = [part.kind for part in self.parts if part in self.fixed or len(part)]
+        held = [segment.kind for segment in self.segments.all if segment.deleted is not None or len(segment)]
         check_kind(kind, held[0] if held else None)
 
-    def _room_for(self, keys: Column) -> Part:
+    def _check_keys(self, keys: Column) -> None:
         self._check_kind(kind_of(keys))
-        return super()._room_for(keys)
 
     def _check_open(self) -> IO[bytes]:
         if self._file is None:
@@ -327,8 +322,7 @@ def check_kind(kind: str, held: str | None) -> None:
     if held is None and kind not in SECTIONS:
         raise TypeError("the keys of an index in a file or in LMDB are all ints of 64 bits, or all strs; these are not")
     if held not in (None, kind):
-        kinds = {"int": "ints of 64 bits", "str": "strs"}
-        raise TypeError(f"the keys of this index are {kinds[str(held)]}, and these are not all that")
+        raise TypeError(f"the keys of this index are {KIND_NAMES[str(held)]}, and these are not all that")
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -361,7 +355,7 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
                 raise FileExistsError(errno.EEXIST, "this file is not an index; overwrite replaces it", name)
 
 
-def save_parts(
+def save_store(
     path: str | os.PathLike[str],
     parameters: Parameters,
     store: Store,
@@ -371,15 +365,15 @@ def save_parts(
 ) -> None:
     """Write the entries of any store to a new file."""
     check_target(path, overwrite)
-    if isinstance(store, MemoryStore):
+    if isinstance(store, LockedStore):
         with store.gate.reading():
             if isinstance(store, FileStore):
-                store.check_sums(store.fixed)
-            write_file(path, parameters, store.kind or "int", store.parts, progress=progress)
+                store.check_sums(store.segments.fixed)
+            write_file(path, parameters, store.kind or "int", store.segments.all, progress=progress)
         return
-    whole: Part | None = None
+    whole: Segment | None = None
     for keys, signatures in store.items():
-        whole = whole or empty_part(parameters, kind_of(keys))
+        whole = whole or empty_segment(parameters, kind_of(keys))
         whole.tables.write(whole.admit(keys)[0], signatures)
     write_file(path, parameters, whole.kind if whole else "int", [whole] if whole else [], progress=progress)
 
@@ -388,250 +382,51 @@ def write_file(
     path: str | os.PathLike[str],
     parameters: Parameters,
     kind: str,
-    parts: list[Part],
+    segments: list[Segment],
     *,
     ours: Callable[[], None] | None = None,
     progress: Progress | None = None,
-    batch: int = PIECE,
+    batch: int = PIECE_ROWS,
 ) -> None:
-    """Write the entries of parts, as one part, to a new file that takes the name, and the permissions, of one there is.
+    """Write the entries of segments, as one, to a new file that takes the name, and the permissions, of one there is.
 
-    `ours` lets go of that file where this process has it open and locked. The list of parts is changed. See `built` for
-    `batch`.
+    `ours` lets go of that file where this process has it open and locked. The list of segments is changed. See `built`
+    for `batch`.
     """
     if kind == "object":  # as of now: others may have been removed
-        keys = concatenate([part.names_of(part.tables.rows_in_use()) for part in parts])
+        keys = concatenate([segment.names_of(segment.tables.rows_in_use()) for segment in segments])
         kind = kind_of(keys) if len(keys) else "int"
     if kind == "object":
         raise TypeError("only an index whose keys are all ints of 64 bits, or all strs, can be saved")
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
-    parts[:] = filter(len, parts)  # in place, as the caller's frame may hold the list until this returns
-    tell = _Meter(progress)
-    if parts[1:] or any(part.kind != kind or len(part) < part.tables.limit for part in parts):
-        tell.expect(parts)
-        parts[:] = [built(parameters, kind, parts, tell, batch)]
-    parts[:] = [Part(part.tables, kind) for part in parts]  # wherever they may be written already
-    tell.expect(parts)
+    segments[:] = filter(len, segments)  # in place, as the caller's frame may hold the list until this returns
+    tell = Meter(progress)
+    if segments[1:] or any(each.kind != kind or len(each) < each.tables.limit for each in segments):
+        tell.expect(segments)
+        segments[:] = [built(parameters, kind, segments, tell, batch)]
+    segments[:] = [Segment(segment.tables, kind) for segment in segments]  # wherever they may be written already
+    tell.expect(segments)
     with ExitStack() as held:
         if ours is None:
-            held.enter_context(_not_in_use(path))
+            held.enter_context(not_in_use(path))
         with atomic_file(path, overwrite=True) as file:
-            directory = write_sections(file, parameters, kind, parts, tell)
+            directory = write_sections(file, parameters, kind, segments, tell)
             header = write_directory(file, directory, 1)
             tell.end()
             for place in HEADERS:
                 file.seek(place)
-                _write(file, header)
+                file_sections.write_all(file, header)
             if OPEN_FILES_STAY:
-                parts.clear()
+                segments.clear()
                 (held.close if ours is None else ours)()
 
 
-class _Meter:
-    """Tell how many bytes of a file are done, of those that are expected."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress, self._done, self._total = progress, 0, 0
-
-    def expect(self, parts: list[Part]) -> None:
-        """Say that parts are to be gone over from here on."""
-        self._total = self._done + sum(sum(part.tables.nbytes()) for part in parts)
-
-    def end(self) -> None:
-        """Say that nothing is left to be done."""
-        self.expect([])
-        self(0)
-
-    def __call__(self, more: int) -> None:
-        self._done += more
-        if self._progress:
-            self._progress("save", self._done, max(self._done, self._total))
+def _room(segment: Segment) -> int:
+    """Return how many rows to put at once into tables that should become no longer than those of a fixed segment."""
+    return min(max(segment.tables.room(), 1), PIECE_ROWS)
 
 
-def write_sections(file: Any, parameters: Parameters, kind: str, parts: list[Part], tell: Tell) -> Directory:
-    """Append the sections of those parts that have none, and return the directory of all."""
-
-    def put(arrays: list[npt.NDArray[Any]]) -> Section:
-        start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
-        start = -(-start // ALIGNMENT) * ALIGNMENT
-        file.seek(start)
-        for array in arrays:
-            whole = array.reshape(-1).view(np.uint8)
-            for at in range(0, len(whole), STEP):
-                _write(file, whole[at : at + STEP].data)
-                tell(len(whole[at : at + STEP]))
-        return Section(start, sum(array.nbytes for array in arrays), checksum(*arrays))
-
-    return Directory(parameters, kind, tuple(write_part(part, put) for part in parts))
-
-
-def write_directory(file: Any, directory: Directory, state: int) -> bytes:
-    """Append a directory, and return the header that leads to it."""
-    data = directory.pack()
-    start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
-    file.seek(start)
-    _write(file, data)
-    header = _HEADER.pack(MAGIC, VERSION, 0, state, start, len(data), checksum(data))
-    return header + struct.pack("<Q", checksum(header))
-
-
-def _room(part: Part) -> int:
-    """Return how many rows to put at once into tables that should become no longer than those of a fixed part."""
-    return min(max(part.tables.room(), 1), PIECE)
-
-
-def _is_written(part: Part) -> bool:
-    """Tell whether nothing was removed from a fixed part since it was written."""
-    return part.gone is not None and int(part.gone.sum()) == part.gone_when_written
-
-
-# ---- reading ----
-
-
-def _mapped(file: IO[bytes]) -> npt.NDArray[np.uint8]:
-    """Return a file's bytes as they lie there, read only."""
-    if not os.fstat(file.fileno()).st_size:
-        return np.empty(0, np.uint8)
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-
-
-def _is_whole(header: bytes) -> bool:
-    """Tell whether this is a header and its checksum."""
-    if len(header) < _HEADER.size + 8:
-        return False
-    return bool(struct.unpack_from("<Q", header, _HEADER.size)[0] == checksum(header[: _HEADER.size]))
-
-
-def _read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
-    """Return (state, directory's offset, bytes, checksum) of the newest header that is whole."""
-    headers = [bytes(data[place : place + _HEADER.size + 8]) for place in HEADERS]
-    found = [_HEADER.unpack_from(header) for header in headers if _is_whole(header)]
-    if not found:
-        start = bytes(data[:8])
-        raise FormatError(
-            "header: not an index of lshfast" if start != MAGIC else "header: it is damaged, and so is its copy"
-        )
-    newest = max(found, key=lambda fields: fields[3])
-    if newest[0] != MAGIC:
-        raise FormatError("header: not an index of lshfast")
-    if newest[1] != VERSION:
-        raise FormatError(f"header: version {newest[1]}; this library reads version {VERSION}")
-    if newest[3] == 2**64 - 1:
-        raise FormatError(f"header: state {newest[3]}, which no other can follow")
-    if newest[3] == 0:
-        raise FormatError("header: state 0, and the first is 1")
-    return newest[3:]
-
-
-def _check_headers(headers: list[bytes]) -> None:
-    """Check both headers: the second is a copy of the first, or of an earlier state if a commit ended in between."""
-    for place, header in zip(HEADERS, headers, strict=True):
-        if not _is_whole(header):
-            raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
-    (*kind, _, first), (*other, _, second) = (_HEADER.unpack_from(header)[:4] for header in headers)
-    if kind != other or second > first or (second == first and headers[0] != headers[1]):
-        raise FormatError(f"header: the one at byte {HEADERS[1]} is no copy of the first (compact mends that)")
-
-
-def _newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
-    """Return a file's bytes and the directory of its newest state.
-
-    Headers are read before the length: a writer makes the file longer first, and then changes the headers.
-    """
-    _, start, nbytes, wanted = _read_headers(_mapped(file))
-    data = _mapped(file)
-    if start < FIRST_SECTION:
-        raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
-    if start + nbytes > len(data):
-        raise FormatError(f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}")
-    found = bytes(data[start : start + nbytes])
-    if checksum(found) != wanted:
-        raise FormatError("directory: its checksum is wrong")
-    directory = Directory.unpack(found)
-    _check_places(directory, start, nbytes)
-    return data, directory
-
-
-def _check_places(directory: Directory, start: int, nbytes: int) -> None:
-    """Check that the directory and the sections lie behind the headers, and none over another."""
-    used = [(start, nbytes, "directory")]
-    for part in directory.parts:
-        names = SECTIONS[directory.kind]
-        used += [(at.where, at.nbytes, name) for name, at in zip(names, part.sections, strict=True) if at.nbytes]
-    end, before = FIRST_SECTION, "header"
-    for where, length, name in sorted(used):
-        if where < end:
-            raise FormatError(f"directory: {name} lies at byte {where}, and {before} ends at byte {end}")
-        end, before = where + length, name
-
-
-def _part_of(directory: Directory, record: PartRecord, data: npt.NDArray[np.uint8], verify: bool) -> Part:
-    return open_part(directory, record, lambda section: _section(data, section), verify)
-
-
-def _section(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[np.uint8]:
-    if section.where % ALIGNMENT or section.where + section.nbytes > len(data):
-        place = f"bytes {section.where} to {section.where + section.nbytes}"
-        raise FormatError(f"a section lies at {place}, and the file ends at {len(data)}")
-    return data[section.where : section.where + section.nbytes]
-
-
-# ---- errors and locks ----
-
-
-def _write(file: Any, data: Any) -> None:
-    """Write all of some bytes: a file without a buffer, which keeps nothing back, may take them in several goes."""
-    view = memoryview(data)
-    while len(view):
-        view = view[file.write(view) :]
-
-
-def _sync(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-@contextmanager
-def named_format(path: Any) -> Iterator[None]:
-    """Name the file in a FormatError."""
-    try:
-        yield
-    except FormatError as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from None
-
-
-@contextmanager
-def named_errors(path: Any) -> Iterator[None]:
-    """Name the file in an OSError that names none (disk full, say)."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno is not None:
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-        raise
-
-
-def _lock_or_say(file: IO[bytes], path: Any) -> None:
-    try:
-        _lock(file)
-    except OSError:
-        raise BlockingIOError(f"{os.fspath(path)} is open for writing elsewhere") from None
-    if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-        raise BlockingIOError(f"{os.fspath(path)} has just been written anew elsewhere")
-
-
-@contextmanager
-def _not_in_use(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the lock of a file that is to be replaced, if there is one."""
-    try:
-        file = open(path, "r+b", buffering=0)  # noqa: SIM115 (it may not be there)
-    except FileNotFoundError:
-        yield
-        return
-    with file:
-        _lock_or_say(file, path)
-        try:
-            yield
-        finally:
-            _unlock(file)
+def _is_written(segment: Segment) -> bool:
+    """Tell whether nothing was removed from a fixed segment since it was written."""
+    return segment.deleted is not None and int(segment.deleted.sum()) == segment.deleted_when_written

@@ -1,4 +1,4 @@
-"""The directory of a saved index: parameters, parts and where their sections lie. docs/file-format.md is its law."""
+"""The directory of a saved index: parameters, segments and where their sections lie. docs/file-format.md is its law."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.index.stores.base import Column, FormatError, Parameters
+from lshfast.common.errors import FormatError
+from lshfast.index.stores.base import Column, Parameters
 from lshfast.index.stores.keys import listed, take
-from lshfast.index.stores.segments import PIECE, Part
+from lshfast.index.stores.segment import PIECE_ROWS, Segment
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.tables import BandTables
@@ -27,13 +28,13 @@ _HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
 _SECTION = struct.Struct("<QQQ")
 _MAGIC = b"LSHFDIR\0"
 
-# The sections of a part, in their order, and what they are made of.
+# The sections of a segment, in their order, and what they are made of.
 SECTIONS = {
-    "int": ("gone", "shape", "tables", "pool", "signatures", "integers"),
-    "str": ("gone", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
+    "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
+    "str": ("deleted", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
 }
 DTYPES = {
-    "gone": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
+    "deleted": "u1", "shape": "<u8", "tables": "<u8", "pool": "<u4", "signatures": "<u8",
     "integers": "<i8", "starts": "<i8", "lengths": "<u4", "bytes": "u1",
 }  # fmt: skip
 
@@ -47,8 +48,8 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PartRecord:
-    """One part: how many rows it has, and its sections in the order of SECTIONS."""
+class SegmentRecord:
+    """One segment: how many rows it has, and its sections in the order of SECTIONS."""
 
     rows: int
     sections: tuple[Section, ...]
@@ -60,20 +61,20 @@ class Directory:
 
     parameters: Parameters
     kind: str
-    parts: tuple[PartRecord, ...]
+    segments: tuple[SegmentRecord, ...]
 
     def pack(self) -> bytes:
         """Return the directory as bytes."""
         p = self.parameters
         threshold = math.nan if p.threshold is None else p.threshold
         head = _HEAD.pack(
-            _MAGIC, VERSION, len(self.parts), p.num_perm, p.bands, p.rows, p.seed, threshold,
+            _MAGIC, VERSION, len(self.segments), p.num_perm, p.bands, p.rows, p.seed, threshold,
             p.scheme.encode("ascii"), self.kind.encode("ascii"), p.shingles.encode("ascii"),
         )  # fmt: skip
         body = [head]
-        for part in self.parts:
-            body.append(struct.pack("<Q", part.rows))
-            body += [_SECTION.pack(*section) for section in part.sections]
+        for segment in self.segments:
+            body.append(struct.pack("<Q", segment.rows))
+            body += [_SECTION.pack(*section) for section in segment.sections]
         whole = b"".join(body)
         return whole + struct.pack("<Q", checksum(whole))
 
@@ -107,45 +108,46 @@ class Directory:
             raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
         each = 8 + _SECTION.size * len(SECTIONS[kind])
         if len(data) != _HEAD.size + each * count + 8:
-            raise FormatError(f"directory: {len(data)} bytes, not those of {count} parts")
+            raise FormatError(f"directory: {len(data)} bytes, not those of {count} segments")
         try:
             parameters = Parameters(
                 num_perm, bands, rows, scheme, seed, None if math.isnan(threshold) else threshold, shingles
             )
         except ValueError as error:
             raise FormatError(f"directory: {error}") from None
-        parts = []
+        segments = []
         for start in range(_HEAD.size, _HEAD.size + each * count, each):
             sections = tuple(Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each]))
-            parts.append(PartRecord(struct.unpack_from("<Q", data, start)[0], sections))
-        return cls(parameters, kind, tuple(parts))
+            segments.append(SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections))
+        return cls(parameters, kind, tuple(segments))
 
 
 Put = Callable[["list[npt.NDArray[Any]]"], Section]
 
 
-def write_part(part: Part, put: Put) -> PartRecord:
-    """Write the sections of a part, each with a call of `put`, unless they are written already."""
-    if isinstance(part.where, PartRecord):
-        if part.gone is None or int(part.gone.sum()) == part.gone_when_written:
-            return part.where
-        return PartRecord(part.where.rows, (put(_gone(part)), *part.where.sections[1:]))
-    found = part.tables.sections()
-    made = [put(_gone(part))]
-    for name in SECTIONS[part.kind][1:]:
+def write_segment(segment: Segment, put: Put) -> SegmentRecord:
+    """Write the sections of a segment, each with a call of `put`, unless they are written already."""
+    if isinstance(segment.where, SegmentRecord):
+        if segment.deleted is None or int(segment.deleted.sum()) == segment.deleted_when_written:
+            return segment.where
+        return SegmentRecord(segment.where.rows, (put(_deleted(segment)), *segment.where.sections[1:]))
+    found = segment.tables.sections()
+    made = [put(_deleted(segment))]
+    for name in SECTIONS[segment.kind][1:]:
         made.append(put([np.ascontiguousarray(array, DTYPES[name]) for array in found[name]]))
-    return PartRecord(part.tables.limit, tuple(made))
+    return SegmentRecord(segment.tables.limit, tuple(made))
 
 
-def _gone(part: Part) -> list[npt.NDArray[Any]]:
+def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
     """Return what the section of removed rows consists of: nothing, or a bit a row."""
-    return [] if part.gone is None or not part.gone.any() else [np.packbits(part.gone, bitorder="little")]
+    deleted = segment.deleted
+    return [] if deleted is None or not deleted.any() else [np.packbits(deleted, bitorder="little")]
 
 
-def open_part(
-    directory: Directory, record: PartRecord, read: Callable[[Section], npt.NDArray[np.uint8]], verify: bool
-) -> Part:
-    """Return a part over its sections, which `read` gives as arrays of bytes.
+def open_segment(
+    directory: Directory, record: SegmentRecord, read: Callable[[Section], npt.NDArray[np.uint8]], verify: bool
+) -> Segment:
+    """Return a segment over its sections, which `read` gives as arrays of bytes.
 
     Raises
     ------
@@ -168,82 +170,82 @@ def open_part(
         raise FormatError(f"shape: {arrays['shape'].size} values, not three a table")
     arrays["signatures"] = arrays["signatures"].reshape(n, p.num_perm)
     arrays["shape"] = arrays["shape"].reshape(-1, 3)
-    bits = arrays.pop("gone")
+    bits = arrays.pop("deleted")
     if bits.size not in (0, (n + 7) // 8):
-        raise FormatError(f"gone: {bits.size} bytes for {n} rows")
-    gone = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
+        raise FormatError(f"deleted: {bits.size} bytes for {n} rows")
+    deleted = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
     try:
-        tables = BandTables.over(p.num_perm, p.bands, p.rows, directory.kind, arrays, gone)
+        tables = BandTables.over(p.num_perm, p.bands, p.rows, directory.kind, arrays, deleted)
     except ValueError as error:
         raise FormatError(f"tables: {error}") from None
-    return Part(tables, directory.kind, gone=gone, gone_when_written=int(gone.sum()), where=record)
+    return Segment(tables, directory.kind, deleted=deleted, deleted_when_written=int(deleted.sum()), where=record)
 
 
-def check_parts(parts: list[Part], parameters: Parameters) -> None:
-    """Check fixed parts that have just been opened: what `verify` does beyond checksums.
+def check_segments(segments: list[Segment], parameters: Parameters) -> None:
+    """Check fixed segments that have just been opened: what `verify` does beyond checksums.
 
     Raises
     ------
     FormatError
         Naming the section.
     """
-    for part in parts:
-        _check_part(part, parameters)
-    parts = sorted(parts, key=len)  # keys are looked up in parts that are no smaller
-    for number, part in enumerate(parts[:-1]):
-        for keys, _ in _keys_of(part):
-            for other in parts[number + 1 :]:
+    for segment in segments:
+        _check_segment(segment, parameters)
+    segments = sorted(segments, key=len)  # keys are looked up in segments that are no smaller
+    for number, segment in enumerate(segments[:-1]):
+        for keys, _ in _keys_of(segment):
+            for other in segments[number + 1 :]:
                 again = np.flatnonzero(other.find(keys) >= 0)
                 if len(again):
-                    raise FormatError(f"tables: key {listed(take(keys, again[:1]))[0]!r} is in two parts")
+                    raise FormatError(f"tables: key {listed(take(keys, again[:1]))[0]!r} is in two segments")
 
 
-def _keys_of(part: Part) -> Iterator[tuple[Column, Int64Array]]:
+def _keys_of(segment: Segment) -> Iterator[tuple[Column, Int64Array]]:
     """Yield the keys of all rows that are not deleted, in batches, and these rows."""
-    in_use = part.tables.rows_in_use()
-    for start in range(0, len(in_use), PIECE):
-        rows = in_use[start : start + PIECE]
+    in_use = segment.tables.rows_in_use()
+    for start in range(0, len(in_use), PIECE_ROWS):
+        rows = in_use[start : start + PIECE_ROWS]
         try:
-            yield part.names_of(rows), rows
+            yield segment.names_of(rows), rows
         except ValueError as error:
             raise FormatError(f"bytes: {error}") from None
 
 
-def _check_part(part: Part, parameters: Parameters) -> None:
-    """Check that a part's tables are those of its rows."""
-    assert part.gone is not None
-    if part.where.sections[0].nbytes and not part.gone.any():
-        raise FormatError("gone: the section marks no row")
-    unsound = part.tables.unsound()
+def _check_segment(segment: Segment, parameters: Parameters) -> None:
+    """Check that a segment's tables are those of its rows."""
+    assert segment.deleted is not None
+    if segment.where.sections[0].nbytes and not segment.deleted.any():
+        raise FormatError("deleted: the section marks no row")
+    unsound = segment.tables.unsound()
     if unsound is not None:
         raise FormatError(f"tables: table {unsound} is not in order")
-    for keys, rows in _keys_of(part):
-        if (part.find(keys) != rows).any():
+    for keys, rows in _keys_of(segment):
+        if (segment.find(keys) != rows).any():
             raise FormatError("tables: a key does not lead to its row")
-    _check_rows(part, parameters)
+    _check_rows(segment, parameters)
 
 
-def _check_rows(part: Part, p: Parameters) -> None:
+def _check_rows(segment: Segment, p: Parameters) -> None:
     """Check that sound tables hold each row once, under its tag.
 
     What stands in them and what should is compared by the sum of its hashes: that takes no memory, and goes over tables
     and signatures from front to back.
     """
     wanted = np.zeros((2, p.bands + 1), np.uint64)
-    for start in range(0, part.tables.limit, PIECE):
-        rows = np.arange(start, min(start + PIECE, part.tables.limit))
+    for start in range(0, segment.tables.limit, PIECE_ROWS):
+        rows = np.arange(start, min(start + PIECE_ROWS, segment.tables.limit))
         try:
-            tags = part.tables.tags_of(rows).astype(np.uint64)
+            tags = segment.tables.tags_of(rows).astype(np.uint64)
         except ValueError as error:
             raise FormatError(f"bytes: {error}") from None
         wanted[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
-        signatures = part.tables.signatures_of(rows)
+        signatures = segment.tables.signatures_of(rows)
         full = signatures[:, 0] != EMPTY
         keys = np.empty((int(full.sum()), p.bands), np.uint64)
         band_keys(signatures[full], p.bands, p.rows, keys)
         for band in range(p.bands):
             wanted[:, band] += _sums(keys[:, band] >> _HALF << _HALF | rows[full].astype(np.uint64))
-    sections = {name: arrays[0] for name, arrays in part.tables.sections().items()}
+    sections = {name: arrays[0] for name, arrays in segment.tables.sections().items()}
     end = 0
     for table, (_, length, _) in enumerate(sections["shape"].tolist()):
         start, end = end, end + length + 1
@@ -265,21 +267,21 @@ def _sums(records: UInt64Array) -> UInt64Array:
 
 def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt64Array]:
     """Give what a sound table leads to, piece by piece, each row as an entry of its own: its tag above it."""
-    for start in range(0, len(table), PIECE):
-        piece = table[start : start + PIECE]
+    for start in range(0, len(table), PIECE_ROWS):
+        piece = table[start : start + PIECE_ROWS]
         piece = piece[piece != EMPTY]
         several = (piece & _SEVERAL) != 0
         yield piece[~several]
         blocks = piece[several]
         first = 4 * (blocks & np.uint64(2**31 - 1)).astype(np.int64) + 2
         slots, tags = pool[first - 1].astype(np.int64), blocks & ~_LOW
-        small = slots <= PIECE // 64
+        small = slots <= PIECE_ROWS // 64
         ends = np.cumsum(slots[small])
         at = np.arange(slots[small].sum()) + np.repeat(first[small] - (ends - slots[small]), slots[small])
         yield _rows_of(np.repeat(tags[small], slots[small]), pool[at])
         for block in np.flatnonzero(~small).tolist():
-            for low in range(0, int(slots[block]), PIECE):
-                high = min(low + PIECE, int(slots[block]))
+            for low in range(0, int(slots[block]), PIECE_ROWS):
+                high = min(low + PIECE_ROWS, int(slots[block]))
                 yield _rows_of(tags[block], pool[first[block] + low : first[block] + high])
 
 

@@ -1,8 +1,8 @@
 """An index in an LMDB environment: shared by processes, each call a transaction, larger than memory if need be.
 
 It holds the sections and the directory of docs/file-format.md, each as one value: what a query follows lies in the map
-of the environment, and nothing is copied or decoded. A batch that is inserted becomes a part of its own; parts are
-folded together as in a file.
+of the environment, and nothing is copied or decoded. A batch that is inserted becomes a segment of its own; segments
+are merged as in a file.
 
     key                        value
     "directory"                the directory; `where` of a section is its number
@@ -24,17 +24,25 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.index.stores.base import Column, FormatError, Found, OnDuplicate, Parameters, Progress, Store
+from lshfast.common.errors import FormatError
+from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Progress, Store
 from lshfast.index.stores.file import check_kind
-from lshfast.index.stores.file_format import Directory, PartRecord, Section, check_parts, open_part, write_part
-from lshfast.index.stores.memory import MemoryStore
-from lshfast.index.stores.segments import Part, built, find_in, fold, query_parts
+from lshfast.index.stores.file_format import (
+    Directory,
+    Section,
+    SegmentRecord,
+    check_segments,
+    open_segment,
+    write_segment,
+)
+from lshfast.index.stores.segment import Segment, built
+from lshfast.index.stores.segments import Segments
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 from lshfast.readers.files import optional
 from lshfast.tokens import BoolArray, UInt64Array
 
-# Signatures of one part take at most so many bytes: a value of LMDB is shorter than 4 GB, and folding needs memory.
+# Signatures of one segment take at most so many bytes: a value of LMDB is shorter than 4 GB, and merging needs memory.
 MOST_BYTES = 1 << 30
 
 # Pages at the end of the file that LMDB may have left out.
@@ -87,7 +95,7 @@ class LmdbStore(Store):
                 self.path, map_size=map_size, sync=sync, metasync=sync, readahead=False, max_readers=1024
             )
             self._page = self._env.stat()["psize"]
-        self._opened: dict[PartRecord, Part] = {}  # those of the newest directory seen
+        self._opened: dict[SegmentRecord, Segment] = {}  # those of the newest directory seen
         self._seen = b""
         self._opening = threading.Lock()
         self._gate, self._closed = Gate(), False  # all calls enter as readers, and who closes as the writer
@@ -108,8 +116,8 @@ class LmdbStore(Store):
 
     # ---- reading ----
 
-    def _read(self, ask: Callable[[Directory | None, list[Part]], Answer]) -> Answer:
-        """Return what a function finds in the directory and the parts of one state, which stays as it is until then."""
+    def _read(self, ask: Callable[[Directory | None, list[Segment]], Answer]) -> Answer:
+        """Return what a function finds in the directory and the segments of one state, which stays until then."""
         with self._gate.reading(), self._errors(), self._begin() as txn:
             return ask(*self._state(txn))
 
@@ -142,7 +150,7 @@ class LmdbStore(Store):
             with self._errors(), self._begin(write=True):  # nobody else writes meanwhile
                 os.truncate(file, os.path.getsize(file) + max(missing(), 0))
 
-    def _state(self, txn: Any) -> tuple[Directory | None, list[Part]]:
+    def _state(self, txn: Any) -> tuple[Directory | None, list[Segment]]:
         data = txn.get(_DIRECTORY)
         if data is None:
             return None, []
@@ -150,9 +158,8 @@ class LmdbStore(Store):
             if data != self._seen:
                 self._directory = self._unpacked(txn)
                 known = self._opened
-                self._opened = {
-                    record: known.get(record) or self._part(txn, record, False) for record in self._directory.parts
-                }
+                records = self._directory.segments
+                self._opened = {record: known.get(record) or self._segment(txn, record, False) for record in records}
                 self._seen = bytes(data)
             return self._directory, list(self._opened.values())
 
@@ -164,13 +171,13 @@ class LmdbStore(Store):
             directory = Directory.unpack(bytes(data))
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
-        numbers = [section.where for record in directory.parts for section in record.sections if section.nbytes]
+        numbers = [section.where for record in directory.segments for section in record.sections if section.nbytes]
         if len(set(numbers)) < len(numbers):
             raise FormatError(f"{self.path}: directory: a section is listed twice")
         return directory
 
-    def _part(self, txn: Any, record: PartRecord, verify: bool) -> Part:
-        """Return a part over the map.
+    def _segment(self, txn: Any, record: SegmentRecord, verify: bool) -> Segment:
+        """Return a segment over the map.
 
         A value of a page or more stays in its place as long as some state that is being read has it; smaller ones share
         pages, which are copied when others of them change, so these are copied here.
@@ -183,35 +190,35 @@ class LmdbStore(Store):
             return np.frombuffer(data if len(data) > self._page else bytes(data), np.uint8)
 
         try:
-            return open_part(self._unpacked(txn), record, read, verify)
+            return open_segment(self._unpacked(txn), record, read, verify)
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
 
     @property
     def kind(self) -> str | None:
         """What the keys are: "int" or "str"; None while there are none."""
-        return self._read(lambda _, parts: parts[0].kind if parts else None)
+        return self._read(lambda _, segments: segments[0].kind if segments else None)
 
     def check_kind(self, kind: str) -> None:
         check_kind(kind, self.kind)
 
     def __len__(self) -> int:
-        return self._read(lambda _, parts: sum(map(len, parts)))
+        return self._read(lambda _, segments: sum(map(len, segments)))
 
     def contains(self, keys: Column) -> BoolArray:
-        return self._read(lambda _, parts: np.asarray(find_in(parts, keys)[0] >= 0))
+        return self._read(lambda directory, segments: _as_one(directory, segments).contains(keys))
 
     def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
-        return self._read(lambda _, parts: query_parts(parts, signatures, least, threads))
+        return self._read(lambda directory, segments: _as_one(directory, segments).query(signatures, least, threads))
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
-        return self._each(Part.items)
+        return self._each(Segment.items)
 
     def all_keys(self) -> Iterator[Column]:
-        return self._each(lambda part: iter([part.names_of(part.tables.rows_in_use())]))
+        return self._each(lambda segment: iter([segment.names_of(segment.tables.rows_in_use())]))
 
-    def _each(self, batches_of: Callable[[Part], Iterator[Answer]]) -> Iterator[Answer]:
-        """Give the batches of all parts of one state; while others do with a batch what they want, it may be closed."""
+    def _each(self, batches_of: Callable[[Segment], Iterator[Answer]]) -> Iterator[Answer]:
+        """Yield the batches of all segments of one state; the store may be closed between two batches."""
         txn = None
         try:
             with self._gate.reading(), self._errors():
@@ -230,12 +237,12 @@ class LmdbStore(Store):
                     txn.abort()
 
     def stats(self) -> dict[str, int]:
-        def figures(directory: Directory | None, parts: list[Part]) -> dict[str, int]:
-            sections = [section for record in (directory.parts if directory else ()) for section in record.sections]
+        def figures(directory: Directory | None, segments: list[Segment]) -> dict[str, int]:
+            sections = [section for record in (directory.segments if directory else ()) for section in record.sections]
             return {
                 "section bytes": sum(section.nbytes for section in sections),
                 "file size": (self._env.info()["last_pgno"] + 1) * self._page,
-                "parts": len(parts),
+                "segments": len(segments),
             }
 
         return self._read(figures)
@@ -243,36 +250,36 @@ class LmdbStore(Store):
     def verify(self) -> None:
         with self._gate.reading(), self._errors(), self._begin() as txn:
             directory = self._unpacked(txn)
-            parts = [self._part(txn, record, True) for record in directory.parts]
+            segments = [self._segment(txn, record, True) for record in directory.segments]
             try:
-                check_parts(parts, directory.parameters)
+                check_segments(segments, directory.parameters)
             except FormatError as error:
                 raise FormatError(f"{self.path}: {error}") from None
             last = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
-            if any(section.where > last for record in directory.parts for section in record.sections):
+            if any(section.where > last for record in directory.segments for section in record.sections):
                 raise FormatError(f"{self.path}: next: a section has a number above {last}")
 
     # ---- writing ----
 
     def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
         # not copied: they are written before this returns
-        return self._write_through(lambda memory: memory.insert(keys, signatures, on_duplicate, copy=False))
+        return self._write_through(lambda segments: segments.insert(keys, signatures, on_duplicate, copy=False))
 
     def remove(self, keys: Column) -> None:
-        self._write_through(lambda memory: memory.remove(keys))
+        self._write_through(lambda segments: segments.remove(keys))
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Bring the entries together in few parts, without what is removed; LMDB uses the space again.
+        """Bring the entries together in few segments, without what is removed; LMDB uses the space again.
 
-        Parts that are as large as they may be stay as they are. `progress` is called with ("save", bytes of signatures
-        done, bytes in all).
+        Segments that are as large as they may be stay as they are. `progress` is called with ("save", bytes of
+        signatures done, bytes in all).
         """
         with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
             p, done = directory.parameters, 0
-            groups = _together([self._part(txn, record, False) for record in directory.parts], _most_rows(p))
+            groups = _together([self._segment(txn, record, False) for record in directory.segments], _most_rows(p))
             again = [group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit]
-            total = 8 * p.num_perm * sum(len(part) for group in again for part in group)
+            total = 8 * p.num_perm * sum(len(segment) for group in again for segment in group)
 
             def tell(more: int) -> None:
                 nonlocal done
@@ -280,22 +287,21 @@ class LmdbStore(Store):
                 if progress:
                     progress("save", done, total)
 
-            parts = [built(p, directory.kind, group, tell) if group in again else group[0] for group in groups]
-            self._write(txn, directory, parts)
+            written = [built(p, directory.kind, group, tell) if group in again else group[0] for group in groups]
+            self._write(txn, directory, written)
 
-    def _write_through(self, change: Callable[[MemoryStore], Answer]) -> Answer:
-        """Change the state, given as a store in memory, and write what became of it: a transaction."""
+    def _write_through(self, change: Callable[[Segments], Answer]) -> Answer:
+        """Change the segments of the newest state, and write what became of them: a transaction."""
         with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
-            memory = MemoryStore()
-            memory.bind(directory.parameters)
-            memory.fixed = [self._part(txn, record, False) for record in directory.parts]
-            answer = change(memory)
-            kept, new = fold(directory.parameters, memory.fixed, memory.loose, _most_rows(directory.parameters))
+            fixed = [self._segment(txn, record, False) for record in directory.segments]
+            segments = Segments(directory.parameters, fixed)
+            answer = change(segments)
+            kept, new = segments.merged(_most_rows(directory.parameters))
             self._write(txn, directory, [*kept, *([] if new is None else [new])])
             return answer
 
-    def _write(self, txn: Any, directory: Directory, parts: list[Part]) -> None:
+    def _write(self, txn: Any, directory: Directory, segments: list[Segment]) -> None:
         number = struct.unpack("<Q", bytes(txn.get(_NEXT) or bytes(8)))[0]
 
         def put(arrays: list[npt.NDArray[Any]]) -> Section:
@@ -307,12 +313,12 @@ class LmdbStore(Store):
                 txn.put(_name(number), whole.data, append=True)
             return Section(number, len(whole), checksum(whole))
 
-        kind = parts[0].kind if parts else directory.kind
+        kind = segments[0].kind if segments else directory.kind
         if kind == "object":
             raise TypeError("keys must be all ints of 64 bits, or all strs, to be kept in LMDB")
-        records = tuple(write_part(part, put) for part in parts)
+        records = tuple(write_segment(segment, put) for segment in segments)
         used = {section.where for record in records for section in record.sections}
-        for record in directory.parts:
+        for record in directory.segments:
             for section in record.sections:
                 if section.where not in used and section.nbytes:
                     txn.delete(_name(section.where))
@@ -340,18 +346,23 @@ class LmdbStore(Store):
 
 
 def _most_rows(parameters: Parameters) -> int:
-    """Return how many rows a part may have."""
+    """Return how many rows a segment may have."""
     return max(1, MOST_BYTES // (8 * parameters.num_perm))
 
 
-def _together(parts: list[Part], most: int) -> list[list[Part]]:
-    """Sort parts into groups of at most so many entries, but for parts that have more by themselves."""
-    groups: list[list[Part]] = []
-    for part in sorted(filter(len, parts), key=len):
-        if groups and sum(map(len, groups[-1])) + len(part) <= most:
-            groups[-1].append(part)
+def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:
+    assert directory is not None  # `bind` wrote it
+    return Segments(directory.parameters, segments)
+
+
+def _together(segments: list[Segment], most: int) -> list[list[Segment]]:
+    """Sort segments into groups of at most so many entries, but for segments that have more by themselves."""
+    groups: list[list[Segment]] = []
+    for segment in sorted(filter(len, segments), key=len):
+        if groups and sum(map(len, groups[-1])) + len(segment) <= most:
+            groups[-1].append(segment)
         else:
-            groups.append([part])
+            groups.append([segment])
     return groups
 
 

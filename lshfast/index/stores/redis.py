@@ -25,8 +25,9 @@ from typing import Any, get_args
 
 import numpy as np
 
+from lshfast.common.errors import FormatError
 from lshfast.index.stores import redis_scripts as scripts
-from lshfast.index.stores.base import Column, FormatError, Found, OnDuplicate, Parameters, Store
+from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.index.stores.keys import duplicate, listed
 from lshfast.kernels.bands import band_keys
 from lshfast.readers.files import optional
@@ -95,6 +96,10 @@ class RedisStore(Store):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def kind(self) -> str | None:
+        return "object"  # ints and strs may be mixed
 
     def bind(self, parameters: Parameters) -> None:
         with self._calling("bind"):

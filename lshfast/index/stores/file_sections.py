@@ -1,0 +1,265 @@
+"""The bytes of an index file: two headers, sections, and a directory that says where these lie; and the file's lock.
+
+What is in the file is never changed but for its two headers, which say where the directory lies: new sections and a new
+directory are appended and synced, then one header is written and synced, then the other. Whatever happens in between,
+one of the headers is whole and leads to a state that is whole. docs/file-format.md is the law.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.errors import FormatError
+from lshfast.index.stores.base import Parameters, Progress
+from lshfast.index.stores.file_format import (
+    SECTIONS,
+    VERSION,
+    Directory,
+    Section,
+    SegmentRecord,
+    open_segment,
+    write_segment,
+)
+from lshfast.index.stores.segment import Segment, Tell
+from lshfast.kernels.checksum import checksum
+
+MAGIC = b"LSHFAST\0"
+HEADERS = 0, 4096  # offsets of the two
+FIRST_SECTION = 8192
+ALIGNMENT = 64
+
+# Bytes that are written between two notes of progress.
+STEP = 1 << 24
+
+HEADER = struct.Struct("<8sIIQQQQ")  # magic, version, 0, number of the state, directory: offset, bytes, checksum
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(file: IO[bytes]) -> None:
+        file.seek(1 << 62)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+    def unlock(file: IO[bytes]) -> None:
+        file.seek(1 << 62)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+else:
+    import fcntl
+
+    def lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+class Meter:
+    """Tell how many bytes of a file are done, of those that are expected."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._done, self._total = progress, 0, 0
+
+    def expect(self, segments: list[Segment]) -> None:
+        """Say that segments are to be gone over from here on."""
+        self._total = self._done + sum(sum(segment.tables.nbytes()) for segment in segments)
+
+    def end(self) -> None:
+        """Say that nothing is left to be done."""
+        self.expect([])
+        self(0)
+
+    def __call__(self, more: int) -> None:
+        self._done += more
+        if self._progress:
+            self._progress("save", self._done, max(self._done, self._total))
+
+
+def write_sections(file: Any, parameters: Parameters, kind: str, segments: list[Segment], tell: Tell) -> Directory:
+    """Append the sections of those segments that have none, and return the directory of all."""
+
+    def put(arrays: list[npt.NDArray[Any]]) -> Section:
+        start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
+        start = -(-start // ALIGNMENT) * ALIGNMENT
+        file.seek(start)
+        for array in arrays:
+            whole = array.reshape(-1).view(np.uint8)
+            for at in range(0, len(whole), STEP):
+                write_all(file, whole[at : at + STEP].data)
+                tell(len(whole[at : at + STEP]))
+        return Section(start, sum(array.nbytes for array in arrays), checksum(*arrays))
+
+    return Directory(parameters, kind, tuple(write_segment(segment, put) for segment in segments))
+
+
+def write_directory(file: Any, directory: Directory, state: int) -> bytes:
+    """Append a directory, and return the header that leads to it."""
+    data = directory.pack()
+    start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
+    file.seek(start)
+    write_all(file, data)
+    header = HEADER.pack(MAGIC, VERSION, 0, state, start, len(data), checksum(data))
+    return header + struct.pack("<Q", checksum(header))
+
+
+# ---- reading ----
+
+
+def mapped(file: IO[bytes]) -> npt.NDArray[np.uint8]:
+    """Return a file's bytes as they lie there, read only."""
+    if not os.fstat(file.fileno()).st_size:
+        return np.empty(0, np.uint8)
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _is_whole(header: bytes) -> bool:
+    """Tell whether this is a header and its checksum."""
+    if len(header) < HEADER.size + 8:
+        return False
+    return bool(struct.unpack_from("<Q", header, HEADER.size)[0] == checksum(header[: HEADER.size]))
+
+
+def read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
+    """Return (state, directory's offset, bytes, checksum) of the newest header that is whole."""
+    headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
+    found = [HEADER.unpack_from(header) for header in headers if _is_whole(header)]
+    if not found:
+        start = bytes(data[:8])
+        raise FormatError(
+            "header: not an index of lshfast" if start != MAGIC else "header: it is damaged, and so is its copy"
+        )
+    newest = max(found, key=lambda fields: fields[3])
+    if newest[0] != MAGIC:
+        raise FormatError("header: not an index of lshfast")
+    if newest[1] != VERSION:
+        raise FormatError(f"header: version {newest[1]}; this library reads version {VERSION}")
+    if newest[3] == 2**64 - 1:
+        raise FormatError(f"header: state {newest[3]}, which no other can follow")
+    if newest[3] == 0:
+        raise FormatError("header: state 0, and the first is 1")
+    return newest[3:]
+
+
+def check_headers(headers: list[bytes]) -> None:
+    """Check both headers: the second is a copy of the first, or of an earlier state if a commit ended in between."""
+    for place, header in zip(HEADERS, headers, strict=True):
+        if not _is_whole(header):
+            raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
+    (*kind, _, first), (*other, _, second) = (HEADER.unpack_from(header)[:4] for header in headers)
+    if kind != other or second > first or (second == first and headers[0] != headers[1]):
+        raise FormatError(f"header: the one at byte {HEADERS[1]} is no copy of the first (compact mends that)")
+
+
+def newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
+    """Return a file's bytes and the directory of its newest state.
+
+    Headers are read before the length: a writer makes the file longer first, and then changes the headers.
+    """
+    _, start, nbytes, wanted = read_headers(mapped(file))
+    data = mapped(file)
+    if start < FIRST_SECTION:
+        raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
+    if start + nbytes > len(data):
+        raise FormatError(f"directory: it ends at byte {start + nbytes}, and the file at {len(data)}")
+    found = bytes(data[start : start + nbytes])
+    if checksum(found) != wanted:
+        raise FormatError("directory: its checksum is wrong")
+    directory = Directory.unpack(found)
+    _check_places(directory, start, nbytes)
+    return data, directory
+
+
+def _check_places(directory: Directory, start: int, nbytes: int) -> None:
+    """Check that the directory and the sections lie behind the headers, and none over another."""
+    used = [(start, nbytes, "directory")]
+    for record in directory.segments:
+        names = SECTIONS[directory.kind]
+        used += [(at.where, at.nbytes, name) for name, at in zip(names, record.sections, strict=True) if at.nbytes]
+    end, before = FIRST_SECTION, "header"
+    for where, length, name in sorted(used):
+        if where < end:
+            raise FormatError(f"directory: {name} lies at byte {where}, and {before} ends at byte {end}")
+        end, before = where + length, name
+
+
+def segment_of(directory: Directory, record: SegmentRecord, data: npt.NDArray[np.uint8], verify: bool) -> Segment:
+    """Return a segment over the bytes of a file."""
+    return open_segment(directory, record, lambda section: section_bytes(data, section), verify)
+
+
+def section_bytes(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[np.uint8]:
+    """Return the bytes of a section, or raise FormatError where it does not lie in the file."""
+    if section.where % ALIGNMENT or section.where + section.nbytes > len(data):
+        place = f"bytes {section.where} to {section.where + section.nbytes}"
+        raise FormatError(f"a section lies at {place}, and the file ends at {len(data)}")
+    return data[section.where : section.where + section.nbytes]
+
+
+# ---- errors and locks ----
+
+
+def write_all(file: Any, data: Any) -> None:
+    """Write all of some bytes: a file without a buffer, which keeps nothing back, may take them in several goes."""
+    view = memoryview(data)
+    while len(view):
+        view = view[file.write(view) :]
+
+
+def sync(file: IO[bytes]) -> None:
+    """Wait until the disk has what was written."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextmanager
+def named_format(path: Any) -> Iterator[None]:
+    """Name the file in a FormatError."""
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"{os.fspath(path)}: {error}") from None
+
+
+@contextmanager
+def named_errors(path: Any) -> Iterator[None]:
+    """Name the file in an OSError that names none (disk full, say)."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+        raise
+
+
+def lock_or_say(file: IO[bytes], path: Any) -> None:
+    """Lock a file, or raise BlockingIOError where another holds its lock or has replaced it."""
+    try:
+        lock(file)
+    except OSError:
+        raise BlockingIOError(f"{os.fspath(path)} is open for writing elsewhere") from None
+    if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+        raise BlockingIOError(f"{os.fspath(path)} has just been written anew elsewhere")
+
+
+@contextmanager
+def not_in_use(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold the lock of a file that is to be replaced, if there is one."""
+    try:
+        file = open(path, "r+b", buffering=0)  # noqa: SIM115 (it may not be there)
+    except FileNotFoundError:
+        yield
+        return
+    with file:
+        lock_or_say(file, path)
+        try:
+            yield
+        finally:
+            unlock(file)

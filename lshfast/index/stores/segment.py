@@ -1,0 +1,158 @@
+"""One segment of an index: the tables of some entries, in memory where they grow, or fixed in a file or in LMDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import ordered_map
+from lshfast.index.stores.base import Column, OnDuplicate, Parameters
+from lshfast.index.stores.keys import equal_int
+from lshfast.kernels.tables import BandTables, KeyTable
+from lshfast.tokens import BoolArray, Int64Array, UInt64Array
+
+# Rows of a batch of items, and queries of a piece of work, the least and the most: many at once walk over the tables in
+# order.
+PIECE_ROWS = 1 << 13
+LONGEST_PIECE_ROWS = 1 << 18
+
+# What is told how many more bytes are done.
+Tell: TypeAlias = Callable[[int], None]
+
+
+@dataclass(eq=False)
+class Segment:
+    """Tables, and where the names of their rows are.
+
+    Attributes
+    ----------
+    tables : BandTables
+    kind : str
+        "int" or "str" where the tables know the names of their rows, else "object".
+    names : KeyTable
+        The names of rows of kind "object".
+    deleted : ndarray of uint8 or None
+        Of fixed tables: 1 where a row was removed.
+    deleted_when_written : int
+        The number of rows that are removed in what is written.
+    where : object
+        Of fixed tables: the record of where they are written.
+    reuses : int
+        How many times rows were taken from their names; other names may have these rows now.
+    """
+
+    tables: BandTables
+    kind: str
+    names: KeyTable = field(default_factory=KeyTable)
+    deleted: npt.NDArray[np.uint8] | None = None
+    deleted_when_written: int = 0
+    where: Any = None
+    reuses: int = 0
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def find(self, keys: Column) -> Int64Array:
+        """Return the row of each key, -1 where it has none."""
+        if self.kind == "object":
+            return self.names.find(keys)
+        if self.kind == "int" and isinstance(keys, np.ndarray):
+            return self.tables.find(keys)
+        if self.kind == "str" and isinstance(keys, list) and all(type(key) is str for key in keys):
+            return self.tables.find(keys)
+        rows = np.full(len(keys), -1, np.int64)  # a key that equals none of this kind has no row
+        if isinstance(keys, list):
+            mine = [key if type(key) is str else None for key in keys] if self.kind == "str" else map(equal_int, keys)
+            own = {place: key for place, key in enumerate(mine) if key is not None}
+            names = list(own.values())
+            rows[list(own)] = self.tables.find(np.array(names, np.int64) if self.kind == "int" else names)
+        return rows
+
+    def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
+        """Give each key a row unless it has one; return the rows, and where they are new."""
+        return self.tables.admit(keys, self._table)
+
+    def insert(
+        self,
+        keys: Column,
+        signatures: UInt64Array,
+        on_duplicate: OnDuplicate,
+        known: BoolArray,
+        copy: bool,
+        beneath: list[tuple[Segment, Int64Array]],
+    ) -> int:
+        """Insert entries and mark rows of fixed segments as removed, all or nothing: see `BandTables.insert`."""
+        self.reuses += on_duplicate == "replace"
+        return self.tables.insert(keys, signatures, on_duplicate, known, copy, marks_of(beneath), self._table)
+
+    def discard(self, rows: Int64Array, beneath: list[tuple[Segment, Int64Array]]) -> None:
+        """Free rows with their names and signatures, and mark rows of fixed segments as removed, all or nothing."""
+        self.reuses += 1
+        self.tables.discard(rows, marks_of(beneath), self._table)
+
+    @property
+    def _table(self) -> KeyTable | None:
+        return self.names if self.kind == "object" else None
+
+    def names_of(self, rows: Int64Array) -> Column:
+        """Return the keys of rows."""
+        found: Column = self.names.take(rows) if self.kind == "object" else self.tables.names_of(rows)
+        return found
+
+    def items(self) -> Iterator[tuple[Column, UInt64Array]]:
+        """Give the keys and signatures of all rows in use, in batches."""
+        rows = self.tables.rows_in_use()
+        for start in range(0, len(rows), PIECE_ROWS):
+            batch = rows[start : start + PIECE_ROWS]
+            yield self.names_of(batch), self.tables.signatures_of(batch)
+
+    def query(self, signatures: UInt64Array, least: int | None, threads: int) -> tuple[Any, Any, Any]:
+        """Return (offsets, rows, agreements) of the candidates in this segment."""
+        if threads == 1 or len(signatures) <= PIECE_ROWS:
+            return self.tables.query(signatures, least)
+        step = min(max(PIECE_ROWS, -(-len(signatures) // threads)), LONGEST_PIECE_ROWS)
+        slices = [slice(start, start + step) for start in range(0, len(signatures), step)]
+        found = list(ordered_map(lambda rows: self.tables.query(signatures[rows], least), slices, threads))
+        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
+        agreements = None if least is None else np.concatenate([each for _, _, each in found])
+        return np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows for _, rows, _ in found]), agreements
+
+
+def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
+    """Return the deletion marks of fixed segments, and the rows of each that are meant."""
+    return [(segment.deleted, rows) for segment, rows in places if segment.deleted is not None]
+
+
+def empty_segment(parameters: Parameters, kind: str) -> Segment:
+    """Return a segment in memory without any rows."""
+    names = kind if kind != "object" else None
+    return Segment(BandTables(parameters.num_perm, parameters.bands, parameters.rows, names), kind)
+
+
+def built(
+    parameters: Parameters, kind: str, segments: Iterable[Segment], tell: Tell = lambda _: None, batch: int = PIECE_ROWS
+) -> Segment:
+    """Return one new segment in memory with the entries of several; no key is in two of them.
+
+    `tell` is told the bytes of the signatures that are in it, a piece after the other. Tables grow as if all rows of a
+    batch went into buckets of their own: the smaller it is, the tighter they are, and the longer it takes.
+    """
+    segments, done = list(segments), 0
+    whole = empty_segment(parameters, kind)
+    signatures = np.empty((sum(map(len, segments)), parameters.num_perm), np.uint64)
+    for segment in segments:
+        held = segment.tables.rows_in_use()
+        for start in range(0, len(held), PIECE_ROWS):
+            rows = held[start : start + PIECE_ROWS]
+            piece = segment.tables.signatures_of(rows, signatures[done : done + len(rows)])
+            places, _ = whole.admit(segment.names_of(rows))
+            for first in range(0, len(rows), batch):
+                whole.tables.write(places[first : first + batch], piece[first : first + batch], copy=False)
+            done += len(rows)
+            tell(piece.nbytes)
+    whole.tables.tidy()
+    return whole
