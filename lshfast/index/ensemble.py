@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import check_threshold
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.index.entries import Entries, View, as_batch, check_count, check_on_duplicate, check_recall
+from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_count, check_on_duplicate, check_recall
 from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
@@ -19,7 +19,7 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
 
 # Queries of one piece of work.
-PIECE = 256
+PIECE_QUERIES = 256
 
 # Sizes are counted exactly in doubles up to here.
 MOST_SIZE = 2**53
@@ -129,7 +129,7 @@ class LSHEnsemble:
         self.recall = check_recall(recall)
         self.trees = max(num_perm // 4, 1) if trees is None else check_count("trees", trees, num_perm)
         self.on_duplicate = check_on_duplicate(on_duplicate)
-        self._entries = Entries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
+        self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
     def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: Any) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
@@ -209,23 +209,23 @@ class LSHEnsemble:
         return Matches(offsets, names, similarity)
 
     def _within(
-        self, view: View, queries: UInt64Array, q: Int64Array, threshold: float, threads: int
+        self, view: SearchView, queries: UInt64Array, q: Int64Array, threshold: float, threads: int
     ) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return (offsets, rows, containments) of the rows that contain each of many queries."""
 
         def work(start: int) -> tuple[Int64Array, Int64Array, Float64Array]:
-            part = slice(start, start + PIECE)
+            part = slice(start, start + PIECE_QUERIES)
             counts = self._counts(view, q[part], threshold)
             # An empty query finds nothing, whatever its size.
             return view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold, self.slack)
 
-        if len(queries) <= PIECE:
+        if len(queries) <= PIECE_QUERIES:
             return work(0)
-        found = list(ordered_map(work, range(0, len(queries), PIECE), threads))
+        found = list(ordered_map(work, range(0, len(queries), PIECE_QUERIES), threads))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]))])
         return offsets, np.concatenate([part[1] for part in found]), np.concatenate([part[2] for part in found])
 
-    def _counts(self, view: View, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
+    def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
         """Return how many steps each query takes in each partition."""
         least = self._least(view.uppers, q[:, None], threshold)
         counts = np.searchsorted(-view.steps[:, 2].astype(np.int64), -least) + 1

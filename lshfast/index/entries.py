@@ -20,8 +20,8 @@ from lshfast.tokens import Int64Array, UInt64Array, check_number
 
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
-# Rows that wait, compared with every query, before they are sorted into a run.
-LOOSE = 256
+# TreeRows that wait, compared with every query, before they are sorted into a run.
+UNSORTED_ROWS = 256
 
 # A run is merged with a shorter one as soon as it is less than so many times as long: so a query looks into as many
 # runs as the logarithm of their rows to this base, and a row is written a few times for each.
@@ -48,7 +48,7 @@ def check_count(name: str, value: int, most: int | None = None) -> int:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TreeRows:
     """What is known of each row, whether it is in use or not."""
 
     signatures: UInt64Array
@@ -64,7 +64,7 @@ class Rows:
         """Bytes of all arrays."""
         return self.signatures.nbytes + self.marks.nbytes + self.live.nbytes + self.sizes.nbytes
 
-    def taken(self, rows: Int64Array, length: int) -> Rows:
+    def taken(self, rows: Int64Array, length: int) -> TreeRows:
         """Return so many rows of which the first are copies of these."""
 
         def copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -74,7 +74,7 @@ class Rows:
 
         live = np.zeros(length, np.uint8)
         live[: len(rows)] = self.live[rows]
-        return Rows(copy(self.signatures), copy(self.marks), live, copy(self.sizes))
+        return TreeRows(copy(self.signatures), copy(self.marks), live, copy(self.sizes))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Order:
     groups: list[list[Run]]
     edges: Int64Array  # the greatest sizes of all groups but the last
     uppers: Int64Array  # the greatest size met in each group
-    loose: dict[int, None]
+    unsorted: dict[int, None]
 
     @property
     def runs(self) -> list[Run]:
@@ -93,7 +93,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class View:
+class SearchView:
     """What a search needs."""
 
     snapshot: Snapshot
@@ -101,7 +101,7 @@ class View:
     uppers: Int64Array
 
 
-class Entries:
+class TreeEntries:
     """Keys and signatures, and sorted trees over them in groups by size: the ground of LSHForest and LSHEnsemble.
 
     Readers hold `gate.reading()` from `view` until they have the names of the rows found. Writers come one at a time;
@@ -128,13 +128,13 @@ class Entries:
         self._keys = KeyTable()
         self._names: Int64Array | None = np.empty(0, np.int64)  # by row, while all keys are ints
         none = np.empty((0, self._slots), np.uint64)
-        self._rows = Rows(none, slot_marks(none), np.empty(0, np.uint8), np.empty(0, np.int64))
+        self._rows = TreeRows(none, slot_marks(none), np.empty(0, np.uint8), np.empty(0, np.int64))
         self._used = 0  # rows from here on were never used
         self._free: list[int] = []
         self._order = Order([[]], np.empty(0, np.int64), np.zeros(1, np.int64), {})
         self._dead = 0  # rows of runs that have no entry any more
         self._joined = 0  # rows that came into runs since edges were chosen
-        self._view: View | None = None
+        self._view: SearchView | None = None
         self._spare: list[Any] = []
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class Entries:
         """Return the keys of these rows."""
         return self._keys.take(rows) if self._names is None else np.asarray(self._names[rows])
 
-    def view(self) -> View:
+    def view(self) -> SearchView:
         """Return what is needed to search."""
         view = self._view
         if view is None:
@@ -174,9 +174,9 @@ class Entries:
             runs = -(-len(order.runs) // groups)
             steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles)
             arrays = held.signatures, held.marks, held.live, held.sizes
-            loose, singles = [*order.loose], self._singles
-            snapshot = Snapshot(*arrays, self._trees, order.groups, loose, steps, self._spare, singles)
-            view = self._view = View(snapshot, steps, order.uppers)
+            unsorted, singles = [*order.unsorted], self._singles
+            snapshot = Snapshot(*arrays, self._trees, order.groups, unsorted, steps, self._spare, singles)
+            view = self._view = SearchView(snapshot, steps, order.uppers)
         return view
 
     # For writers:
@@ -207,7 +207,7 @@ class Entries:
                 if change is not None:
                     self._put(*change)
                 elif len(filled):
-                    self._order.loose.update(dict.fromkeys(filled.tolist()))
+                    self._order.unsorted.update(dict.fromkeys(filled.tolist()))
                     self._view = None
                 # An interrupt before this call leaves rows that no search returns, one after it rows that nothing uses.
                 self._keys.put(keys, rows, known, held.live)
@@ -251,9 +251,10 @@ class Entries:
     def _free_rows(self, rows: Int64Array) -> None:
         """Free rows that have no entry any more; those in a run are dead until that is merged."""
         empty = self._rows.signatures[rows, 0] == EMPTY
-        free = [row for row, out in zip(rows.tolist(), empty.tolist(), strict=True) if out or row in self._order.loose]
+        unsorted = self._order.unsorted
+        free = [row for row, out in zip(rows.tolist(), empty.tolist(), strict=True) if out or row in unsorted]
         for row in free:
-            self._order.loose.pop(row, None)
+            self._order.unsorted.pop(row, None)
         self._free += free
         self._dead += len(rows) - len(free)
         self._view = None
@@ -261,14 +262,14 @@ class Entries:
     def _with(self, rows: Int64Array) -> tuple[Order, list[int]] | None:
         """Return an order with these rows in it, none of them empty, and the dead rows that are not in it any more.
 
-        None if they are so few that they may be loose.
+        None if they are so few that they may be unsorted.
         """
         now = self._order
-        if len(now.loose) + len(rows) <= LOOSE:
+        if len(now.unsorted) + len(rows) <= UNSORTED_ROWS:
             return None
         live = self._rows.live.copy()
         live[rows] = 1
-        rows = np.concatenate([np.array([*now.loose], np.int64), rows])
+        rows = np.concatenate([np.array([*now.unsorted], np.int64), rows])
         sizes = self._rows.sizes[rows]
         group_of = np.searchsorted(now.edges, sizes)
         if self._partitions > 1:
@@ -305,7 +306,7 @@ class Entries:
             return None
         return self._sorted(self._rows, rows[stay], edges), rows[~stay].tolist()
 
-    def _sorted(self, held: Rows, rows: Int64Array, edges: Int64Array) -> Order:
+    def _sorted(self, held: TreeRows, rows: Int64Array, edges: Int64Array) -> Order:
         """Return an order of these rows alone, a run a group."""
         sizes = held.sizes[rows]
         group_of = np.searchsorted(edges, sizes)
@@ -314,13 +315,13 @@ class Entries:
         groups = [[self._run(held, own)] if len(own) else [] for own in members]
         return Order(groups, edges, uppers, {})
 
-    def _run(self, held: Rows, rows: Int64Array) -> Run:
+    def _run(self, held: TreeRows, rows: Int64Array) -> Run:
         return Run.build(held.signatures, rows, self._trees, self._singles)
 
     def _tidy(self) -> None:
         """Give back what removed entries still take, where it is much."""
-        n = max(len(self), LOOSE)
-        sparse, dead = len(self._rows) > 4 * n, self._dead > max(n // 4, LOOSE)
+        n = max(len(self), UNSORTED_ROWS)
+        sparse, dead = len(self._rows) > 4 * n, self._dead > max(n // 4, UNSORTED_ROWS)
         if sparse or dead:
             with suppress(MemoryError):  # then it stays as it is
                 if sparse:
@@ -338,7 +339,7 @@ class Entries:
                 merged = _merged(run, merged, self._rows.live, freed)
             groups.append([merged] if len(merged) else [])
         with self.gate.writing():
-            self._put(Order(groups, now.edges, now.uppers, now.loose), freed)
+            self._put(Order(groups, now.edges, now.uppers, now.unsorted), freed)
 
     def _shrink(self) -> None:
         """Number the rows in use from 0, in arrays that are no longer than needed."""
@@ -347,7 +348,7 @@ class Entries:
         keys.add(self.names(rows), numbers)
         filled = numbers[held.signatures[:, 0] != EMPTY]
         edges = _edges(held.sizes[filled], self._partitions)
-        few = len(filled) <= LOOSE
+        few = len(filled) <= UNSORTED_ROWS
         order = self._sorted(held, filled[: 0 if few else None], edges)
         order = Order(order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else []))
         with self.gate.writing():
@@ -367,7 +368,7 @@ def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:
 
 def _groups_of(n: int, partitions: int) -> int:
     """Return into how many groups so many rows are parted: at most so many, none of them tiny."""
-    return min(partitions, max(n // LOOSE, 1))
+    return min(partitions, max(n // UNSORTED_ROWS, 1))
 
 
 def _edges(sizes: Int64Array, partitions: int) -> Int64Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.index.entries import Entries, View, as_batch, check_count, check_on_duplicate, check_recall
+from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_count, check_on_duplicate, check_recall
 from lshfast.index.matches import Matches, best_first, best_of
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
@@ -18,7 +18,7 @@ from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
 
 # Queries, and matches that there must be room for, of one piece of work.
-PIECE = 256
+PIECE_QUERIES = 256
 MOST_MATCHES = 1 << 20
 
 
@@ -94,7 +94,7 @@ class LSHForest:
         self.trees = max(num_perm // 4, 1) if trees is None else check_count("trees", trees, num_perm)
         self.recall = check_recall(recall)
         self.on_duplicate = check_on_duplicate(on_duplicate)
-        self._entries = Entries(self.hasher, self.trees, self.recall)
+        self._entries = TreeEntries(self.hasher, self.trees, self.recall)
 
     @property
     def reach(self) -> float:
@@ -186,9 +186,11 @@ class LSHForest:
         assert counts is not None
         return Matches(offsets, names, counts / slots)
 
-    def _top(self, view: View, queries: UInt64Array, k: int, threads: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+    def _top(
+        self, view: SearchView, queries: UInt64Array, k: int, threads: int
+    ) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Return (offsets, rows, agreements) of the best rows of many queries, in pieces."""
-        piece = min(PIECE, max(MOST_MATCHES // min(k, len(self) + 1), 1))
+        piece = min(PIECE_QUERIES, max(MOST_MATCHES // min(k, len(self) + 1), 1))
         starts = range(0, max(len(queries), 1), piece)
         work = ordered_map(lambda at: view.snapshot.top(queries[at : at + piece], k), starts, threads)
         counts, rows, agreements = zip(*((np.diff(part[0]), *part[1:]) for part in work), strict=True)

@@ -13,9 +13,10 @@ from typing import Any, get_args
 import numpy as np
 
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
+from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
 from lshfast.index.matches import Matches, best_first, best_of, in_order
-from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Progress, Store
+from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.stores.memory import MemoryStore

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from lshfast.common.progress import Progress
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.jobs.dedup import Outputs, run_files
 from lshfast.jobs.index import Indexes, plan_against
@@ -13,7 +14,6 @@ from lshfast.jobs.inputs import Inputs
 from lshfast.pipeline.api import warn_of
 from lshfast.pipeline.plan import Grouping, Verify, make_plan
 from lshfast.pipeline.report import DedupResult
-from lshfast.pipeline.sketching import Progress
 from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme

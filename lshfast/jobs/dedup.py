@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.file import check_target
@@ -23,7 +24,7 @@ from lshfast.pipeline.preference import preference_of
 from lshfast.pipeline.report import DedupResult, Stage
 from lshfast.pipeline.run import find_duplicates
 from lshfast.pipeline.short_texts import Recommendation, recommend
-from lshfast.pipeline.sketching import Clock, Progress, naming_stage, sketch_rows
+from lshfast.pipeline.sketching import Clock, naming_stage, sketch_rows
 from lshfast.readers import (
     Corpus,
     all_or_none,
@@ -292,19 +293,19 @@ def _write_rows(
     )  # fmt: skip
 
 
-# Bytes of text that `measure` and `recommend_for` look at.
-SAMPLE = 16 << 20
+# Text that `measure` and `recommend_for` look at.
+SAMPLE_BYTES = 16 << 20
 
 
 def recommend_for(inputs: Inputs) -> Recommendation | None:
     """Recommend shingles for the texts of the inputs by their first few megabytes; None where there are no texts."""
-    first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE).batches(), None)
+    first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES).batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
 
 
 def measure(inputs: Inputs) -> tuple[int, int]:
     """Estimate (rows, bytes of text) of the inputs from their size on disk and their first few megabytes."""
-    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE)
+    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES)
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0

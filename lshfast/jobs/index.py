@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.base import Column, OnDuplicate
@@ -26,7 +27,7 @@ from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import Plan, check_same_run, plan_of_index
 from lshfast.pipeline.report import IndexSummary
-from lshfast.pipeline.sketching import Clock, Progress, sketched
+from lshfast.pipeline.sketching import Clock, sketched
 from lshfast.readers import Corpus, DataError, all_or_none, check_output, check_place, write_rejects
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
@@ -36,8 +37,8 @@ KINDS = {"int": "integers", "str": "strings"}
 # Arrow's names for the types of keys; an index without keys has None.
 ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
 
-# Rows inserted at once.
-BATCH = 1 << 16
+# Inserted at once.
+BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Indexes:
 
     def add(self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
         """Insert rows of a corpus, and return how many entries are new or replaced."""
-        parts = (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
+        parts = (rows[start : start + BATCH_ROWS] for start in range(0, len(rows), BATCH_ROWS))
         return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
 
 

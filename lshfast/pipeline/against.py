@@ -18,8 +18,8 @@ from lshfast.join.groups import Groups
 from lshfast.pipeline.plan import Plan
 from lshfast.tokens import Float64Array, Int64Array, UInt64Array
 
-# Rows that are looked up, or inserted, at once: what bounds the memory for their answers.
-BATCH = 1 << 16
+# Looked up, or inserted, at once: what bounds the memory for their answers.
+BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlie
     """
     least = 0.0 if plan.verify == "none" else plan.threshold
     rows, keys, similarity = [NOTHING_EARLIER.rows], [], [NOTHING_EARLIER.similarity]
-    for start in range(0, len(signatures), BATCH):
-        best = index.query(signatures[start : start + BATCH], k=1, threshold=least, threads=plan.threads)
+    for start in range(0, len(signatures), BATCH_ROWS):
+        best = index.query(signatures[start : start + BATCH_ROWS], k=1, threshold=least, threads=plan.threads)
         rows.append(np.flatnonzero(np.diff(best.offsets)) + start)
         keys += best.keys.tolist() if isinstance(best.keys, np.ndarray) else best.keys
         similarity.append(best.similarity)

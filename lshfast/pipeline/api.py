@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.progress import Progress
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import plain_list
@@ -20,7 +21,7 @@ from lshfast.pipeline.preference import check_keep, preference_of
 from lshfast.pipeline.report import DedupResult
 from lshfast.pipeline.run import find_duplicates, find_pairs
 from lshfast.pipeline.short_texts import ShortTextsWarning, advice_for
-from lshfast.pipeline.sketching import Clock, Progress, sketch_rows
+from lshfast.pipeline.sketching import Clock, sketch_rows
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 from lshfast.tokens import Seed

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.progress import Progress
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.banded import candidates
 from lshfast.join.copies import with_copies
@@ -23,7 +24,7 @@ from lshfast.pipeline.against import NOTHING_EARLIER, Earlier, find_earlier
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
-from lshfast.pipeline.sketching import Clock, Progress, SketchedRows
+from lshfast.pipeline.sketching import Clock, SketchedRows
 from lshfast.tokens import BoolArray, Int64Array
 
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from lshfast.common.progress import Progress
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.join.banded import copy_marks, equal_rows
@@ -22,7 +23,6 @@ from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
 
-Progress: TypeAlias = Callable[[str, int, "int | None"], None]
 Result = TypeVar("Result")
 
 

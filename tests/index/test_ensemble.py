@@ -34,7 +34,7 @@ class EnsembleMachine(RuleBasedStateMachine):
     @initialize(partitions=st.sampled_from([1, 3, 16]), trees=st.sampled_from([2, 8]))
     def begin(self, partitions, trees):
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(entries, "LOOSE", 4)
+        self.patch.setattr(entries, "UNSORTED_ROWS", 4)
         self.patch.setattr(entries, "RATIO", 2)
         self.complete = trees == K
         self.ensemble, self.model = LSHEnsemble(0.6, K, partitions=partitions, trees=trees, recall=0.999999999), {}

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from lshfast import MinHasher, TokenSets
 from lshfast.index import entries, search_plan
+from lshfast.index.entries import UNSORTED_ROWS
 from lshfast.index.forest import LSHForest
 from lshfast.index.matches import Match, Matches, best_first, best_of
 from lshfast.index.search_plan import choose_steps, gains, missed
@@ -48,7 +49,7 @@ class ForestMachine(RuleBasedStateMachine):
     )
     def begin(self, kind, trees, recall):
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(entries, "LOOSE", 4)
+        self.patch.setattr(entries, "UNSORTED_ROWS", 4)
         self.patch.setattr(entries, "RATIO", 2)
         self.kind, self.complete = kind, trees == K and recall > 0.9
         self.forest, self.model = LSHForest(K, trees=trees, recall=recall), {}
@@ -366,7 +367,7 @@ def test_no_entries(signatures):
     forest.remove([])
 
 
-@pytest.mark.parametrize("n", [entries.LOOSE - 1, entries.LOOSE, entries.LOOSE + 1, 3 * entries.LOOSE])
+@pytest.mark.parametrize("n", [UNSORTED_ROWS - 1, UNSORTED_ROWS, UNSORTED_ROWS + 1, 3 * UNSORTED_ROWS])
 def test_entries_are_found_whether_they_wait_or_are_sorted(n):
     signatures = MinHasher(16).sketch(TokenSets.from_sets([[i, -i, 7] for i in range(n)]))
     forest, one = LSHForest(16), LSHForest(16)
@@ -461,7 +462,7 @@ def test_one_entry_replaced_again_and_again_takes_no_memory():
     before = forest.nbytes
     for signature in signatures:
         forest.insert("x", signature)
-    assert forest.nbytes <= before + 2 * 16 * 8 * entries.LOOSE
+    assert forest.nbytes <= before + 2 * 16 * 8 * UNSORTED_ROWS
     assert keys_of(forest.query(signatures[-1])) == ["x"]
 
 
@@ -594,7 +595,7 @@ def test_what_fails_half_way_leaves_nothing(forest, signatures, monkeypatch):
 
     many = np.random.default_rng(1).integers(0, 2**63, (1000, 32), dtype=np.uint64)
     with monkeypatch.context() as patch:
-        patch.setattr(entries.Entries, "_with", build)
+        patch.setattr(entries.TreeEntries, "_with", build)
         with pytest.raises(MemoryError):
             forest.insert(range(1000), many)
     assert sorted(forest) == ["a", "b", "c", "d", "e"]

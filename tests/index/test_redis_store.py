@@ -177,7 +177,7 @@ class Machine(RuleBasedStateMachine):
 @pytest.mark.parametrize("small", [False, True])
 def test_beside_a_dict(redis_server, monkeypatch, small):
     if small:
-        for name, value in [("PIECE", 2), ("PIECE_BYTES", 200), ("MOST_CANDIDATES", 2), ("MOST_ANSWER", 100)]:
+        for name, value in [("PIECE_KEYS", 2), ("PIECE_BYTES", 200), ("MOST_CANDIDATES", 2), ("MOST_ANSWER", 100)]:
             monkeypatch.setattr(redis_store, name, value)
     Machine.server = redis_server
     Machine.TestCase.settings = settings(settings(), max_examples=30, stateful_step_count=15)

@@ -181,7 +181,7 @@ def test_batches_and_threads_change_nothing(monkeypatch, threads):
     (_, first), (_, second), *_ = (zip(*day, strict=True) for day in days(9))
     whole, cut = new_index(), new_index()
     for index, batch in ((whole, 1 << 16), (cut, 7)):
-        monkeypatch.setattr(against, "BATCH", batch)
+        monkeypatch.setattr(against, "BATCH_ROWS", batch)
         held_against(list(first), index, add=True, threads=threads)
     results = [held_against(list(second), index, threads=threads) for index in (whole, cut)]
     assert results[0].removed == results[1].removed

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast.common.progress import Progress
 from lshfast.index.stores.keys import Column as Column
 from lshfast.index.stores.keys import as_column, listed
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
-# What is called with the name of a stage, how much of it is done, and how much there is in all (None: not known).
-Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)

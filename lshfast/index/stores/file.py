@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
+from lshfast.common.progress import Progress
 from lshfast.index.stores import file_sections
-from lshfast.index.stores.base import Column, Parameters, Progress, Store
+from lshfast.index.stores.base import Column, Parameters, Store
 from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
 from lshfast.index.stores.file_sections import (
     FIRST_SECTION,

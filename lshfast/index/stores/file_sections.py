@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
-from lshfast.index.stores.base import Parameters, Progress
+from lshfast.common.progress import Progress
+from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.file_format import (
     SECTIONS,
     VERSION,
@@ -37,8 +38,8 @@ HEADERS = 0, 4096  # offsets of the two
 FIRST_SECTION = 8192
 ALIGNMENT = 64
 
-# Bytes that are written between two notes of progress.
-STEP = 1 << 24
+# Written between two notes of progress.
+STEP_BYTES = 1 << 24
 
 HEADER = struct.Struct("<8sIIQQQQ")  # magic, version, 0, number of the state, directory: offset, bytes, checksum
 
@@ -92,9 +93,9 @@ def write_sections(file: Any, parameters: Parameters, kind: str, segments: list[
         file.seek(start)
         for array in arrays:
             whole = array.reshape(-1).view(np.uint8)
-            for at in range(0, len(whole), STEP):
-                write_all(file, whole[at : at + STEP].data)
-                tell(len(whole[at : at + STEP]))
+            for at in range(0, len(whole), STEP_BYTES):
+                write_all(file, whole[at : at + STEP_BYTES].data)
+                tell(len(whole[at : at + STEP_BYTES]))
         return Section(start, sum(array.nbytes for array in arrays), checksum(*arrays))
 
     return Directory(parameters, kind, tuple(write_segment(segment, put) for segment in segments))

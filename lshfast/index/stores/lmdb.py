@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
-from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Progress, Store
+from lshfast.common.progress import Progress
+from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import check_kind
 from lshfast.index.stores.file_format import (
     Directory,

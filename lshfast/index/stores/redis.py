@@ -37,7 +37,7 @@ from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
 FORMAT = "1"
 
 # Of one command.
-PIECE, PIECE_BYTES = 1000, 1 << 20
+PIECE_KEYS, PIECE_BYTES = 1000, 1 << 20
 
 # Of one transaction, which the server holds in memory until it is complete.
 MOST_BYTES = 1 << 29
@@ -200,8 +200,8 @@ class RedisStore(Store):
         pattern = "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix) + "/*"
         with self._calling("clear"):
             self._client.unlink(*self._keys)
-            buckets = self._client.scan_iter(match=pattern, count=PIECE)
-            while batch := list(islice(buckets, PIECE)):
+            buckets = self._client.scan_iter(match=pattern, count=PIECE_KEYS)
+            while batch := list(islice(buckets, PIECE_KEYS)):
                 self._client.unlink(*batch)
         self.parameters = None
 
@@ -351,7 +351,7 @@ class RedisStore(Store):
         of a row of `queries` and one of these.
         """
         bands = self._bound().bands
-        band_keys = queries[row : row + max(1, min(PIECE, PIECE_BYTES // (8 * bands))), -bands:].tobytes()
+        band_keys = queries[row : row + max(1, min(PIECE_KEYS, PIECE_BYTES // (8 * bands))), -bands:].tobytes()
         with self._calling("query"):
             limits = max(1, MOST_ANSWER // self._width()), MOST_CANDIDATES
             answer = self._eval(scripts.QUERY, *self._settings(), *limits, band_keys)
@@ -397,7 +397,7 @@ class RedisStore(Store):
 
     def _step(self) -> int:
         """Return the entries of a piece."""
-        return max(1, min(PIECE, PIECE_BYTES // self._width()))
+        return max(1, min(PIECE_KEYS, PIECE_BYTES // self._width()))
 
     def _with_band_keys(self, signatures: UInt64Array) -> UInt64Array:
         """Return entries as they are stored: slots, then band keys, in rows."""
@@ -537,7 +537,7 @@ def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
     low = size = 0
     for row, key in enumerate(encoded):
         more = width + len(key)
-        if row - low >= PIECE or (row > low and size + more > PIECE_BYTES):
+        if row - low >= PIECE_KEYS or (row > low and size + more > PIECE_BYTES):
             yield slice(low, row)
             low, size = row, 0
         size += more
