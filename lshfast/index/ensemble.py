@@ -11,10 +11,10 @@ import numpy.typing as npt
 from lshfast.banding.bands import check_threshold
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_count, check_on_duplicate, check_recall
+from lshfast.index.keys import as_column, is_batch, listed
 from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
-from lshfast.index.stores.keys import as_column, is_batch, listed
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
 

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.index.keys import as_column, duplicate, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
 from lshfast.index.stores.base import Column, OnDuplicate
-from lshfast.index.stores.keys import as_column, duplicate, listed, take
 from lshfast.kernels.gate import Gate
 from lshfast.kernels.tables import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks

@@ -15,10 +15,10 @@ import numpy as np
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
+from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.matches import Matches, best_first, best_of, in_order
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
-from lshfast.index.stores.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.shingling import are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures

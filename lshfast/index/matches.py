@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.index.keys import take
 from lshfast.index.stores.base import Column
-from lshfast.index.stores.keys import take
 from lshfast.kernels.trees import order_matches
 from lshfast.tokens import Float64Array, Int64Array
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
+from lshfast.index.keys import as_column, take
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.base import Column, OnDuplicate
 from lshfast.index.stores.file import FileStore, check_target
-from lshfast.index.stores.keys import as_column, take
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.kernels.text import Texts

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.index.keys import as_column
 from lshfast.index.lsh_index import LSHIndex
-from lshfast.index.stores.keys import as_column
 from lshfast.join.groups import Groups
 from lshfast.pipeline.plan import Plan
 from lshfast.tokens import Float64Array, Int64Array, UInt64Array

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast.common.progress import Progress
-from lshfast.index.stores.keys import Column as Column
-from lshfast.index.stores.keys import as_column, listed
+from lshfast.index.keys import Column as Column
+from lshfast.index.keys import as_column, listed
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]

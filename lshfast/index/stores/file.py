@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
+from lshfast.index.keys import concatenate, kind_of
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.base import Column, Parameters, Store
 from lshfast.index.stores.file_format import SECTIONS, SegmentRecord, check_segments
@@ -37,7 +38,6 @@ from lshfast.index.stores.file_sections import (
     write_directory,
     write_sections,
 )
-from lshfast.index.stores.keys import concatenate, kind_of
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
 from lshfast.index.stores.segments import KIND_NAMES, Segments

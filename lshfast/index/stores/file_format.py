@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
+from lshfast.index.keys import listed, take
 from lshfast.index.stores.base import Column, Parameters
-from lshfast.index.stores.keys import listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.checksum import checksum

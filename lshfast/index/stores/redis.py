@@ -26,9 +26,9 @@ from typing import Any, get_args
 import numpy as np
 
 from lshfast.common.errors import FormatError
+from lshfast.index.keys import duplicate, listed
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
-from lshfast.index.stores.keys import duplicate, listed
 from lshfast.kernels.bands import band_keys
 from lshfast.readers.files import optional
 from lshfast.sketch.minhash import Scheme

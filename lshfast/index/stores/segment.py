@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
+from lshfast.index.keys import equal_int
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters
-from lshfast.index.stores.keys import equal_int
 from lshfast.kernels.tables import BandTables, KeyTable
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.index.keys import concatenate, duplicate, kind_of, listed, take
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters
-from lshfast.index.stores.keys import concatenate, duplicate, kind_of, listed, take
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.kernels.tables import mark
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array

@@ -34,7 +34,7 @@ def as_column(keys: Iterable[Any]) -> Column:
 
     Examples
     --------
-    >>> from lshfast.index.stores.keys import as_column
+    >>> from lshfast.index.keys import as_column
     >>> as_column([3, 5])
     array([3, 5])
     >>> as_column(["a", 5])
