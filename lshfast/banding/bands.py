@@ -40,6 +40,26 @@ class Bands:
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
 
+    @classmethod
+    def choose(
+        cls, threshold: float, num_perm: int, *, recall: float, bands: int | None = None, rows: int | None = None
+    ) -> Bands:
+        """Return the given bands and rows, or those that `choose_bands` chooses for a recall where both are None.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If only one of the two is given, they need more than `num_perm` slots, or an argument is out of range.
+        """
+        if (bands is None) != (rows is None):
+            raise ValueError("bands and rows go together: give both, or neither and a recall")
+        if bands is None or rows is None:
+            return choose_bands(threshold, num_perm, recall=recall)
+        choice = cls(bands, rows)
+        if choice.slots > num_perm:
+            raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows}")
+        return choice
+
     @property
     def slots(self) -> int:
         """Slots of a signature in use."""

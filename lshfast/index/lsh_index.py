@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lshfast.banding.bands import Bands, check_threshold, choose_bands
+from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
 from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
@@ -157,14 +157,7 @@ class LSHIndex:
         shingles: str = "",
     ) -> None:
         hasher = MinHasher(num_perm, scheme, seed)
-        if (bands is None) != (rows is None):
-            raise ValueError("bands and rows go together: give both, or neither and a recall")
-        if bands is not None and rows is not None:
-            choice = Bands(bands, rows)
-            if choice.slots > num_perm:
-                raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows}")
-        else:
-            choice = choose_bands(threshold, num_perm, recall=recall)
+        choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
         store = MemoryStore() if store is None else store
         threshold = check_threshold(threshold)
         store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, threshold, shingles))

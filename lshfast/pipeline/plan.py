@@ -101,14 +101,7 @@ def make_plan(
         if value not in get_args(allowed):
             raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
     hasher = MinHasher(num_perm, scheme, seed)
-    if (bands is None) != (rows is None):
-        raise ValueError("bands and rows go together: give both, or neither and a recall")
-    if bands is None or rows is None:
-        choice = choose_bands(threshold, num_perm, recall=recall)
-    else:
-        choice = Bands(bands, rows)
-        if choice.slots > num_perm:
-            raise ValueError(f"bands x rows must be at most num_perm = {num_perm}, not {bands} x {rows}")
+    choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
     return Plan(threshold, unit, size, hasher, choice, verify, groups, thread_count(threads))
 
 
