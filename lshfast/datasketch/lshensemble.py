@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,25 +13,21 @@ import numpy.typing as npt
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
 from lshfast.datasketch.lshensemble_partition import optimal_partitions
+from lshfast.datasketch.lshensemble_search import Search, cutoffs_of
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
-from lshfast.index.ensemble import LSHEnsemble
+from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
-
-# Standard errors by which the equal slots of an entry may fall short of the number expected at the threshold: 17 in 18
-# entries that just reach the threshold are found, and the precision is above that of datasketch.
-SLACK = 1.6
-
-# The share of these that searches meet.
-RECALL = 0.999
 
 
 class MinHashLSHEnsemble:
     """Find the keys whose sets contain most of a query, as ``datasketch.MinHashLSHEnsemble`` does.
 
-    It searches an ``lshfast.LSHEnsemble``, which estimates how much of the query each candidate contains and leaves out
-    those that contain too little, so that it finds more of what it should and less in vain.
+    A set is returned if enough of its slots equal those of the query. How many are enough follows from `lowers`,
+    `uppers`, `xqs` and `params` as in datasketch: a set which just reaches the threshold is found at least as often as
+    there. A set that contains more is found at least as often, too. Recall and precision are at least those of
+    datasketch; see Notes.
 
     Parameters
     ----------
@@ -42,9 +38,9 @@ class MinHashLSHEnsemble:
     num_part : int, default 16
         Partitions by size, at least 1.
     m : int, default 8
-        In 2..num_perm: what datasketch would spend on memory. It changes nothing but `params` and `indexes`.
+        In 2..num_perm: the most rows of a band in `params`. It does not change how much memory is used.
     weights : (float, float), default (0.5, 0.5)
-        As for `MinHashLSH`. They change nothing but `params` and `indexes`.
+        As for `MinHashLSH`.
     storage_config : dict, optional
         ``{"type": "dict"}``: in memory, the only one. (What datasketch leaves of an ensemble on Redis does not say how
         it is partitioned, so that no other process can query it.)
@@ -66,8 +62,15 @@ class MinHashLSHEnsemble:
 
     Notes
     -----
-    Queries use none of lowers, uppers, xqs, params and indexes, which are for programs that look at them. Any number of
-    threads may query. Empty sets' sketches find each other.
+    datasketch finds a set of Jaccard similarity s with probability 1 - (1 - s**r)**b, where (b, r) is taken from
+    `params` for the size of the query and the upper size of the set's partition. This class counts the equal slots of
+    both sketches and returns the set if they are at least the greatest number that a set at the threshold reaches with
+    that probability. At high thresholds, where that probability is small, a set is also returned if its equal slots are
+    at most 0.8 standard errors below the number expected at the threshold, and a set that contains half as much would
+    have as many with probability 0.001 or less.
+
+    The first query after `index` or after reading a pickle sorts the sketches into trees. `indexes` is not used by
+    queries; it is for programs that read it. Any number of threads may query. Empty sets' sketches find each other.
 
     Examples
     --------
@@ -107,9 +110,6 @@ class MinHashLSHEnsemble:
 
     def _make(self) -> None:
         self._sketches = Sketches(self.h)
-        self._ensemble = LSHEnsemble(
-            max(self.threshold, 1e-3), self.h, partitions=self.num_part, recall=RECALL, slack=SLACK
-        )
         self._keys: list[Any] = []
         self._values: npt.NDArray[Any] = np.empty((0, self.h), np.uint32)
         self._sizes = np.empty(0, np.int64)
@@ -159,15 +159,21 @@ class MinHashLSHEnsemble:
                 raise ValueError("entries is empty")
             assert sketches.form is not None
             joined = np.array(rows)
-            self._fill(list(numbers), joined, sketches.form.values_of(joined), np.array(sizes, np.int64), sketches)
+            if (joined[:, 0] == EMPTY).any():
+                raise ValueError(f"the first hash value of a sketch must be less than {EMPTY}, unless the set is empty")
+            self._fill(list(numbers), sketches.form.values_of(joined), np.array(sizes, np.int64), sketches)
 
-    def _fill(
-        self, keys: list[Any], rows: UInt64Array, values: npt.NDArray[Any], sizes: Int64Array, sketches: Sketches
-    ) -> None:
-        self._ensemble.insert(range(len(rows)), rows, sizes)
-        self._keys, self._numbers = keys, {key: number for number, key in enumerate(keys)}
+    def _fill(self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: Sketches) -> None:
+        forget(self, "_search", "_partitions", "lowers", "uppers", "indexes")
+        self._numbers = {key: number for number, key in enumerate(keys)}
         self._values, self._sizes, self._sketches = values, sizes, sketches
-        forget(self, "_partitions", "lowers", "uppers", "indexes")
+        self._keys = keys  # from here on there are entries
+
+    @made_when_read
+    def _search(self) -> Search:
+        assert self._sketches.form is not None
+        uppers = np.array([upper for upper in self.uppers if upper is not None], np.int64)
+        return Search(rows_of(self._values, self._sketches.form), self._sizes, uppers)
 
     @made_when_read
     def _partitions(self) -> list[tuple[Any, Any]]:
@@ -193,7 +199,7 @@ class MinHashLSHEnsemble:
     @made_when_read
     def params(self) -> npt.NDArray[np.int64]:
         """The bands and rows for each of `xqs`."""
-        return np.array([best_bands(self.threshold, self.h, self.m, xq, self._weights) for xq in self.xqs.tolist()])
+        return np.array(_params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights))
 
     @made_when_read
     def indexes(self) -> list[dict[int, MinHashLSH]]:
@@ -236,7 +242,11 @@ class MinHashLSHEnsemble:
         row = self._sketches.row(minhash)
         if self.is_empty():
             return
-        for number, containment in self._ensemble.query(row, size):
+        with self._lock:  # the first query makes what the others use
+            search, xqs, params = self._search, self.xqs, self.params
+        cutoffs = cutoffs_of(tuple(map(tuple, params.tolist())), self.h)
+        found, containments = search.query(row, size, self.threshold, xqs, cutoffs)
+        for number, containment in zip(found.tolist(), containments.tolist(), strict=True):
             yield (self._keys[number], containment) if with_scores else self._keys[number]
 
     def __contains__(self, key: Any) -> bool:
@@ -272,11 +282,20 @@ class MinHashLSHEnsemble:
             sketches = Sketches(self.h)
             form = sketches.form = Form.of_state(state["form"])
             values = form.of_bytes(state["values"], self.h)
-            self._fill(state["keys"], rows_of(values, form), values, np.array(state["sizes"], np.int64), sketches)
+            self._fill(state["keys"], values, np.array(state["sizes"], np.int64), sketches)
 
 
 # The attributes of an ensemble. All others were set by its user, and are pickled with it.
-PARTS = frozenset(vars(MinHashLSHEnsemble())) | {"_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
+PARTS = frozenset(vars(MinHashLSHEnsemble())) | {
+    *("_search", "_partitions", "lowers", "uppers", "xqs", "params", "indexes")
+}
+
+
+@lru_cache(64)
+def _params(
+    threshold: float, num_perm: int, m: int, xqs: tuple[float, ...], weights: tuple[float, float]
+) -> list[tuple[int, int]]:
+    return [best_bands(threshold, num_perm, m, xq, weights) for xq in xqs]
 
 
 def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tuple[float, float]) -> tuple[int, int]:

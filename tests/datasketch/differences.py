@@ -441,11 +441,10 @@ DIFFERENCES = (
     ),
     Difference(
         "what `MinHashLSHEnsemble.query` finds",
-        "a part of the sets that it should, the less the more sizes differ",
-        "more of them, the likeliest first; small queries also find more large sets that contain less than a high "
-        "threshold",
-        "It searches an `LSHEnsemble`, which estimates how much of the query each set contains; `num_part` is kept to, "
-        "`m` and `weights` are not needed.",
+        "sets of which one of b bands of r slots equals that of the query",
+        "sets with enough equal slots: at least the recall at no less precision; the likeliest first",
+        "A set that reaches the threshold is found at least as often, since all slots are counted. At thresholds above "
+        "about 0.7 datasketch finds few of the sets that are larger than the query; here more are found.",
         (
             "MinHashLSHEnsemble | query of 5",
             "MinHashLSHEnsemble | query of 10",

@@ -1,0 +1,141 @@
+"""How MinHashLSHEnsemble searches: the equal slots that a set needs to be returned, and the trees that find such sets.
+
+datasketch returns a set of Jaccard similarity s to the query if one of b bands of r slots is equal, which has the
+probability 1 - (1 - s**r)**b. The number of equal slots says more: of all rules that return a set which just reaches
+the threshold with at least that probability, the rule "at least so many equal slots" finds the most of the sets that
+contain more of the query and the fewest of those that contain less (Lehmann and Romano, Testing Statistical Hypotheses,
+theorem 3.4.1). So recall and precision are at least those of datasketch, whatever the data are.
+
+At high thresholds datasketch gives up most of the recall. A second rule therefore also returns a set whose estimate is
+about the threshold or more, if sets that contain half as much are told apart from it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import lgamma
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.index.search_plan import choose_steps
+from lshfast.kernels.trees import Run, Snapshot, slot_marks
+from lshfast.tokens import Float64Array, Int64Array, UInt64Array
+
+# The share of the sets with enough equal slots that searches meet.
+RECALL = 0.999
+
+# Similarities for which numbers of equal slots are tabulated: the middles of so many equal parts of [0, 1].
+CELLS = 1 << 12
+
+# The second rule: how many standard errors the equal slots may fall short of the number expected at the threshold, and
+# the probability with which a set that contains half as much has as many. Sets of 10 to 2,000 elements and queries of
+# 100 at threshold 0.9: recall 0.67 at precision 0.58, where the first rule has 0.25 and 0.72, and datasketch 0.22 and
+# 0.23. With 1.6 standard errors the precision over real texts at 0.95 is below that of datasketch.
+SLACK = 0.8
+DOUBT = 1e-3
+
+
+class Search:
+    """Sorted trees over the rows of an ensemble, one group for each partition; immutable, for any number of threads.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n, k)
+        None begins with EMPTY.
+    sizes : ndarray of int64, shape (n,)
+    uppers : ndarray of int64, shape (p,)
+        The greatest size of each partition, ascending.
+    """
+
+    def __init__(self, rows: UInt64Array, sizes: Int64Array, uppers: Int64Array) -> None:
+        n, self._k = rows.shape
+        trees = max(self._k // 4, 1)
+        self._sizes, self._uppers = sizes, uppers
+        self._parts = np.searchsorted(uppers, sizes)
+        runs = [Run.build(rows, np.flatnonzero(self._parts == part), trees, True) for part in range(len(uppers))]
+        crowds = sum((np.maximum(run.crowds - 1, 0) for run in runs), np.zeros(len(runs[0].crowds))) / len(runs)
+        rounded = np.rint(2 * np.log2(1 + crowds)).astype(int).tolist()
+        steps = choose_steps(self._k, trees, RECALL, tuple(rounded), 1, True)
+        self._enough = -steps[:, 2].astype(np.int64)
+        groups, live = [[run] for run in runs], np.ones(n, np.uint8)
+        # Of a set and a query of one element each, the kernel's containment is a function of the equal slots alone.
+        ones = np.ones(n, np.int64)
+        self._snapshot = Snapshot(rows, slot_marks(rows), live, ones, trees, groups, [], steps, [], True)
+
+    def query(
+        self, row: UInt64Array, size: int, threshold: float, xqs: Float64Array, cutoffs: Int64Array
+    ) -> tuple[Int64Array, Float64Array]:
+        """Return the numbers of the sets found, the likeliest first, and their estimated containments.
+
+        Parameters
+        ----------
+        row : ndarray of uint64, shape (k,)
+        size : int
+        threshold : float
+        xqs : ndarray of float64, shape (c,)
+        cutoffs : ndarray of int64, shape (c, CELLS)
+            The equal slots needed for each ratio of sizes and each similarity.
+        """
+        k, wanted = self._k, threshold * size
+        chosen = np.minimum(np.searchsorted(xqs, self._uppers / size), len(xqs) - 1)
+        least = cutoffs[chosen, _cells(self._uppers, size, wanted)]
+        counts = np.minimum(np.searchsorted(self._enough, -least) + 1, len(self._enough))
+        counts[self._uppers < wanted * (1 - 1e-12)] = 0
+        fewest = int(least.min())
+        reached = 2 * fewest / (k + fewest) * (1 - 1e-12)
+        one, searched = np.ones(1, np.int64), counts.astype(np.uint32)[None]
+        _, found, shares = self._snapshot.within(row[None], one, searched, reached)
+        equal, sizes = np.rint(k * shares / (2 - shares)), self._sizes[found]
+        enough = equal >= cutoffs[chosen[self._parts[found]], _cells(sizes, size, wanted)]
+        enough &= sizes >= wanted * (1 - 1e-12)
+        found, equal, sizes = found[enough], equal[enough], sizes[enough]
+        containments = np.minimum(equal * (size + sizes) / ((k + equal) * size), np.minimum(sizes / size, 1))
+        order = np.lexsort((found, -containments))
+        return found[order], containments[order]
+
+
+def _cells(sizes: Int64Array, size: int, wanted: float) -> Int64Array:
+    """Return the cells of the similarities of sets of these sizes that have just `wanted` elements of the query."""
+    similarity: Float64Array = wanted / np.maximum(sizes + (size - wanted), wanted)
+    return np.asarray(np.minimum(similarity * CELLS, CELLS - 1), np.int64)
+
+
+@lru_cache(16)
+def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArray[np.int64]:
+    """Return how many slots of a set must equal those of the query: int64 (len(params), CELLS), from 1 to num_perm.
+
+    Parameters
+    ----------
+    params : tuple of (int, int)
+        Bands and rows (b, r).
+    num_perm : int
+    """
+    s = (np.arange(CELLS) + 0.5) / CELLS
+    b, r = (np.array(column, np.float64)[:, None] for column in zip(*params, strict=True))
+    found = -np.expm1(b * np.log1p(-(s**r)))
+    as_often = _most_equal(s, found, num_perm)
+    told_apart = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT), num_perm) + 1
+    expected = np.ceil(s * num_perm - SLACK * np.sqrt(s * (1 - s) * num_perm))
+    cutoffs: npt.NDArray[np.int64] = np.minimum(as_often, np.maximum(told_apart, expected)).astype(np.int64)
+    cutoffs.flags.writeable = False  # it is cached
+    return cutoffs
+
+
+def _most_equal(s: Float64Array, probability: Float64Array, num_perm: int) -> Int64Array:
+    """Return the greatest number, 1 at least, such that so many slots or more are equal with this probability or more.
+
+    Parameters
+    ----------
+    s : ndarray of float64, shape (c,)
+        The probability that a slot is equal.
+    probability : ndarray of float64, shape (p, c)
+    num_perm : int
+    """
+    tail, most = np.zeros_like(s), np.ones(probability.shape, np.int64)
+    log_s, log_other, ways = np.log(s), np.log1p(-s), lgamma(num_perm + 1)
+    for equal in range(num_perm, 1, -1):
+        log_ways = ways - lgamma(equal + 1) - lgamma(num_perm - equal + 1)
+        tail += np.exp(log_ways + equal * log_s + (num_perm - equal) * log_other)
+        np.copyto(most, equal, where=(most == 1) & (tail * (1 + 1e-9) >= probability))
+    return most
