@@ -1,11 +1,16 @@
 """MinHashLSHEnsemble beside datasketch's: recall, precision and time of containment queries over sets of many sizes.
 
-    python benchmarks/ensemble.py [--entries 20000] [--thresholds .1,.3] [--queries 20,100] [--markdown]
+    python benchmarks/ensemble.py [--entries 20000] [--thresholds .1,.3] [--queries 20,100] [--few 1500] [--markdown]
 
-Both libraries index the same sets and answer the same queries in one process. Each query has 40 sets planted for it:
-the share of the query that a set contains is uniform in [0, 1], its size is log-uniform in the range given, and all
-other elements of the set are in no other set, so that the exact containment is known. A set is relevant to a query if
-it contains at least the threshold of it. Times are microseconds a query, of one thread.
+Both libraries index the same sets and answer the same queries in one process. There are two kinds of data:
+
+- planted: each query has 40 sets planted for it. The share of the query that a set contains is uniform in [0, 1], its
+  size is log-uniform in the range given, and all other elements of the set are in no other set, so that the exact
+  containment is known.
+- random: sets of such sizes are drawn from 20,000 elements, and every tenth is a query. Hardly any set but the query
+  itself reaches a high threshold.
+
+A set is relevant to a query if it contains at least the threshold of it. Times are microseconds a query, of one thread.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ from contest import installed, keep_to_one_cpu, names, print_table, show
 import lshfast.datasketch as ours
 
 PLANTED = 40  # sets for each query
+UNIVERSE = 20_000  # elements that random sets are drawn from
+EVERY = 10  # of the random sets, one in so many is a query
 
 
 class Data(NamedTuple):
@@ -40,7 +47,7 @@ def make_data(entries: int, size: int, sizes: Sequence[int], num_perm: int, seed
         fresh += size
         contained = {}
         for key in range(first, min(first + PLANTED, entries)):
-            whole = int(np.exp(generator.uniform(np.log(sizes[0]), np.log(sizes[1] + 1))))
+            whole = log_uniform(generator, sizes)
             common = min(round(generator.uniform() * size), whole)
             sets.append(
                 np.concatenate([generator.choice(query, common, False), np.arange(fresh, fresh + whole - common)])
@@ -48,6 +55,26 @@ def make_data(entries: int, size: int, sizes: Sequence[int], num_perm: int, seed
             fresh += whole - common
             contained[key] = common / size
         queries.append((query, contained))
+    return sketched(sets, queries, num_perm)
+
+
+def make_random(entries: int, sizes: Sequence[int], num_perm: int, seed: int) -> Data:
+    """Return random sets, few of which contain much of another."""
+    generator = np.random.default_rng(seed)
+    sets = [generator.choice(UNIVERSE, log_uniform(generator, sizes), False) for _ in range(entries)]
+    held = np.zeros((entries, UNIVERSE), bool)
+    for row, tokens in zip(held, sets, strict=True):
+        row[tokens] = True
+    queries = [(query, dict(enumerate((held[:, query].sum(axis=1) / len(query)).tolist()))) for query in sets[::EVERY]]
+    return sketched(sets, queries, num_perm)
+
+
+def log_uniform(generator: np.random.Generator, sizes: Sequence[int]) -> int:
+    return int(np.exp(generator.uniform(np.log(sizes[0]), np.log(sizes[1] + 1))))
+
+
+def sketched(sets: Sequence[np.ndarray], queries: Sequence[tuple[np.ndarray, dict[int, float]]], num_perm: int) -> Data:
+    """Return sets, and queries with the containment of each key, as the libraries take them."""
     rows = [*sets, *(query for query, _ in queries)]
     sketches = ours.MinHash.bulk([[b"%d" % token for token in row.tolist()] for row in rows], num_perm=num_perm)
     values = [
@@ -59,7 +86,7 @@ def make_data(entries: int, size: int, sizes: Sequence[int], num_perm: int, seed
             library: [(key, values[key][library], len(row)) for key, row in enumerate(sets)]
             for library in ("datasketch", "lshfast")
         },
-        [(values[len(sets) + i], size, contained) for i, (_, contained) in enumerate(queries)],
+        [(values[len(sets) + i], len(query), contained) for i, (query, contained) in enumerate(queries)],
     )
 
 
@@ -67,6 +94,8 @@ def measure(ensemble: Any, library: str, data: Data, threshold: float) -> tuple[
     """Return recall, precision, and microseconds a query."""
     found = relevant = right = 0
     took = 0.0
+    sketches, size, _ = data.queries[0]
+    next(ensemble.query(sketches[library], size), None)  # the first query may prepare what the others use
     for sketches, size, contained in data.queries:
         before = time.perf_counter()
         keys = list(ensemble.query(sketches[library], size))
@@ -79,8 +108,9 @@ def measure(ensemble: Any, library: str, data: Data, threshold: float) -> tuple[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entries", type=int, default=20000)
-    parser.add_argument("--thresholds", default=".1,.2,.3,.4,.5,.6,.7,.8,.9")
-    parser.add_argument("--queries", default="20,100,500", help="elements of a query")
+    parser.add_argument("--thresholds", default=".1,.2,.3,.4,.5,.6,.7,.8,.9,.95")
+    parser.add_argument("--queries", default="20,100,500", help="elements of a planted query")
+    parser.add_argument("--few", type=int, default=1500, help="random sets")
     parser.add_argument("--sizes", default="10,2000", help="the least and the most elements of an entry")
     parser.add_argument("--num-perm", type=int, default=128)
     parser.add_argument("--num-part", type=int, default=16)
@@ -91,10 +121,15 @@ def main() -> None:
     keep_to_one_cpu()
     rows = []
     sizes = [int(size) for size in names(options.sizes)]
-    for size in map(int, names(options.queries)):
-        data = make_data(options.entries, size, sizes, options.num_perm, options.seed)
+    tried = {
+        f"planted, {size}": make_data(options.entries, size, sizes, options.num_perm, options.seed)
+        for size in map(int, names(options.queries))
+    }
+    if options.few:
+        tried["random"] = make_random(options.few, sizes, options.num_perm, options.seed)
+    for name, data in tried.items():
         for threshold in map(float, names(options.thresholds)):
-            row = [str(size), str(threshold)]
+            row = [name, str(threshold)]
             for library, kind in (("datasketch", datasketch), ("lshfast", ours)):
                 ensemble = kind.MinHashLSHEnsemble(threshold, options.num_perm, options.num_part, options.m)
                 ensemble.index(list(data.entries[library]))
@@ -102,7 +137,7 @@ def main() -> None:
                 row += [f"{recall:.3f}", f"{precision:.3f}", show(took)]
             rows.append(row)
     header = [
-        "query",
+        "queries",
         "threshold",
         *(f"{what} {by}" for by in ("peer", "ours") for what in ("recall", "precision", "µs")),
     ]

@@ -384,6 +384,17 @@ def of_ensemble() -> list[Method]:
         found = list(entries(library))
         return lambda: made.index(found)
 
+    def indexed_and_queried(library: Any) -> Call:
+        made = library.MinHashLSHEnsemble(0.8, PERMUTATIONS)
+        found = list(entries(library))
+        _, sketch, held = found[51]
+
+        def call() -> None:
+            made.index(found)
+            list(made.query(sketch, held))
+
+        return call
+
     def query(number: int, size: int | None = None) -> Callable[[Any], Call]:
         def prepare(library: Any) -> Call:
             made, (_, sketch, held) = ensemble(library), entries(library)[number]
@@ -394,6 +405,7 @@ def of_ensemble() -> list[Method]:
     return [
         Method("MinHashLSHEnsemble()", making("MinHashLSHEnsemble", 0.8, PERMUTATIONS)),
         Method("MinHashLSHEnsemble.index", indexed, once=True),
+        Method("MinHashLSHEnsemble.index and query", indexed_and_queried, once=True),
         Method("MinHashLSHEnsemble.query, 20 elements", query(180)),
         Method("MinHashLSHEnsemble.query, 107 elements", query(51)),
         Method("MinHashLSHEnsemble.query, 199 elements", query(107)),

@@ -25,9 +25,8 @@ class MinHashLSHEnsemble:
     """Find the keys whose sets contain most of a query, as ``datasketch.MinHashLSHEnsemble`` does.
 
     A set is returned if enough of its slots equal those of the query. How many are enough follows from `lowers`,
-    `uppers`, `xqs` and `params` as in datasketch: a set which just reaches the threshold is found at least as often as
-    there. A set that contains more is found at least as often, too. Recall and precision are at least those of
-    datasketch; see Notes.
+    `uppers`, `xqs` and `params` as in datasketch: a set that reaches the threshold is found at least as often as there.
+    The precision is higher, since all equal slots are counted; see Notes.
 
     Parameters
     ----------
@@ -65,9 +64,10 @@ class MinHashLSHEnsemble:
     datasketch finds a set of Jaccard similarity s with probability 1 - (1 - s**r)**b, where (b, r) is taken from
     `params` for the size of the query and the upper size of the set's partition. This class counts the equal slots of
     both sketches and returns the set if they are at least the greatest number that a set at the threshold reaches with
-    that probability. At high thresholds, where that probability is small, a set is also returned if its equal slots are
-    at most 0.8 standard errors below the number expected at the threshold, and a set that contains half as much would
-    have as many with probability 0.001 or less.
+    that probability. By this rule a set that reaches the threshold is found at least as often as by datasketch, and one
+    that does not is returned at most as often. Where the probability is small, as it is at high thresholds, a set is
+    also returned if its equal slots are at most 0.8 standard errors below the number expected at the threshold, and a
+    set that contains half as much would have as many with probability 0.001 or less.
 
     The first query after `index` or after reading a pickle sorts the sketches into trees. `indexes` is not used by
     queries; it is for programs that read it. Any number of threads may query. Empty sets' sketches find each other.
@@ -242,10 +242,8 @@ class MinHashLSHEnsemble:
         row = self._sketches.row(minhash)
         if self.is_empty():
             return
-        with self._lock:  # the first query makes what the others use
-            search, xqs, params = self._search, self.xqs, self.params
-        cutoffs = cutoffs_of(tuple(map(tuple, params.tolist())), self.h)
-        found, containments = search.query(row, size, self.threshold, xqs, cutoffs)
+        cutoffs = cutoffs_of(tuple(map(tuple, self.params.tolist())), self.h)
+        found, containments = self._search.query(row, size, self.threshold, self.xqs, cutoffs)
         for number, containment in zip(found.tolist(), containments.tolist(), strict=True):
             yield (self._keys[number], containment) if with_scores else self._keys[number]
 
@@ -286,9 +284,8 @@ class MinHashLSHEnsemble:
 
 
 # The attributes of an ensemble. All others were set by its user, and are pickled with it.
-PARTS = frozenset(vars(MinHashLSHEnsemble())) | {
-    *("_search", "_partitions", "lowers", "uppers", "xqs", "params", "indexes")
-}
+MADE_WHEN_READ = {"_search", "_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
+PARTS = frozenset(vars(MinHashLSHEnsemble())) | MADE_WHEN_READ
 
 
 @lru_cache(64)

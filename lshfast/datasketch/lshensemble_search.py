@@ -4,10 +4,11 @@ datasketch returns a set of Jaccard similarity s to the query if one of b bands 
 probability 1 - (1 - s**r)**b. The number of equal slots says more: of all rules that return a set which just reaches
 the threshold with at least that probability, the rule "at least so many equal slots" finds the most of the sets that
 contain more of the query and the fewest of those that contain less (Lehmann and Romano, Testing Statistical Hypotheses,
-theorem 3.4.1). So recall and precision are at least those of datasketch, whatever the data are.
+theorem 3.4.1). So by this rule recall and precision are at least those of datasketch, whatever the data are.
 
 At high thresholds datasketch gives up most of the recall. A second rule therefore also returns a set whose estimate is
-about the threshold or more, if sets that contain half as much are told apart from it.
+about the threshold or more, if sets that contain half as much are told apart from it. It can lower the precision where
+many sets contain a little less than the threshold.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Form:
 
     def values_in(self, names: list[bytes]) -> npt.NDArray[Any]:
         """Return the hash values that these buckets are named after."""
-        values = np.frombuffer(b"".join(names), self.dtype.newbyteorder(">")).astype(self.dtype)
+        values = np.frombuffer(b"".join(names), self._named[0]).astype(self.dtype)
         return values.reshape(-1, 2) if self.dtype == PAIRS else values
 
 

@@ -449,7 +449,6 @@ DIFFERENCES = (
             "MinHashLSHEnsemble | query of 5",
             "MinHashLSHEnsemble | query of 10",
             "MinHashLSHEnsemble | query of 20",
-            "MinHashLSHEnsemble | query of 40",
             "MinHashLSHEnsemble | query of 80",
             "MinHashLSHEnsemble | many",
         ),

@@ -62,11 +62,11 @@ def test_many_sets_reach_the_threshold(threshold, recall, precision):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7, 0.9, 0.95])
 def test_recall_and_precision_beside_datasketch(threshold):
     """At least the recall, at no less precision, whether many sets reach the threshold or few."""
     peer, few = pytest.importorskip("datasketch"), random_sets(300)
-    for sets, asked in (planted_sets(20, 30), planted_sets(100, 30), (few, few[::3])):
+    for sets, asked in (planted_sets(20, 20), planted_sets(100, 30), (few, few[::3])):
         theirs = rates(peer.MinHashLSHEnsemble(threshold), sets, asked, threshold, peer.LeanMinHash)
         ours = rates(MinHashLSHEnsemble(threshold), sets, asked, threshold)
         assert ours[0] >= theirs[0]
