@@ -20,6 +20,10 @@ from lshfast.tokens import UInt64Array
 # Slots of a tree at most: more trees find more, and tell fewer entries apart.
 DEPTH = 4
 
+# Keys that are added before they are put into the forest: with smaller batches additions merge more often, with larger
+# ones `index` has more left to do.
+BATCH = 1 << 10
+
 
 class MinHashLSHForest:
     """Find the k keys whose sketches are the most similar to a query's, as ``datasketch.MinHashLSHForest`` does.
@@ -139,7 +143,7 @@ class MinHashLSHForest:
             self._sketches.form = form
             if self._tables is not None:
                 self._put(key, names, self._tables)
-            if self._indexed:
+            if self._indexed or len(self._numbers) - self._held == BATCH:
                 self._fill()
 
     @staticmethod

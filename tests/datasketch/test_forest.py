@@ -18,6 +18,7 @@ from lshfast.datasketch import (
     MinHashLSHForest,
     WeightedMinHashLSHForest,
     bBitMinHash,
+    lshforest,
 )
 from tests.datasketch.test_lsh import Weighted, named_in
 
@@ -176,8 +177,9 @@ def test_tables_of_the_forest(scheme):
     assert forest.query(near(20, scheme=scheme), 3) == early.query(near(20, scheme=scheme), 3)
 
 
-def test_many_keys_before_index():
-    """None is found before `index`."""
+def test_many_keys_before_index(monkeypatch):
+    """Keys go into the forest some at a time, and none is found before `index`."""
+    monkeypatch.setattr(lshforest, "BATCH", 7)
     forest = MinHashLSHForest(64, 4)
     for n in range(40):
         forest.add(n, near(n))
