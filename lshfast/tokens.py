@@ -243,12 +243,8 @@ class TokenSets:
             raise TypeError(f"rows must be integers or bools, not {chosen.dtype}")
         if chosen.dtype == bool and len(chosen) not in (0, len(self)):
             raise IndexError(f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}")
-        rows = np.arange(len(self))[chosen if len(chosen) else slice(0)]
-        counts = self.counts[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
-        return TokenSets(offsets, self.tokens[np.arange(offsets[-1]) + shift])
+        offsets, places = places_of_rows(self.offsets, np.arange(len(self))[chosen if len(chosen) else slice(0)])
+        return TokenSets(offsets, self.tokens[places])
 
     def distinct(self) -> TokenSets:
         """Return the same sets with each token once a row, in order of first occurrence."""
@@ -258,17 +254,25 @@ class TokenSets:
     def concatenate(parts: Iterable[TokenSets]) -> TokenSets:
         """Return the rows of several TokenSets one after the other."""
         if not hasattr(parts, "__iter__"):
-            raise TypeError(f"parts must be an iterable of TokenSets, not a {type(parts).__name__}")
+            raise TypeError(f"parts must be an iterable of TokenSets, not {type(parts).__name__}")
         parts = list(parts)
         for number, part in enumerate(parts):
             if not isinstance(part, TokenSets):
-                raise TypeError(f"parts[{number}] must be TokenSets, not a {type(part).__name__}")
+                raise TypeError(f"parts[{number}] must be TokenSets, not {type(part).__name__}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts])
         offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
         tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
         return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
+
+
+def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the offsets of some of the rows, and the places of their elements among all."""
+    counts = np.diff(offsets)[rows]
+    own = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(counts, out=own[1:])
+    return own, np.arange(own[-1]) + np.repeat(offsets[:-1][rows] - own[:-1], counts)
 
 
 def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:
@@ -323,7 +327,7 @@ def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes 
     try:
         return list(row)
     except TypeError:
-        raise TypeError(f"rows[{number}] is a {type(row).__name__}, not an iterable of tokens") from None
+        raise TypeError(f"rows[{number}] is of type {type(row).__name__}, not an iterable of tokens") from None
 
 
 def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int) -> UInt64Array:
@@ -337,7 +341,7 @@ def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey
     if not kinds <= {str, bytes, int}:
         for at, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
-                raise TypeError(f"rows[{row_of(at)}] holds a {type(element).__name__}; tokens are str, bytes or int")
+                raise TypeError(f"rows[{row_of(at)}] holds an element of type {type(element).__name__}; tokens are str, bytes or int")
     tokens = np.empty(len(elements), np.uint64)
     try:
         texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])

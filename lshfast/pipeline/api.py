@@ -57,8 +57,9 @@ def dedup(
     Parameters
     ----------
     texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
-        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`). A null is
-        a text without shingles, or an empty set: it is kept, and counted in `summary.empty`.
+        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`), or the
+        lists of an Arrow column of lists of strings, binary or integers. A null is a text without shingles, or an empty
+        set: it is kept, and counted in `summary.empty`. A null in a list is refused.
     threshold : float, default 0.8
         In (0, 1].
     unit, size : {"word", "char"} and int

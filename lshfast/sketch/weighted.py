@@ -107,7 +107,7 @@ class WeightedSets:
         held = list(rows)
         for number, row in enumerate(held):
             if not isinstance(row, Mapping):
-                raise TypeError(f"rows[{number}] is a {type(row).__name__}, not a mapping of elements to weights")
+                raise TypeError(f"rows[{number}] is of type {type(row).__name__}, not a mapping of elements to weights")
         sets = TokenSets.from_sets([list(row) for row in held], seed=seed)
         return cls(sets.offsets, sets.tokens, [weight for row in held for weight in row.values()])
 
