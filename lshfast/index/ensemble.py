@@ -16,7 +16,7 @@ from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
-from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
+from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, array_of, check_number
 
 # Queries of one piece of work.
 PIECE_QUERIES = 256
@@ -318,15 +318,15 @@ def _check_slack(slack: float) -> float:
 
 def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
     """Return the sizes of the sets that these signatures are of, or say why they cannot be."""
-    array = np.asarray(sizes)
+    array = array_of(sizes, "sizes")
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"sizes must be ints, not {'None' if sizes is None else array.dtype}")
     if array.ndim != dimensions - 1:
         wanted = "one number, as there is one signature" if dimensions == 1 else "a number for each signature"
         raise ValueError(f"sizes must be {wanted}, not of shape {array.shape}")
     array = array.reshape(-1)
     if len(array) == 0:
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"sizes must be ints, not {array.dtype}")
     if len(array) != len(signatures):
         raise ValueError(f"there must be a size for each signature, not {len(array)} for {len(signatures)}")
     wrong = np.flatnonzero((array < 0) | (array > MOST_SIZE) | ((array == 0) != (signatures[:, 0] == EMPTY)))

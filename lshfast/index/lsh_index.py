@@ -21,7 +21,7 @@ from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.shingling import are_texts, shingle, shingles_of_texts
-from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures
+from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
 from lshfast.tokens import Float64Array, Seed, UInt64Array, check_number
 
 # Entries of an index that are looked up in it at once by `pairs`.
@@ -158,7 +158,7 @@ class LSHIndex:
     ) -> None:
         hasher = MinHasher(num_perm, scheme, seed)
         choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
-        store = MemoryStore() if store is None else store
+        store = MemoryStore() if store is None else check_store(store)
         threshold = check_threshold(threshold)
         store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, threshold, shingles))
         self._lie_on(store, on_duplicate)
@@ -166,7 +166,7 @@ class LSHIndex:
     def _lie_on(self, store: Store, on_duplicate: OnDuplicate) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
-        parameters = store.parameters
+        parameters = check_store(store).parameters
         if parameters is None:
             raise ValueError("the store is empty: give it to LSHIndex(..., store=store) first")
         self.store = store
@@ -290,6 +290,8 @@ class LSHIndex:
             If its parameters differ, if this index cannot take all of its keys, or if they share a key and duplicates
             are errors: then nothing was inserted, unless others insert such keys meanwhile.
         """
+        if not isinstance(other, LSHIndex):
+            raise TypeError(f"other must be an LSHIndex, not {type(other).__name__}")
         self.parameters.check_same(other.parameters)
         kinds, named = set(), self.store.kind in (None, "str")
         for keys in other.store.all_keys():
@@ -310,6 +312,8 @@ class LSHIndex:
         if (type(given) is np.ndarray and given.dtype is UINT64) or not are_texts(given):  # one query takes 1 us
             return check_signatures(given, self.hasher)
         shingles = shingles_of_texts(self.parameters.shingles)
+        if shingles is None and kind_of_values(given) != "texts":
+            return check_signatures(given, self.hasher)
         if shingles is None:
             said = repr(self.parameters.shingles) if self.parameters.shingles else "unknown shingles"
             raise TypeError(
@@ -555,6 +559,13 @@ class LSHIndex:
             self.close()
         else:
             self.store.abandon()
+
+
+def check_store(store: Store) -> Store:
+    """Return the store, or say that it is none."""
+    if not isinstance(store, Store):
+        raise TypeError(f"store must be a Store, such as LmdbStore or RedisStore, not {store!r}")
+    return store
 
 
 class _Places(dict[Any, int]):
