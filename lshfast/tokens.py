@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,14 @@ Int64Array: TypeAlias = npt.NDArray[np.int64]
 UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+# Arrays whose number of dimensions a type checker knows.
+Scalar = TypeVar("Scalar", bound=np.generic)
+Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[Scalar]]
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[Scalar]]
+# Arrays whose number of dimensions it does not know: it takes "any shape" for this one, which no array has. The first
+# overload of a function is for these, and returns Any, or they would be taken for vectors.
+AnyShape: TypeAlias = np.ndarray[tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]]
 
 Seed: TypeAlias = int | Literal["random"]
 
@@ -341,7 +349,8 @@ def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey
     if not kinds <= {str, bytes, int}:
         for at, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
-                raise TypeError(f"rows[{row_of(at)}] holds an element of type {type(element).__name__}; tokens are str, bytes or int")
+                kind = type(element).__name__
+                raise TypeError(f"rows[{row_of(at)}] holds an element of type {kind}; tokens are str, bytes or int")
     tokens = np.empty(len(elements), np.uint64)
     try:
         texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +71,11 @@ class Bands:
         """The similarity at which half of the pairs are found."""
         return half_point(self.bands, self.rows)
 
-    def probability(self, similarity: npt.ArrayLike) -> Float64Array:
+    @overload
+    def probability(self, similarity: float) -> np.float64: ...
+    @overload
+    def probability(self, similarity: npt.ArrayLike) -> Float64Array: ...
+    def probability(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the probability that a pair of this similarity is found: 1 - (1 - s**r)**b."""
         return scurve(similarity, self.bands, self.rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -217,6 +217,12 @@ class MinHashLSHEnsemble:
                     index.insert(key, sketch, check_duplication=False)
         return made
 
+    @overload
+    def query(self, minhash: Any, size: int, with_scores: Literal[False] = False) -> Iterator[Any]: ...
+    @overload
+    def query(self, minhash: Any, size: int, with_scores: Literal[True]) -> Iterator[tuple[Any, float]]: ...
+    @overload
+    def query(self, minhash: Any, size: int, with_scores: bool) -> Iterator[Any]: ...
     def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
         """Give the keys whose sets contain about the threshold of the query or more, each once, the likeliest first.
 

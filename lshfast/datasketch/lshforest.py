@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from struct import Struct
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
@@ -176,6 +176,12 @@ class MinHashLSHForest:
             self._indexed = len(self._numbers)
             forget(self, "sorted_hashtables")
 
+    @overload
+    def query(self, minhash: Any, k: int, with_scores: Literal[False] = False) -> list[Any]: ...
+    @overload
+    def query(self, minhash: Any, k: int, with_scores: Literal[True]) -> list[tuple[Any, float]]: ...
+    @overload
+    def query(self, minhash: Any, k: int, with_scores: bool) -> list[Any]: ...
     def query(self, minhash: Any, k: int, with_scores: bool = False) -> list[Any]:
         """Return the k most similar keys.
 

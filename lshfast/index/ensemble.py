@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ PIECE_QUERIES = 256
 
 # Sizes are counted exactly in doubles up to here.
 MOST_SIZE = 2**53
+
+# Of several sets.
+Sizes: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 
 class Part(NamedTuple):
@@ -131,7 +134,7 @@ class LSHEnsemble:
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
-    def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: Any) -> int:
+    def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: int | np.integer[Any] | Sizes) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
 
         Parameters
@@ -165,15 +168,25 @@ class LSHEnsemble:
         """
         self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
 
+    @overload
+    def query(
+        self, signatures: npt.ArrayLike, sizes: int | np.integer[Any], *, threshold: float | None = None,
+        k: int | None = None, threads: int | None = None,
+    ) -> list[Match]: ...  # fmt: skip
+    @overload
+    def query(
+        self, signatures: npt.ArrayLike, sizes: Sizes, *, threshold: float | None = None, k: int | None = None,
+        threads: int | None = None,
+    ) -> Matches[Match]: ...  # fmt: skip
     def query(
         self,
         signatures: npt.ArrayLike,
-        sizes: Any,
+        sizes: int | np.integer[Any] | Sizes,
         *,
         threshold: float | None = None,
         k: int | None = None,
         threads: int | None = None,
-    ) -> Any:
+    ) -> list[Match] | Matches[Match]:
         """Find the entries that contain one query or each of many.
 
         Parameters

@@ -8,24 +8,29 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
 from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
-from lshfast.index.matches import Matches, best_first, best_of, in_order
+from lshfast.index.matches import Match, Matches, best_first, best_of, in_order
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.memory import MemoryStore
-from lshfast.shingling import are_texts, shingle, shingles_of_texts
+from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
-from lshfast.tokens import Float64Array, Seed, UInt64Array, check_number
+from lshfast.tokens import AnyShape, Float64Array, Matrix, Seed, UInt64Array, Vector, check_number
 
 # Entries of an index that are looked up in it at once by `pairs`.
 BATCH = 1 << 16
+
+# One query, and several.
+Query: TypeAlias = str | bytes | Vector[np.uint64]
+Queries: TypeAlias = TextColumn | Matrix[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,7 @@ class LSHIndex:
 
     # ---- writing ----
 
-    def insert(self, keys: Any, signatures: Any, *, copy: bool = True) -> int:
+    def insert(self, keys: Any, signatures: npt.ArrayLike | TextColumn, *, copy: bool = True) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
 
         Parameters
@@ -327,14 +332,48 @@ class LSHIndex:
 
     # ---- reading ----
 
+    @overload
+    def query(
+        self, signatures: AnyShape[np.uint64], *, k: int | None = None, threshold: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...  # fmt: skip
+    @overload
+    def query(  # type: ignore[overload-overlap] # a str is a sequence of str, too
+        self, signatures: Query, *, k: None = None, threshold: None = None, threads: int | None = None
+    ) -> list[Any]: ...
+    @overload
+    def query(  # type: ignore[overload-overlap]
+        self, signatures: Query, *, k: int, threshold: float | None = None, threads: int | None = None
+    ) -> list[Match]: ...
+    @overload
+    def query(  # type: ignore[overload-overlap]
+        self, signatures: Query, *, k: int | None = None, threshold: float, threads: int | None = None
+    ) -> list[Match]: ...
+    @overload
+    def query(
+        self, signatures: Queries, *, k: None = None, threshold: None = None, threads: int | None = None
+    ) -> Matches[Any]: ...
+    @overload
+    def query(
+        self, signatures: Queries, *, k: int, threshold: float | None = None, threads: int | None = None
+    ) -> Matches[Match]: ...
+    @overload
+    def query(
+        self, signatures: Queries, *, k: int | None = None, threshold: float, threads: int | None = None
+    ) -> Matches[Match]: ...
+    @overload
+    def query(
+        self, signatures: npt.ArrayLike, *, k: int | None = None, threshold: float | None = None,
+        threads: int | None = None,
+    ) -> Any: ...  # fmt: skip
     def query(
         self,
-        signatures: Any,
+        signatures: npt.ArrayLike | TextColumn,
         *,
         k: int | None = None,
         threshold: float | None = None,
         threads: int | None = None,
-    ) -> Any:
+    ) -> list[Any] | Matches[Any]:
         """Find the entries that are candidates of one signature (text) or of each of many.
 
         Parameters

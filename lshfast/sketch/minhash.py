@@ -11,7 +11,14 @@ import numpy.typing as npt
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import are_texts
 from lshfast.sketch.sketcher import SlotSketcher
-from lshfast.tokens import SEED, SeedField, TokenSets, UInt64Array, array_of, check_int
+from lshfast.tokens import (
+    SEED,
+    SeedField,
+    TokenSets,
+    UInt64Array,
+    array_of,
+    check_int,
+)
 
 Scheme: TypeAlias = Literal["fast", "classic"]
 

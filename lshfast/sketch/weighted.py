@@ -17,7 +17,16 @@ from lshfast.kernels import weighted as kernels
 from lshfast.sketch.arrays import made_by
 from lshfast.sketch.minhash import MinHasher
 from lshfast.sketch.sketcher import PIECE_TOKENS, SlotSketcher, check_token_sets
-from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
+from lshfast.tokens import (
+    SEED,
+    Float64Array,
+    Int64Array,
+    SeedField,
+    TokenSets,
+    UInt64Array,
+    array_of,
+    check_int,
+)
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 
