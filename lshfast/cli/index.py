@@ -49,7 +49,7 @@ from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.report import IndexSummary
 from lshfast.readers.files import MAX_ROW_BYTES
 
-index_app = typer.Typer(
+index_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep signatures of texts in an index.",

@@ -46,7 +46,7 @@ from lshfast.pipeline.plan import Grouping, make_plan
 from lshfast.pipeline.report import DedupResult
 from lshfast.readers.files import MAX_ROW_BYTES
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,

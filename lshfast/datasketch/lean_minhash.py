@@ -61,9 +61,10 @@ class LeanMinHash(MinHash):
 
     __slots__ = ("_given", "hashvalues", "scheme", "seed")
 
+    seed: int
+    hashvalues: Values
+    scheme: SchemeName
     _given: bytes | None  # what is kept of permutations that were given
-
-    __eq__ = MinHash.__eq__
 
     def __init__(
         self,

@@ -124,6 +124,11 @@ class MinHashLSH:
     keys: Any
     hashtables: list[Any]
     _entries: Entries
+    h: int
+    b: int
+    r: int
+    hashfunc: Callable[[bytes], bytes] | None
+    hashranges: list[tuple[int, int]]
 
     def __init__(
         self,

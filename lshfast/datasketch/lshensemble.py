@@ -86,6 +86,11 @@ class MinHashLSHEnsemble:
     ['all', 'most']
     """
 
+    threshold: float
+    h: int
+    m: int
+    num_part: int
+
     def __init__(
         self,
         threshold: float = 0.9,

@@ -66,6 +66,10 @@ class MinHashLSHForest:
     ['a', 'b']
     """
 
+    k: int
+    l: int  # noqa: E741
+    hashranges: list[tuple[int, int]]
+
     def __init__(self, num_perm: int = 128, l: int = 8) -> None:  # noqa: E741 (the peer's name)
         for name, value in (("num_perm", num_perm), ("l", l)):
             if check_int(value, name) < 1:

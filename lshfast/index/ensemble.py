@@ -112,6 +112,13 @@ class LSHEnsemble:
     [('all', 1.0), ('most', 0.9)]
     """
 
+    threshold: float
+    hasher: MinHasher
+    partitions: int
+    recall: float
+    trees: int
+    slack: float
+
     def __init__(
         self,
         threshold: float = 0.8,

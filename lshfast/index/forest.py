@@ -80,6 +80,10 @@ class LSHForest:
     ['a', 'c']
     """
 
+    hasher: MinHasher
+    trees: int
+    recall: float
+
     def __init__(
         self,
         num_perm: int = 128,

@@ -147,6 +147,9 @@ class LSHIndex:
     ['a']
     """
 
+    hasher: MinHasher
+    bands: Bands
+
     def __init__(
         self,
         threshold: float = 0.8,

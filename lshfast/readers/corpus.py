@@ -154,6 +154,11 @@ class Corpus:
         Whether `batches` has come to the end of the inputs.
     """
 
+    layout: Layout
+    files: list[File]
+    total_bytes: int
+    complete: bool
+
     def __init__(self, layout: Layout, files: list[File]) -> None:
         self.layout, self.files = layout, files
         self.total_bytes = sum(file.size for file in files)

@@ -51,6 +51,10 @@ class DataError(ValueError):
     `path` is the file as it was named, `line` the line or Parquet row from 1 (None: the whole file).
     """
 
+    path: str
+    line: int | None
+    reason: str
+
     def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
         super().__init__(path, line, reason, rows)
         self.path, self.line, self.reason, self._rows = path, line, " ".join(reason.split()), rows

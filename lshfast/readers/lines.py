@@ -24,6 +24,8 @@ class Lines:
     buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`.
     """
 
+    encoding: str
+
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
         self.count = 0  # lines that were read, set by who counts them; for errors

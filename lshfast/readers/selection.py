@@ -30,6 +30,12 @@ _COLUMNS = {
 class Selection:
     """The rows of a corpus to write to `out`; `keep` is None before they are known."""
 
+    corpus: Corpus
+    out: str
+    keep: npt.NDArray[np.bool_] | None
+    annotations: Columns
+    kinds: Mapping[str, str]
+
     def __init__(
         self,
         corpus: Corpus,

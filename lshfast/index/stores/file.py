@@ -66,6 +66,11 @@ class FileStore(LockedStore):
         See `LSHIndex.open`.
     """
 
+    path: str
+    fixed: list[Part]
+    loose: Part | None
+    parameters: Parameters | None
+
     def __init__(
         self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
     ) -> None:
