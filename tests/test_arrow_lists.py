@@ -153,7 +153,7 @@ def test_lists_have_no_shingles(options):
 
 
 def test_texts_are_no_lists():
-    with pytest.raises(TypeError, match="with list<string> values; pass a column of strings or binary$"):
+    with pytest.raises(TypeError, match=r"with list<string> values; pass a column of strings or binary$"):
         shingle(pa.array([["a"]]))
 
 
