@@ -1,6 +1,7 @@
 """dedup and pairs of Arrow columns of lists: they answer as for the same lists of Python objects."""
 
 import ctypes
+import gc
 
 import numpy as np
 import pandas as pd
@@ -155,6 +156,22 @@ def test_lists_have_no_shingles(options):
 def test_texts_are_no_lists():
     with pytest.raises(TypeError, match=r"with list<string> values; pass a column of strings or binary$"):
         shingle(pa.array([["a"]]))
+
+
+@pytest.mark.parametrize("rows", [TEXTS, INTEGERS, ["a", "b"]], ids=["texts", "integers", "no lists"])
+@pytest.mark.parametrize("error", [False, True])
+def test_columns_are_released(rows, error):
+    """Whether they are read to the end, or refused."""
+    before = pa.total_allocated_bytes()
+    column = pa.array([*rows, [None]] if error and rows[0] != "a" else rows)
+    if error:
+        with pytest.raises((TypeError, ValueError)):
+            dedup(column, size=2 if rows[0] != "a" else 0)
+    else:
+        dedup(column)
+    del column
+    gc.collect()
+    assert pa.total_allocated_bytes() == before
 
 
 # Columns that lie

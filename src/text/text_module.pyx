@@ -244,7 +244,7 @@ cdef class Texts:
             self.addresses, self.lengths, self.owners = other.addresses, other.lengths, other.owners
         elif isinstance(source, _ArrowColumn):
             self._read_arrow(source)
-        elif is_arrow(source):
+        elif not isinstance(source, (list, tuple)) and is_arrow(source):
             self._read_arrow(_ArrowColumn(source))
         else:
             self._read_objects(source)
@@ -374,15 +374,16 @@ cdef str _stream_error(ArrowArrayStream* stream):
 cdef _refuse_frame(source):
     """Raise TypeError, and say how to take a column, where this is a data frame."""
     kind = type(source)
+    if not (hasattr(kind, "columns") or hasattr(kind, "column_names")):
+        return
     if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
         raise TypeError(
             f"texts is of type {kind.__name__}, which holds no rows yet; collect it and pass one column, such as "
             "df.collect()['text']"
         )
-    if hasattr(kind, "columns") or hasattr(kind, "column_names"):
-        names = list(getattr(source, "column_names", None) or getattr(source, "columns", ()))
-        column = "text" if "text" in names or not names else names[0]
-        raise TypeError(f"texts is of type {kind.__name__}; pass one column of it, such as df[{column!r}]")
+    names = list(getattr(source, "column_names", None) or getattr(source, "columns", ()))
+    column = "text" if "text" in names or not names else names[0]
+    raise TypeError(f"texts is of type {kind.__name__}; pass one column of it, such as df[{column!r}]")
 
 
 def is_arrow(source):
