@@ -67,8 +67,6 @@ class FileStore(LockedStore):
     """
 
     path: str
-    fixed: list[Part]
-    loose: Part | None
     parameters: Parameters | None
 
     def __init__(
