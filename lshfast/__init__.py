@@ -5,6 +5,7 @@
 [True, False, True]
 """
 
+from lshfast import startup  # noqa: F401  before all others: see there
 from lshfast.banding import Bands, choose_bands
 from lshfast.common.errors import FormatError
 from lshfast.datasketch import (

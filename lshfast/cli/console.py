@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lshfast.pipeline.display import SIMILARITY_KINDS
+from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -30,7 +31,7 @@ def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
     """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
     number = error.args[0] if error.args else signal.SIGINT
     if number == signal.SIGINT:
-        return "interrupted; no output was left half-written", 130
+        return INTERRUPTED, 130
     return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
 
 
