@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
@@ -33,7 +33,7 @@ INT64_RANGE = -(2**63), 2**63 - 1
 def check_seed(seed: Seed) -> int:
     """Return the seed as an int, drawn by the operating system for "random", or raise an error that names the range."""
     if isinstance(seed, str) and seed == "random":
-        return secrets.randbits(64)
+        return int.from_bytes(os.urandom(8), "little")
     return check_seed_number(seed, "an int or 'random'")
 
 

@@ -6,7 +6,6 @@ key that is drawn for the run they cannot, and no result depends on the key. doc
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 
 from lshfast.kernels.text import HashKey
@@ -16,11 +15,15 @@ P = 2**61 - 1
 
 def draw_fingerprint_key() -> tuple[int, int]:
     """Return a secret key for `lshfast.kernels.sets.fingerprints`."""
+    import secrets
+
     return 2**32 + secrets.randbelow(P - 2**32), 2**32 + secrets.randbelow(P - 2**32)
 
 
 def draw_hash_key() -> HashKey:
     """Return a secret key for tokens, whose parts are independent of each other."""
+    import secrets
+
     a, c, e = (1 + secrets.randbelow(P - 1) for _ in range(3))
     return HashKey(a, c, e, secrets.randbits(64))
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -91,20 +87,39 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
             raw = stack.enter_context(file.source.open())
             stream: Any = raw
             if file.codec == "gzip":
+                import gzip
+
                 stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
             elif file.codec == "bzip2":
+                import bz2
+
                 stream = stack.enter_context(bz2.BZ2File(raw))
             elif file.codec == "xz":
+                import lzma
+
                 stream = stack.enter_context(lzma.LZMAFile(raw))
             elif file.codec == "zstd":
                 stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
             yield stream, raw
     except UnicodeError as error:
         raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (OSError, EOFError, _damage(file.codec)) as error:
         what = f"damaged or cut off {file.codec} data" if file.codec else "cannot be read"
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise file.fault(None, f"{what}: {reason}") from error
+
+
+def _damage(codec: str | None) -> type[Exception]:
+    """Return the error for damaged data, beside OSError, of a codec."""
+    if codec == "gzip":
+        import zlib
+
+        return zlib.error
+    if codec == "xz":
+        import lzma
+
+        return lzma.LZMAError
+    return EOFError
 
 
 def line_numbers(wanted: Rows) -> Iterator[int]:
