@@ -34,7 +34,7 @@ if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handle
         signal.signal(signal.SIGINT, leave)
 
 try:
-    import lshfast.kernels
+    import lshfast.kernels  # noqa: F401
 except ImportError as error:
     if is_command():
         sys.exit(f"lshfast: error: {error}")

@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers import csv_files, folder, jsonl, parquet
+from lshfast.readers.cells import CellType, merged
 from lshfast.readers.files import (
     MAX_ROW_BYTES,
     Block,
@@ -46,6 +50,9 @@ _READERS: dict[Format, _Reader] = {
 }
 
 
+_TYPED = {"parquet": parquet.column_types, "jsonl": jsonl.column_types}
+
+
 class Batch(NamedTuple):
     """Texts of consecutive rows, and the bytes on disk that were read for them.
 
@@ -70,6 +77,7 @@ def open_corpus(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    output: Format | None = None,
 ) -> Corpus:
     """List the inputs, without reading them.
 
@@ -107,6 +115,10 @@ def open_corpus(
         Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is an
         error in any case.
 
+    output : {"jsonl", "csv", "tsv", "parquet"}, optional
+        What `write_rows` will write, if it will. A row that this format cannot hold is bad then: with JSONL or Parquet,
+        a row of CSV with a cell that does not convert to the type that its column has in other inputs.
+
     Returns
     -------
     Corpus
@@ -130,8 +142,9 @@ def open_corpus(
     [['one', '']]
     """
     layout = Layout(
-        column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes
-    )
+        column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
+        output,
+    )  # fmt: skip
     return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
 
@@ -170,6 +183,19 @@ class Corpus:
         self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = Keys(self.layout, self.place)
+
+    @cached_property
+    def types(self) -> Mapping[str, CellType]:
+        """Give the types to which cells of CSV are converted, by column: those of the other inputs.
+
+        Without an output that has types, only ids and order values are converted.
+        """
+        if not any(file.delimited for file in self.files):
+            return {}
+        typed = [_TYPED[file.format](file) for file in self.files if file.format in _TYPED]
+        found = merged(chain.from_iterable(typed))
+        wanted = found if self.layout.typed else self.layout.keys
+        return {name: found[name] for name in wanted if name in found and name != self.layout.column}
 
     @property
     def accepted(self) -> int:
@@ -257,7 +283,7 @@ class Corpus:
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
-            yield from _READERS[file.format].blocks(file)
+            yield from _READERS[file.format].blocks(replace(file, types=self.types) if file.delimited else file)
         except MemoryError as error:
             raise MemoryError(f"{file.name}: {error}" if str(error) else f"rows of {file.name}") from error
 

@@ -15,6 +15,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from lshfast.readers.cells import converter
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, File, Rows, column_index
 from lshfast.readers.lines import Lines, line_numbers, too_long
@@ -24,7 +25,7 @@ _REFUSES_NUL = sys.version_info < (3, 11)
 
 
 # First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far; their end in the file.
-_Record: TypeAlias = tuple[int, list[str], str | None, int, int]
+_Record: TypeAlias = tuple[int, list[Any], str | None, int, int]
 
 _PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay in the cache
 
@@ -39,6 +40,7 @@ def blocks(file: File) -> Iterator[Block]:
     text = column_index(file, header, layout.column)
     keys = (layout.id_column, layout.order_column)
     identity, order = (None if name is None else column_index(file, header, name) for name in keys)
+    convert = converter(header, file.types)
     texts: list[str] = []
     lines: list[int] = []
     block = Block(texts, lines, done, position)
@@ -47,6 +49,11 @@ def blocks(file: File) -> Iterator[Block]:
             yield block
             texts, lines = [], []
             block, done = Block(texts, lines, seen - done, position), seen
+        if convert is not None and reason is None:
+            try:
+                convert(fields)
+            except ValueError as error:
+                reason = str(error)
         if reason is not None:
             block.bad[len(texts)] = reason
             fields = [""] * width

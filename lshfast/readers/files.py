@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
 from lshfast.readers.sources import Source
 
@@ -86,6 +87,7 @@ class Layout:
     encoding: str = "utf-8"
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
+    output: Format | None = None
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -93,13 +95,25 @@ class Layout:
         for name in ("batch_bytes", "max_row_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.format is not None and self.format not in get_args(Format):
-            raise ValueError(f"format must be one of {', '.join(get_args(Format))}, not {self.format!r}")
+        for name in ("format", "output"):
+            value = getattr(self, name)
+            if value is not None and value not in get_args(Format):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}")
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
 
     @property
     def keyed(self) -> bool:
-        return self.id_column is not None or self.order_column is not None
+        return bool(self.keys)
+
+    @property
+    def keys(self) -> list[str]:
+        """List the id column and the order column."""
+        return [name for name in (self.id_column, self.order_column) if name is not None]
+
+    @property
+    def typed(self) -> bool:
+        """Tell whether the output has types, so that cells of CSV are converted."""
+        return self.output in ("jsonl", "parquet")
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,7 @@ class File:
     size: int  # bytes
     version: object  # what changes when the content does, beside the size
     layout: Layout
+    types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Make the error that names this file."""

@@ -9,11 +9,17 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, cast
 
+from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Rows, kind_of, optional
+from lshfast.readers.files import Block, File, Rows, is_int64, kind_of, optional
 from lshfast.readers.lines import Lines, line_numbers
+
+TYPED_ROWS = 1000  # rows that tell the types of columns
+_PIECE = 1 << 16  # bytes of them that are read at a time
+_TYPES = {int: "int64", float: "double", bool: "bool"}
 
 
 def blocks(file: File) -> Iterator[Block]:
@@ -49,6 +55,23 @@ def blocks(file: File) -> Iterator[Block]:
                 block.orders.append(_key_of(record, layout.order_column))
         read.count = line
         yield block
+
+
+def column_types(file: File) -> Iterator[tuple[str, CellType]]:
+    """Give the columns and the types of their values in the first rows, as for cells of CSV; a null has none."""
+    loads, nested = optional("orjson").loads, [name for name in file.layout.keys if "." in name]
+    lines = (piece for buffer, start, end, _ in Lines(file, _PIECE) for piece in _pieces(buffer, start, end))
+    for line in islice(lines, TYPED_ROWS):
+        try:
+            record = loads(line)
+            found = list(record.items())
+        except (ValueError, AttributeError):  # a bad row, or one that is read without orjson
+            continue
+        found += [(name, _key_of(record, name)) for name in nested if name not in record]
+        for name, value in found:
+            if value is not None:
+                kind = _TYPES.get(type(value), OTHER)
+                yield name, CellType(kind if kind != "int64" or is_int64(value) else OTHER, file.name)
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:

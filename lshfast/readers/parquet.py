@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, DataError, File, Rows, optional, reason_of, steady
 from lshfast.readers.sources import LocalFile
@@ -57,6 +58,20 @@ def schema_of(file: File) -> Any:
         if len(schema.names) != len(schema.types):
             raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
         return schema
+
+
+def column_types(file: File) -> Iterator[tuple[str, CellType]]:
+    """Give the columns and their types, as for cells of CSV; a column of nulls has none."""
+    types, schema = optional("pyarrow").types, schema_of(file)
+    kinds = {field.name: field.type for field in schema}
+    kinds |= {name: kind for name, kind in _leaves(schema) if name in file.layout.keys and name not in kinds}
+    for name, kind in kinds.items():
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_integer(kind) or types.is_boolean(kind):
+            yield name, CellType(str(kind), file.name)
+        elif not types.is_null(kind):
+            yield name, CellType("double" if types.is_floating(kind) else OTHER, file.name)
 
 
 def plain_values(column: Any) -> Any:
