@@ -15,7 +15,7 @@ from typing import Any, cast
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, File, Rows, is_int64, kind_of, optional
-from lshfast.readers.lines import Lines, line_numbers
+from lshfast.readers.lines import Lines, line_numbers, long_row, whole_lines
 
 TYPED_ROWS = 1000  # rows that tell the types of columns
 _PIECE = 1 << 16  # bytes of them that are read at a time
@@ -26,7 +26,11 @@ def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
     layout, keyed, loads, line = file.layout, file.layout.keyed, optional("orjson").loads, 0
     column, nested, read = layout.column, "." in layout.column, Lines(file, layout.batch_bytes)
-    for buffer, start, end, position in read:
+    for buffer, start, end, position in whole_lines(read):
+        if not end:
+            line += 1
+            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+            continue
         texts: list[str] = []
         lines: list[int] = []
         block = Block(texts, lines, end - start, position)
@@ -60,7 +64,8 @@ def blocks(file: File) -> Iterator[Block]:
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
     """Give the columns and the types of their values in the first rows, as for cells of CSV; a null has none."""
     loads, nested = optional("orjson").loads, [name for name in file.layout.keys if "." in name]
-    lines = (piece for buffer, start, end, _ in Lines(file, _PIECE) for piece in _pieces(buffer, start, end))
+    read = whole_lines(Lines(file, _PIECE))
+    lines = (piece for buffer, start, end, _ in read for piece in _pieces(buffer, start, end))
     for line in islice(lines, TYPED_ROWS):
         try:
             record = loads(line)
@@ -78,8 +83,9 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines once more, and how far the file is read: pass two."""
     line, left = 0, line_numbers(wanted)
     target = next(left, None)
-    for buffer, start, end, position in Lines(file, file.layout.batch_bytes):
+    for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
         found = []
+        line += not end
         while start < end and target is not None:
             stop = buffer.find(b"\n", start, end)
             stop = stop if stop >= 0 else end

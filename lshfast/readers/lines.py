@@ -17,7 +17,8 @@ class Lines:
     """The lines of a file as UTF-8; `encoding` is what they were in, known from the first block on.
 
     Iteration gives whole lines, about `size` bytes at once: a buffer, start and end in it, position in the file. The
-    buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`.
+    buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`. A longer
+    one is an error, or where bad rows are skipped comes in pieces: `unfinished` is true for those without its end.
     """
 
     encoding: str
@@ -25,6 +26,7 @@ class Lines:
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
         self.count = 0  # lines that were read, set by who counts them; for errors
+        self.unfinished = False
         self._file, self._size = file, size
 
     def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
@@ -42,9 +44,15 @@ class Lines:
             searched, got = 0, 1
             while got:
                 if have == len(buffer):
-                    if have > most:
+                    if have <= most:
+                        buffer = _grown(buffer, min(have, max(most, _LEAST) + 1 - have))
+                    elif file.layout.on_error == "stop":
                         raise too_long(file, self.count + 1)
-                    buffer = buffer + bytearray(min(have, max(most, _LEAST) + 1 - have))
+                    else:
+                        self.unfinished = begun = True
+                        yield buffer, 0, have, raw.tell()
+                        self.unfinished = False
+                        have = searched = 0
                 got = stream.readinto(memoryview(buffer)[have:])
                 have += got
                 end = buffer.rfind(b"\n", searched, have) + 1 if got else have
@@ -58,8 +66,29 @@ class Lines:
                     searched = have
 
 
-def read_whole(file: File) -> bytes:
-    """Read a file of one row."""
+def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
+    """Yield what `Lines` yields, but an empty range that ends at 0 for a line of more than `Layout.max_row_bytes`."""
+    inside = False
+    for buffer, start, end, position in lines:
+        if lines.unfinished:
+            if not inside:
+                yield buffer, 0, 0, position
+            inside = True
+            continue
+        if inside:
+            inside, start = False, buffer.find(b"\n", start, end) + 1 or end
+        yield buffer, start, end, position
+
+
+def _grown(buffer: bytearray, more: int) -> bytearray:
+    """Copy a buffer into a larger one; the old one may be in use."""
+    grown = bytearray(len(buffer) + more)
+    grown[: len(buffer)] = buffer
+    return grown
+
+
+def read_whole(file: File) -> bytes | None:
+    """Read a file of one row; return None if it has more than `Layout.max_row_bytes`."""
     most = file.layout.max_row_bytes
     parts, size = [], 0
     with opened(file) as (stream, _):
@@ -67,16 +96,18 @@ def read_whole(file: File) -> bytes:
             parts.append(part)
             size += len(part)
             if size > most:
-                raise too_long(file, None)
+                return None
     return b"".join(parts)
 
 
 def too_long(file: File, line: int | None, hint: str = "") -> DataError:
     """Make the error for a row of more than `Layout.max_row_bytes`."""
-    reason = (
-        f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
-    )
-    return file.fault(line, f"{reason}; {hint}" if hint else reason)
+    return file.fault(line, f"{long_row(file)}; {hint}" if hint else long_row(file))
+
+
+def long_row(file: File) -> str:
+    """Say that a row has more than `Layout.max_row_bytes`."""
+    return f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
 
 
 @contextmanager

@@ -329,12 +329,30 @@ def test_a_row_has_a_largest_size(tmp_path: Path, name: str) -> None:
         data, line = b'text\na\n"' + b"x\n" * 1500 + b'"\n', 3 if "csv" in name else None
     most = 500 if "csv" in name else 2000  # of lines in quotes the blocks are counted that they fill
     path = pack(data, tmp_path / name)
-    for on_error in ("stop", "skip"):
-        error = bad_row(path, max_row_bytes=most, on_error=on_error)
-        assert error.line == line
-        assert f"a row of more than {most:,} bytes; max_row_bytes (--max-row-bytes) raises this limit" in error.reason
+    reason = f"a row of more than {most:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
+    error = bad_row(path, max_row_bytes=most)
+    assert error.line == line
+    assert reason in error.reason
+    corpus, texts = read(path, max_row_bytes=most, on_error="skip")
+    assert texts == ([] if "txt" in name else ["a"])
+    (fault,) = corpus.rejected
+    assert (fault.path, fault.line) == (str(path), line)
+    assert fault.reason == reason + (" (lines 3 to 1503)" if "csv" in name else "")
     assert len(read(path, max_row_bytes=4000)[1]) == (1 if "txt" in name else 2)
     assert f"{name}:" in failing(1, "dedup", path, "--max-row-bytes", most, "--dry-run")
+
+
+@pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
+def test_rows_around_one_that_is_too_long_stay(tmp_path: Path, batch_bytes: int) -> None:
+    options: dict[str, Any] = {"max_row_bytes": 200, "on_error": "skip", "batch_bytes": batch_bytes, "id_column": "id"}
+    lines = [f'{{"id": {i}, "text": "{"x" * (5000 if i in (1, 2, 5, 9) else i)}"}}\r\n' for i in range(10)]
+    corpus, _ = read(pack("".join(lines)[:-2].encode(), tmp_path / "a.jsonl"), **options)
+    assert corpus.ids == [0, 3, 4, 6, 7, 8]
+    assert [fault.line for fault in corpus.rejected] == [2, 3, 6, 10]
+    write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus))
+    assert [row["id"] for row in load(tmp_path / "b.jsonl")] == corpus.ids
+    run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "c.jsonl", "--max-row-bytes", 200, "--on-error", "skip")
+    assert len(read_jsonl(tmp_path / "c.jsonl.rejects.jsonl")) == 4
 
 
 def test_a_bomb_is_refused_by_name(tmp_path: Path) -> None:
