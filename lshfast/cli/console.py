@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -145,7 +146,8 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
         _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),
     ]
     if s.advice:
-        lines.append(f"note: {s.advice}")
+        options = re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", r"--unit \1 --size \2 --threshold \3", s.advice)
+        lines.append(f"note: {options}")
     total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
     return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
 

@@ -95,8 +95,9 @@ def open_corpus(
     id_column : str, optional
         Column of the ids: all strings or all 64-bit integers. For a file of one text it is its path.
     order_column : str, optional
-        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is
-        one; dates and times of Parquet are ISO 8601 strings. Integers become doubles if there are fractions.
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is one, or if
+        the column is numeric in other inputs. Strings are compared by characters; dates and times of Parquet are strings
+        like ``2024-05-01 12:00:00.123456``, in UTC if they have a zone. Integers become doubles if there are fractions.
     glob : str, optional
         Which files of a folder are read, hidden ones too, instead of the choice above. A file whose suffix says nothing
         else is one text.
@@ -112,12 +113,13 @@ def open_corpus(
     format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
         What the inputs are, whatever their names say. Of a folder without `glob` the files of this kind are read.
     max_row_bytes : int
-        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is an
-        error in any case.
+        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is a bad
+        row.
 
     output : {"jsonl", "csv", "tsv", "parquet"}, optional
         What `write_rows` will write, if it will. A row that this format cannot hold is bad then: with JSONL or Parquet,
-        a row of CSV with a cell that does not convert to the type that its column has in other inputs.
+        a row of CSV with a cell that does not convert to the type that its column has in other inputs. With
+        ``on_error="skip"`` and JSONL or CSV, also a row of Parquet with a string or bytes that are not UTF-8.
 
     Returns
     -------
@@ -285,7 +287,8 @@ class Corpus:
         try:
             yield from _READERS[file.format].blocks(replace(file, types=self.types) if file.delimited else file)
         except MemoryError as error:
-            raise MemoryError(f"{file.name}: {error}" if str(error) else f"rows of {file.name}") from error
+            rows = f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what one row takes"
+            raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
 
     def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file once more, as they stand there: pass two.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,12 @@ OnError: TypeAlias = Literal["stop", "skip"]
 MAX_ROW_BYTES = 256 << 20
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+_MAGIC = {
+    rb"\x1f\x8b\x08": "gzip",
+    rb"\x28\xb5\x2f\xfd": "zstd",
+    rb"BZh[1-9](\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)": "bzip2",
+    rb"\xfd7zXZ\x00": "xz",
+}
 _FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -190,6 +197,11 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
 def codec_of(path: str | os.PathLike[str]) -> str | None:
     """Tell the compression from a file's name."""
     return _CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
+
+
+def codec_of_bytes(head: bytes) -> str | None:
+    """Tell the compression from the first ten bytes of a file."""
+    return next((codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None)
 
 
 def reason_of(error: OSError) -> str:

@@ -134,11 +134,24 @@ def _text_of(record: dict[str, Any], column: str) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string")
+        inside = list(islice(_strings(text, column), 12))
+        hint = f"; strings inside it are: {', '.join(inside)}" if inside else ""
+        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string{hint}")
     lone = _LONE.search(text)
     if lone:
         raise ValueError(f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no character")
     return text
+
+
+def _strings(value: Any, name: str) -> Iterator[str]:
+    """Name the strings in nested objects, with dots."""
+    left = [(name, value)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, str):
+            yield name
+        elif isinstance(value, dict):
+            left += [(f"{name}.{inner}", member) for inner, member in reversed(value.items())]
 
 
 def _key_of(record: dict[str, Any], name: str | None) -> Any:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lshfast.readers.encodings import Utf8Stream, actual_encoding
-from lshfast.readers.files import DataError, File, Rows, optional, reason_of, steady
+from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, optional, reason_of, steady
 
 _BOM = b"\xef\xbb\xbf"
 _LEAST = 64  # bytes of a buffer
@@ -112,30 +112,37 @@ def long_row(file: File) -> str:
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[Any, Any]]:
-    """Open a file, steady while it is read: the decompressed stream, and the one whose position is that on disk."""
+    """Open a file, steady while it is read: the decompressed stream, and the one whose position is that on disk.
+
+    Compressed bytes are also recognised where the name does not say so, as on standard input.
+    """
+    codec = file.codec
     try:
         with steady(file), ExitStack() as stack:
             raw = stack.enter_context(file.source.open())
             stream: Any = raw
-            if file.codec == "gzip":
+            if codec is None:
+                codec = codec_of_bytes(raw.read(10))
+                raw.seek(0)
+            if codec == "gzip":
                 import gzip
 
                 stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
-            elif file.codec == "bzip2":
+            elif codec == "bzip2":
                 import bz2
 
                 stream = stack.enter_context(bz2.BZ2File(raw))
-            elif file.codec == "xz":
+            elif codec == "xz":
                 import lzma
 
                 stream = stack.enter_context(lzma.LZMAFile(raw))
-            elif file.codec == "zstd":
+            elif codec == "zstd":
                 stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
             yield stream, raw
     except UnicodeError as error:
         raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
-    except (OSError, EOFError, _damage(file.codec)) as error:
-        what = f"damaged or cut off {file.codec} data" if file.codec else "cannot be read"
+    except (OSError, EOFError, _damage(codec)) as error:
+        what = f"damaged or cut off {codec} data" if codec else "cannot be read"
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise file.fault(None, f"{what}: {reason}") from error
 

@@ -162,6 +162,8 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     core = optional("fsspec.core", "remote")
     try:
         system, path = core.url_to_fs(url)
+    except ImportError as error:
+        raise ImportError(f"{printable(url)}: {error}; install it beside lshfast[remote]") from error
     except ValueError as error:
         raise ValueError(f"{printable(url)}: {error}") from error
     protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol

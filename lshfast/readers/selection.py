@@ -133,8 +133,8 @@ class Selection:
             except MemoryError:
                 raise
             except (optional("pyarrow").ArrowException, ValueError) as error:
-                for i, reason in parquet.undecodable_values(column):
-                    raise self.misfit(rows)(i, f"column {name!r} is {column.type}: {reason}") from None
+                for i, reason in parquet.undecodable_values(column, name):
+                    raise self.misfit(rows)(i, reason) from None
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
