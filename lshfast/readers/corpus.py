@@ -95,9 +95,10 @@ def open_corpus(
     id_column : str, optional
         Column of the ids: all strings or all 64-bit integers. For a file of one text it is its path.
     order_column : str, optional
-        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is one, or if
-        the column is numeric in other inputs. Strings are compared by characters; dates and times of Parquet are strings
-        like ``2024-05-01 12:00:00.123456``, in UTC if they have a zone. Integers become doubles if there are fractions.
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is one, or
+        if the column is numeric in other inputs. Strings are compared by characters; dates and times of Parquet are
+        strings like ``2024-05-01 12:00:00.123456``, in UTC if they have a zone. Integers become doubles if there are
+        fractions.
     glob : str, optional
         Which files of a folder are read, hidden ones too, instead of the choice above. A file whose suffix says nothing
         else is one text.

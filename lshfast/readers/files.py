@@ -110,7 +110,7 @@ class Layout:
 
     @property
     def keyed(self) -> bool:
-        return bool(self.keys)
+        return self.id_column is not None or self.order_column is not None
 
     @property
     def keys(self) -> list[str]:
