@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.atomic_files import atomic_file
 from lshfast.common.errors import FormatError
 from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import PAIRS, Form, Sketches, rows_of, with_attributes
 from lshfast.kernels.bands import filters_add, filters_hold
-from lshfast.readers.output import atomic_file
 from lshfast.tokens import UInt64Array, check_number
 
 MAGIC, FORMAT, NAME = b"lshbloom", 1, "bands.lshbloom"

@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
+from lshfast.common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
 from lshfast.datasketch.storage import BUFFER_SIZE, OrderedStorage, UnorderedStorage, random_name, resolved, server_of
-from lshfast.readers.files import optional
 
 redis: Any = optional("redis", "redis")
 

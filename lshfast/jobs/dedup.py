@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.index.lsh_index import LSHIndex
@@ -27,7 +28,6 @@ from lshfast.pipeline.short_texts import Recommendation, recommend
 from lshfast.pipeline.sketching import Clock, naming_stage, sketch_rows
 from lshfast.readers import (
     Corpus,
-    all_or_none,
     check_output,
     check_place,
     check_rows,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.index.keys import as_column, take
@@ -28,7 +29,7 @@ from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import Plan, check_same_run, plan_of_index
 from lshfast.pipeline.report import IndexSummary
 from lshfast.pipeline.sketching import Clock, sketched
-from lshfast.readers import Corpus, DataError, all_or_none, check_output, check_place, write_rejects
+from lshfast.readers import Corpus, DataError, check_output, check_place, write_rejects
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.index.lsh_index import LSHIndex
@@ -17,7 +18,7 @@ from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.pipeline.plan import Plan, plan_of_index
 from lshfast.pipeline.report import QuerySummary
 from lshfast.pipeline.sketching import Clock, Sketched, sketched
-from lshfast.readers import all_or_none, check_output, id_kind, write_rejects, write_table
+from lshfast.readers import check_output, id_kind, write_rejects, write_table
 from lshfast.shingling import shingle
 from lshfast.sketch.minhash import EMPTY
 

@@ -2,7 +2,7 @@
 
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.files import DataError, Reject
-from lshfast.readers.output import all_or_none, atomic_file, check_output, check_place
+from lshfast.readers.output import check_output, check_place
 from lshfast.readers.rows import check_rows, write_rows
 from lshfast.readers.tables import write_rejects, write_table
 from lshfast.readers.to_parquet import id_kind
@@ -12,8 +12,6 @@ __all__ = [
     "Corpus",
     "DataError",
     "Reject",
-    "all_or_none",
-    "atomic_file",
     "check_output",
     "check_place",
     "check_rows",

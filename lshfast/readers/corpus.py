@@ -18,21 +18,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.extras import optional
 from lshfast.readers import csv_files, folder, jsonl, parquet
 from lshfast.readers.cells import CellType, merged
-from lshfast.readers.files import (
-    MAX_ROW_BYTES,
-    Block,
-    DataError,
-    File,
-    Format,
-    Layout,
-    OnError,
-    Reject,
-    Rows,
-    optional,
-)
-from lshfast.readers.keys import Keys
+from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
+from lshfast.readers.keys import RowKeys
 from lshfast.readers.listing import list_files
 
 
@@ -185,7 +175,7 @@ class Corpus:
         self.rejected: list[Reject] = []
         self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
-        self._keys = Keys(self.layout, self.place)
+        self._keys = RowKeys(self.layout, self.place)
 
     @cached_property
     def types(self) -> Mapping[str, CellType]:

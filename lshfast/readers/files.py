@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -177,15 +175,6 @@ def steady(file: File) -> Iterator[None]:
     check()
 
 
-@cache
-def optional(module: str, extra: str = "cli") -> Any:
-    """Import a module of an extra, or say how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{module.partition('.')[0]} is missing: install lshfast[{extra}]") from error
-
-
 def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | None:
     """Tell format and compression from a file's name; None for names of no known kind."""
     codec = codec_of(path)
@@ -219,11 +208,6 @@ def kind_of(value: Any) -> str:
 def is_int64(value: Any) -> bool:
     """Tell whether a value is an int (and no bool) that fits 64 bits."""
     return type(value) is int and -(1 << 63) <= value < 1 << 63
-
-
-def printable(path: str) -> str:
-    """Spell a path in one line of valid Unicode."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def column_index(file: File, names: Sequence[str], name: str) -> int:

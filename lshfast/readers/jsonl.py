@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, cast
 
+from lshfast.common.extras import optional
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Rows, is_int64, kind_of, optional
+from lshfast.readers.files import Block, File, Rows, is_int64, kind_of
 from lshfast.readers.lines import Lines, line_numbers, long_row, whole_lines
 
 TYPED_ROWS = 1000  # rows that tell the types of columns

@@ -10,7 +10,7 @@ from typing import Any
 from lshfast.readers.files import Layout, is_int64, kind_of
 
 
-class Keys:
+class RowKeys:
     """The ids and order values of the rows taken so far; `place` tells where a row of them is."""
 
     def __init__(self, layout: Layout, place: Callable[[int], tuple[str, int | None]]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from lshfast.common.extras import optional
 from lshfast.readers.encodings import Utf8Stream, actual_encoding
-from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, optional, reason_of, steady
+from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, reason_of, steady
 
 _BOM = b"\xef\xbb\xbf"
 _LEAST = 64  # bytes of a buffer

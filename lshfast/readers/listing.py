@@ -11,7 +11,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from lshfast.readers.files import DataError, File, Layout, codec_of, file_format, optional, printable, reason_of
+from lshfast.common.atomic_files import printable
+from lshfast.common.extras import optional
+from lshfast.readers.files import DataError, File, Layout, codec_of, file_format, reason_of
 from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, remote_errors
 
 _SHARDS = re.compile(r"\.parquet$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)

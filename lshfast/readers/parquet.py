@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.extras import optional
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, DataError, File, Layout, Rows, optional, reason_of, steady
+from lshfast.readers.files import Block, DataError, File, Layout, Rows, reason_of, steady
 from lshfast.readers.sources import LocalFile
 
 

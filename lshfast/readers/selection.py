@@ -10,10 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.atomic_files import printable
+from lshfast.common.extras import optional
 from lshfast.readers import csv_files, folder, parquet
 from lshfast.readers.cells import converter
 from lshfast.readers.corpus import Corpus
-from lshfast.readers.files import DataError, File, Rows, optional, printable
+from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from lshfast.readers.files import DataError, Reject, optional, printable
+from lshfast.common.atomic_files import printable
+from lshfast.common.extras import optional
+from lshfast.readers.files import DataError, Reject
 from lshfast.readers.output import check_output, open_output, output_format
 from lshfast.readers.selection import Columns, each, plain, write_lines
 from lshfast.readers.to_csv import csv_line, csv_row

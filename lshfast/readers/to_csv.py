@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from lshfast.readers.files import is_int64, kind_of, optional
+from lshfast.common.extras import optional
+from lshfast.readers.files import is_int64, kind_of
 from lshfast.readers.parquet import plain_values, schema_of
 from lshfast.readers.selection import Selection, each, write_lines
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
-from lshfast.readers.files import kind_of, optional
+from lshfast.common.extras import optional
+from lshfast.readers.files import kind_of
 from lshfast.readers.jsonl import json_object
 from lshfast.readers.parquet import plain_values
 from lshfast.readers.selection import Selection, each, taken

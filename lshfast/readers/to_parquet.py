@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.extras import optional
 from lshfast.readers.corpus import Corpus
-from lshfast.readers.files import DataError, File, Rows, optional
+from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.parquet import iso_times, schema_of, type_of
 from lshfast.readers.selection import Misfit, Selection, plain
 

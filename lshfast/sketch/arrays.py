@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.tokens import array_of
+from lshfast.tokens import TokenSets, array_of
 
 
 class SketchArray(np.ndarray[Any, np.dtype[Any]]):
@@ -76,6 +76,8 @@ def checked(
     ValueError
         If the width is another, or the array is known to be another maker's.
     """
+    if isinstance(values, TokenSets):  # numpy would make an array of them if they have one size
+        raise TypeError(f"{name} must be {kind}{np.dtype(dtype)}, not TokenSets: sketch them first")
     array = array_of(values, name)
     if array.dtype != dtype:
         raise TypeError(f"{name} must be {kind}{np.dtype(dtype)}, not {array.dtype}")

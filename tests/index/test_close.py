@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from lshfast import LSHIndex
+from lshfast.common import atomic_files
 from lshfast.index.stores import file as file_store
 from lshfast.index.stores import file_sections
 from lshfast.index.stores import lmdb as lmdb_store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
 from lshfast.kernels.gate import Gate
-from lshfast.readers import output
 from tests.index.index_files import held, posix, saved, shared, small
 from tests.index.index_machine import SMALL
 from tests.kernels.test_gate import PATIENCE, interrupts, needs_timers, threads
@@ -420,7 +420,7 @@ def test_a_query_beside_a_file_that_cannot_be_opened_again(tmp_path, monkeypatch
 @posix
 def test_a_compaction_that_fails_when_the_new_file_has_its_name(tmp_path, monkeypatch):
     """What is inserted afterwards goes to the file of that name, not to the one that it took the place of."""
-    path, rename = tmp_path / "index", output._rename
+    path, rename = tmp_path / "index", atomic_files._rename
     saved(path)
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])
@@ -430,7 +430,7 @@ def test_a_compaction_that_fails_when_the_new_file_has_its_name(tmp_path, monkey
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(output, "_rename", late)
+        patched.setattr(atomic_files, "_rename", late)
         with pytest.raises(OSError, match="Input/output error"):
             index.compact()
     assert sorted(index) == [*range(20), 100]
@@ -446,7 +446,7 @@ def test_a_compaction_that_fails_before_leaves_the_index_as_it_was(tmp_path, mon
     index = LSHIndex.open(path, "r+")
     index.insert(100, shared(1)[0])
     with monkeypatch.context() as patched:
-        patched.setattr(output, "_rename", failing(OSError(28, "No space left on device")))
+        patched.setattr(atomic_files, "_rename", failing(OSError(28, "No space left on device")))
         with pytest.raises(OSError, match="No space left"):
             index.compact()
     assert held(path).keys() - {100} == expected.keys()

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from lshfast import LSHIndex
-from lshfast.readers import output
+from lshfast.common import atomic_files
 from tests.index.index_files import ROOT, saved
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")]
@@ -51,7 +51,7 @@ def test_new_files_are_synced_before_they_are_named(tmp_path, monkeypatch, act):
         real = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *arguments: calls.append(name) or real(*arguments))
 
-    for owner, name in [(output._NamedFile, "write"), (os, "fsync"), (os, "replace")]:
+    for owner, name in [(atomic_files._NamedFile, "write"), (os, "fsync"), (os, "replace")]:
         recorded(owner, name)
     index.compact() if act == "compact" else index.save(tmp_path / "other")
     index.store.abandon()

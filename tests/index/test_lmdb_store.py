@@ -325,7 +325,7 @@ def test_no_environment(tmp_path):
 
 
 def test_without_lmdb_the_extra_is_named(monkeypatch):
-    from lshfast.readers.files import optional
+    from lshfast.common.extras import optional
 
     monkeypatch.setitem(sys.modules, "lmdb", None)
     optional.cache_clear()

@@ -210,7 +210,7 @@ def test_a_url_whose_package_is_missing_says_what_to_install(
 
 
 def test_a_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lshfast.readers.files import optional
+    from lshfast.common.extras import optional
 
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     optional.cache_clear()

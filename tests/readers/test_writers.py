@@ -17,10 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lshfast.common.atomic_files import all_or_none, atomic_file
 from lshfast.readers import (
     DataError,
-    all_or_none,
-    atomic_file,
     check_output,
     check_rows,
     open_corpus,
@@ -400,7 +399,7 @@ def test_a_file_that_replaces_another_has_its_owner(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from lshfast.readers import atomic_file
+from lshfast.common.atomic_files import atomic_file
 with atomic_file(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()

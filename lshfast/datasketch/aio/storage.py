@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from lshfast.common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
 from lshfast.datasketch.storage import BUFFER_SIZE, random_name, server_of
-from lshfast.readers.files import optional
 
 
 class AsyncRedisListStorage(ListCommands):

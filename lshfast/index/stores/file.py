@@ -13,6 +13,7 @@ from typing import IO, Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.atomic_files import atomic_file
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.index.keys import concatenate, kind_of
@@ -41,7 +42,6 @@ from lshfast.index.stores.file_sections import (
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
 from lshfast.index.stores.segments import KIND_NAMES, Segments
-from lshfast.readers.output import atomic_file
 from lshfast.tokens import UInt64Array
 
 Mode: TypeAlias = Literal["r", "r+", "c"]

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
+from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import check_kind
@@ -40,7 +41,6 @@ from lshfast.index.stores.segment import Segment, built
 from lshfast.index.stores.segments import Segments
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
-from lshfast.readers.files import optional
 from lshfast.tokens import BoolArray, UInt64Array
 
 # Signatures of one segment take at most so many bytes: a value of LMDB is shorter than 4 GB, and merging needs memory.

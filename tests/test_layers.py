@@ -1,0 +1,77 @@
+"""The structure of the package: imports point downwards only, and each name means one thing."""
+
+import ast
+import importlib
+import pkgutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import lshfast
+
+PACKAGE = Path(lshfast.__file__).parent
+
+# What each part of the package may import, besides itself.
+BELOW = {
+    "kernels": [],
+    "common": ["kernels"],
+    "readers": ["common"],
+    "tokens": ["common", "kernels"],
+    "shingling": ["tokens", "common", "kernels"],
+    "sketch": ["shingling", "tokens", "common", "kernels"],
+}
+BELOW["banding"] = ["sketch", *BELOW["sketch"]]
+BELOW["join"] = BELOW["index"] = ["banding", *BELOW["banding"]]
+BELOW["datasketch"] = ["index", *BELOW["index"]]
+BELOW["pipeline"] = ["join", "index", "readers", *BELOW["index"]]
+BELOW["jobs"] = ["pipeline", *BELOW["pipeline"]]
+BELOW["cli"] = ["jobs", "startup", *BELOW["jobs"]]
+TOP = {"__init__", "__main__", "startup"}
+
+
+def modules():
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] != "__pycache__"]
+
+
+def part_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported(path):
+    """Return the parts of the package that a module imports, also inside of functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "lshfast" else [f"lshfast.{alias.name}" for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("lshfast.")}
+    return found & {part_of(other) for other in modules()}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path):
+    part = part_of(path)
+    if part not in TOP:
+        assert imported(path) <= {part, *BELOW[part]}
+
+
+def test_a_class_name_occurs_once():
+    names = Counter(
+        node.name
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_module_has_the_name_of_what_its_package_exports():
+    packages = [lshfast, *(importlib.import_module(f"lshfast.{part}") for part in BELOW if (PACKAGE / part).is_dir())]
+    for package in packages:
+        if package.__name__ == "lshfast.datasketch":
+            continue  # whose names are datasketch's
+        inside = {module.name for module in pkgutil.iter_modules(package.__path__)}
+        assert inside.isdisjoint(getattr(package, "__all__", ())), package.__name__
