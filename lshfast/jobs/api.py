@@ -66,7 +66,7 @@ def dedup_files(
     ----------
     inputs : path or iterable of paths
         Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
-        read in this order; "-" is standard input. The user guide says which files of a folder are read.
+        read in this order; "-" is standard input. docs/command-line.md says which files of a folder are read.
     output : path, optional
         Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv, .tsv (each also
         .gz, .zst, .bz2, .xz) or .parquet, by its name. Without it no rows are written.

@@ -1,4 +1,4 @@
-"""The guide's table of sketches: each "merge", "stream", "take out" and "index" is tried."""
+"""The guide's table of sketches: each "merge", "stream", "remove" and "index" is tried."""
 
 from pathlib import Path
 
@@ -137,10 +137,10 @@ def test_the_table_is_true(row):
         else:
             with pytest.raises((TypeError, ValueError), match="merge"):
                 maker.merge(a, b)
-    if row["take out"] == "subtract":
+    if row["remove"] == "subtract":
         assert np.array_equal(maker.subtract(union, b), a)
     else:
-        assert row["take out"] == "no"
+        assert row["remove"] == "no"
         assert not hasattr(maker, "subtract")
     if row["index"] == "yes":
         index(made[0], 16, 8)
