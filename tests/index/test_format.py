@@ -150,7 +150,7 @@ def last_state(draft):
     draft.header[3] = 2**64 - 1
 
 
-@rule("sections and directories lie behind the headers, from byte 8192 on")
+@rule("All sections and directories begin at byte 8192 or later.")
 def directory_between_headers(draft):
     def finish(data):
         where, nbytes, total = draft.header[4:7]
@@ -171,24 +171,24 @@ def directory_checksum(draft):
     draft.finish = lambda data: data.__setitem__(len(data) - 20, data[-20] ^ 1)
 
 
-@rule("A header counts only if its own checksum is right.")
+@rule("A header is valid only if its own checksum is right.")
 def both_headers(draft):
     draft.finish = lambda data: (data.__setitem__(16, data[16] ^ 1), data.__setitem__(4112, data[4112] ^ 1))
 
 
-@rule("all checksums and both headers'", opening=False)
+@rule("all checksums, and both headers", opening=False)
 def one_header(draft):
     draft.finish = lambda data: data.__setitem__(4112, data[4112] ^ 1)
 
 
-@rule("they are equal but for the time between the two last steps of a commit", opening=False)
+@rule("The two are equal except between the last two steps of a commit.", opening=False)
 def headers_that_differ(draft):
     draft.finish = lambda data: data.__setitem__(
         slice(4096, 4096 + HEADER.size), sealed([*draft.header[:2], 7, *draft.header[3:]])
     )
 
 
-@rule("The first is never the older one.", opening=False)
+@rule("The first header is never older than the second.", opening=False)
 def second_header_newer(draft):
     newer = [*draft.header[:3], draft.header[3] + 1]
     draft.finish = lambda data: data.__setitem__(slice(4096, 4096 + HEADER.size), sealed([*newer, *draft.header[4:7]]))
@@ -222,7 +222,7 @@ directory_rule("printable ASCII, then zero bytes; may be empty", 10, b"a\nb", "s
 directory_rule("printable ASCII, then zero bytes; may be empty", 10, b"a\0b", "shingles_with_a_zero")
 
 
-@rule("checksum of all of the directory before")
+@rule("checksum of the whole directory before this field")
 def end_of_the_directory(draft):
     def finish(data):
         where, nbytes = draft.header[4:6]
@@ -249,12 +249,12 @@ def section_beyond_the_end(draft):
     draft.place = lambda records: records[-1][5].__setitem__(0, 1 << 40)
 
 
-@rule("none lies over another")
+@rule("no two overlap")
 def sections_overlap(draft):
     draft.place = lambda records: records[0][5].__setitem__(0, records[0][3][0])
 
 
-@rule("none lies over another")
+@rule("no two overlap")
 def a_part_twice(draft):
     draft.place = lambda records: records.append(records[0])
 
@@ -303,34 +303,34 @@ def number_of_keys(draft):
     draft.parts[0]["integers"] = draft.parts[0]["integers"][:-1]
 
 
-@rule("where each row's key begins in `bytes`", kind="str")
+@rule("the offset of each row's key in `bytes`", kind="str")
 def number_of_starts(draft):
     draft.parts[0]["starts"] = draft.parts[0]["starts"][:-1]
 
 
-@rule("and how long it is", kind="str")
+@rule("the length of each row's key in bytes", kind="str")
 def number_of_lengths(draft):
     draft.parts[0]["lengths"] = draft.parts[0]["lengths"][:-1]
 
 
-@rule("a key's start must not be negative", opening=False, kind="str")
+@rule("that the start of a key is not negative", opening=False, kind="str")
 def negative_start(draft):
     draft.parts[0]["starts"][0] = -1
 
 
-@rule("its end within `bytes`", opening=False, kind="str")
+@rule("its end is within `bytes`", opening=False, kind="str")
 def key_beyond_the_end(draft):
     draft.parts[0]["lengths"][0] = 10**6
 
 
-@rule("its end within `bytes`", opening=False, kind="str")
+@rule("its end is within `bytes`", opening=False, kind="str")
 def key_of_a_row_that_is_gone_beyond_the_end(draft):
     part = draft.parts[gone_part(draft)]
     row = int(np.flatnonzero(np.unpackbits(part["deleted"], bitorder="little"))[0])
     part["lengths"][row] = 10**6
 
 
-@rule("the bytes must be UTF-8", opening=False, kind="str")
+@rule("that the bytes are UTF-8", opening=False, kind="str")
 def bytes_that_are_no_utf_8(draft):
     draft.parts[0]["bytes"][draft.parts[0]["starts"][0]] = 0xFF
 
@@ -358,14 +358,14 @@ def key_under_another_tag(draft):
     draft.parts[0]["integers"][0] += 1000
 
 
-@rule("Deleted rows stand in the tables as all others do.", opening=False)
+@rule("The tables contain deleted rows too.", opening=False)
 def key_of_a_row_that_is_gone_under_another_tag(draft):
     part = draft.parts[gone_part(draft)]
     row = int(np.flatnonzero(np.unpackbits(part["deleted"], bitorder="little"))[0])
     part["integers"][row] += 1000
 
 
-@rule("A table of a capacity c (1 to 2^32)")
+@rule("A table has a capacity c (1 to 2^32)")
 def capacity_0(draft):
     draft.parts[0]["shape"][0] = 0
 
@@ -380,19 +380,19 @@ def entries_behind_the_tables(draft):
     draft.parts[0]["tables"] = np.append(draft.parts[0]["tables"], np.array([NO_ENTRY], "<u8"))
 
 
-@rule("always at place l")
+@rule("NO_ENTRY is always at place l.")
 def no_end_of_a_table(draft):
     draft.table(1)[-1] = 0
 
 
-@rule("Tags rise strictly from one entry to the next", opening=False)
+@rule("Tags are strictly ascending from one entry to the next", opening=False)
 def tags_that_fall(draft):
     table = draft.table(3)
     first, second = np.flatnonzero(table != NO_ENTRY)[:2]
     table[first], table[second] = table[second], table[first]
 
 
-@rule("its entry stands there or later", opening=False)
+@rule("The entry of a tag is at the home bucket or later", opening=False)
 def entry_before_its_home(draft):
     table, capacity = draft.table(3), int(draft.parts[0]["shape"][9])
     places = np.flatnonzero(table != NO_ENTRY)
@@ -425,33 +425,33 @@ def count_of_a_block(draft):
     draft.parts[0]["pool"][block_of(draft)] += np.uint32(1)
 
 
-@rule("`count` of the slots hold a row, each another one", opening=False)
+@rule("`count` of the slots hold a row, each a different one", opening=False)
 def row_twice_in_a_block(draft):
     pool, at = draft.parts[0]["pool"], block_of(draft)
     rows = [at + 2 + i for i in range(int(pool[at + 1])) if pool[at + 2 + i] != NO_ROW]
     pool[rows[0]] = pool[rows[1]]
 
 
-@rule("as must all the slots of its block", opening=False)
+@rule("so are all slots of its block", opening=False)
 def block_beyond_the_pool(draft):
     draft.parts[0]["pool"][block_of(draft) + 1] = 10**6
 
 
-@rule("a unit within the pool", opening=False)
+@rule("that a unit is within the pool", opening=False)
 def unit_beyond_the_pool(draft):
     table = draft.table(0)
     place = int(np.flatnonzero((table != NO_ENTRY) & (table & np.uint64(2**31) != 0))[0])
     table[place] |= np.uint64(2**31 - 1)
 
 
-@rule("a row must be below n", opening=False)
+@rule("that a row is below n", opening=False)
 def row_beyond_the_last(draft):
     table = draft.table(3)
     place = int(np.flatnonzero((table != NO_ENTRY) & (table & np.uint64(2**31) == 0))[0])
     table[place] = table[place] >> np.uint64(32) << np.uint64(32) | np.uint64(1000)
 
 
-@rule("that each of them has each row exactly once", opening=False)
+@rule("that each table has each row exactly once under its tag", opening=False)
 def row_that_is_missing(draft):
     table = draft.table(3)
     place = int(np.flatnonzero(table != NO_ENTRY)[-1])

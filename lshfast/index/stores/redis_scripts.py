@@ -1,4 +1,4 @@
-"""What a Redis server is asked to do: Lua scripts on the layout that redis_store.py describes.
+"""What a Redis server is asked to do: Lua scripts on the layout that redis.py describes.
 
 KEYS are always parameters, entries and refused. Words that a script answers with, `letters`, have one for each key: 1
 there, 0 absent, ? damaged. "LSHFAST" as an error means that the parameters are not those that the client knows.
