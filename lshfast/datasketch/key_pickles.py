@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-# Protocols that datasketch has written keys with: the default of Python 3.14, of 3.8 to 3.13, and of those before.
-PROTOCOLS = (5, 4, 3)
+# Protocols that datasketch has written keys with (the defaults of Python 3.14, of 3.8 to 3.13, and of those before),
+# without this interpreter's own.
+OTHER_PROTOCOLS = tuple(protocol for protocol in (5, 4, 3) if protocol != pickle.DEFAULT_PROTOCOL)
 
 
 class _Maker:
@@ -193,15 +194,13 @@ def other_pickles(key: Any) -> tuple[bytes, ...]:
     >>> dumps("a") in other_pickles("a"), len(other_pickles("a"))
     (False, 2)
     """
-    usual = pickle.dumps(key)
     found: list[bytes] = []
-    for protocol in PROTOCOLS:
+    for protocol in OTHER_PROTOCOLS:
         try:
             data = pickle.dumps(key, protocol)
         except (pickle.PicklingError, AttributeError, TypeError):  # protocol 3 has no nested classes
             continue
-        if data != usual and data not in found:
-            found.append(data)
+        found.append(data)
     return tuple(found)
 
 

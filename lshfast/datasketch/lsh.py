@@ -175,8 +175,13 @@ class MinHashLSH:
         self._begin(self._config["type"] != "dict")
         self._sketches = Sketches(self.h)
         self._entries = self._new_entries()
-        vars(self).update(keys=self._entries.keys, hashtables=list(self._entries.tables))
+        self._set_storages(self._entries.keys, list(self._entries.tables))
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
+
+    def _set_storages(self, keys: Any, tables: list[Any]) -> None:
+        # not by vars(): an object whose dict was asked for has slower attributes from then on
+        super().__setattr__("keys", keys)
+        super().__setattr__("hashtables", tables)
 
     def _begin(self, on_server: bool) -> None:
         self._learning = threading.Lock()
@@ -553,7 +558,7 @@ class MinHashLSH:
         self.h, self.b, self.r = state["shape"]
         self._config, self.prepickle, self.hashfunc = state["config"], state["prepickle"], state["hashfunc"]
         if "storages" in state:
-            vars(self).update(zip(("keys", "hashtables"), state["storages"], strict=True))
+            self._set_storages(*state["storages"])
             self._begin(self._config["type"] != "own")
             self._use_storages()
         else:
@@ -564,7 +569,8 @@ class MinHashLSH:
             form = self._sketches.form
             key_of = self._spelled_here if self.prepickle else None
             self._entries.load(state["entries"], form, key_of)
-        vars(self).update(state.get("attributes", {}))
+        for name, value in state.get("attributes", {}).items():
+            super().__setattr__(name, value)
 
     def _spelled_here(self, stored: bytes) -> bytes:
         """Return a pickled key as this interpreter pickles it."""

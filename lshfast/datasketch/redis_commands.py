@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from lshfast.readers.files import optional
+
+# A script of the server: 1 if a hash has one of several fields, else 0. Clients read one integer faster than the list
+# that HMGET returns.
+HAS_ANY = """
+for _, field in ipairs(ARGV) do
+  if redis.call('HEXISTS', KEYS[1], field) == 1 then return 1 end
+end
+return 0
+"""
+
+
+def script_refusals() -> tuple[type[Exception], ...]:
+    """Return the errors of a server, or of a stand-in for one, that runs no scripts."""
+    refused: type[Exception] = optional("redis.exceptions", "redis").ResponseError
+    return refused, AttributeError, NotImplementedError, RuntimeError
+
 
 class ListCommands:
     """Commands of a storage that keeps the values of a key in a list."""

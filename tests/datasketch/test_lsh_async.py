@@ -196,6 +196,8 @@ def test_on_a_stand_in():
             async with opened({"type": "aioredis", "redis": {"host": "localhost"}}) as index:
                 await filled(index, [40, 38, 20])
                 assert sorted(await index.query(LeanMinHash(near(40)))) == [38, 40]
+                assert await index.has_key(40)
+                assert not await index.has_key(41)
                 await index.remove(40)
                 assert await index.query(near(40)) == [38]
 

@@ -10,7 +10,6 @@ import fakeredis
 import pytest
 
 from lshfast.datasketch import MinHashLSH
-from lshfast.datasketch.key_pickles import other_pickles
 from lshfast.datasketch.storage import RedisListStorage, RedisSetStorage, ordered_storage, unordered_storage
 from tests.datasketch.test_lsh import near
 from tests.index.redis_server import needs_redis, redis_server
@@ -94,18 +93,28 @@ def test_keys_are_pickled_as_datasketch_does(config):
     assert index.keys.keys() == [pickle.dumps("a")]
 
 
-def test_a_key_that_one_protocol_cannot_pickle():
-    class Local:
-        def __reduce__(self):
-            return (Local.Inner, ())
+class NewKey:
+    """A key that protocols before 4 cannot pickle."""
 
-        class Inner:
-            pass
+    def __reduce_ex__(self, protocol):
+        if protocol < 4:
+            raise TypeError("needs protocol 4")
+        return NewKey, ()
 
+
+def test_a_key_that_one_protocol_cannot_pickle(config):
+    index = index_on(config)
+    index.insert(NewKey(), near(40))
+    assert NewKey() in index
+    index.remove(NewKey())
+    assert index.is_empty()
+
+
+def test_a_key_that_cannot_be_pickled(config):
+    index = index_on(config)
     with pytest.raises((AttributeError, pickle.PicklingError)):
-        pickle.dumps(Local(), 3)
-    with pytest.raises((AttributeError, pickle.PicklingError)):
-        other_pickles(Local())
+        index.insert(lambda: None, near(40))
+    assert index.is_empty()
 
 
 def test_an_index_in_memory_reads_keys_of_another_protocol():
@@ -164,8 +173,21 @@ def test_a_server_that_forbids_scripts(real, redis_server):
     index = index_on(config)
     index.insert("a", near(40))
     assert index.query(near(40)) == ["a"]
+    assert "a" in index
+    assert "b" not in index
     index.remove("a")
     assert index.is_empty()
+
+
+@needs_redis
+def test_a_server_that_forgot_the_scripts(real, redis_server):
+    index = index_on(real)
+    index.insert("a", near(40))
+    assert "a" in index
+    with redis_server.client() as client:
+        client.script_flush()
+    assert "a" in index
+    assert "b" not in index
 
 
 # Storages

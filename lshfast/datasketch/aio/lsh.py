@@ -13,6 +13,7 @@ from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetS
 from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
 from lshfast.datasketch.slots import Form, Sketches
 from lshfast.datasketch.storage import random_name
 from lshfast.tokens import UInt64Array
@@ -95,6 +96,7 @@ class AsyncMinHashLSH:
         self.hashtables: list[AsyncRedisSetStorage] | None = None
         self._loads = self._config.get("loads", plain_loads)
         self._sketches = Sketches(self.h)
+        self._has_any: Any = None  # the script that looks for several forms of a key; None: the server runs none
         self._kept: Any = None  # the pipeline of a session
         self._waiting: dict[bytes, bool] = {}  # keys that a session has inserted (True) or removed (False)
         self._left: set[tuple[int, bytes]] = set()  # buckets that a session has removed keys from
@@ -130,6 +132,7 @@ class AsyncMinHashLSH:
                 AsyncRedisSetStorage(self._config, name + b"_bucket_" + band_number(band), self.keys._redis)
                 for band in range(self.b)
             ]
+            self._has_any = self.keys._redis.register_script(HAS_ANY) if self.prepickle else None
 
     async def close(self) -> None:
         """Send pending changes of sessions, and close the connection; a later call opens it again."""
@@ -328,8 +331,17 @@ class AsyncMinHashLSH:
 
     async def has_key(self, key: Any) -> bool:
         """Tell whether a key is there."""
-        self._storages()
-        return self._can_be_stored(key) and any(await self._on_server(self._stored(key)))
+        keys, _ = self._storages()
+        if not self._can_be_stored(key):
+            return False
+        stored = self._stored(key)
+        if self._has_any is not None:
+            try:
+                async with self._turns:
+                    return bool(await self._has_any(keys=(keys._name,), args=stored))
+            except script_refusals():
+                self._has_any = None  # the server runs no scripts
+        return any(await self._on_server(stored))
 
     async def is_empty(self) -> bool:
         """Tell whether there is no key."""
