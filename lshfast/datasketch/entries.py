@@ -21,7 +21,7 @@ BUFFERED = {"buffer": True}
 HashFunction = Callable[[bytes], bytes]
 
 
-class Entries(ABC):
+class LSHEntries(ABC):
     """Keys, as they are stored, and rows of slots. A key may have several rows.
 
     Attributes
@@ -44,11 +44,21 @@ class Entries(ABC):
         """Whether many insertions are faster if they are kept back and sent together."""
         return False
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether `rows` yields all slots of all entries, and not those of the bands of known names only."""
+        return False
+
     @abstractmethod
     def insert(
         self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
     ) -> bool:
         """Store an entry and return True; with `check`, return False if the key has one."""
+
+    def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
+        """Store entries; those of keys that are there already are added to these."""
+        for key, row in zip(keys, rows, strict=True):
+            self.insert(key, row, form, check=False, buffer=self.sends_batches)
 
     @abstractmethod
     def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
@@ -84,6 +94,9 @@ class Entries(ABC):
         for storage in (self.keys, *self.tables):
             storage.buffer_size = value
 
+    def release(self) -> None:  # noqa: B027 (other entries are in storages already)
+        """Keep the entries in storages from now on, so that a user may change these."""
+
     def flush(self) -> None:  # noqa: B027 (in memory nothing is kept back)
         """Send what sessions have kept back."""
 
@@ -92,7 +105,7 @@ class Entries(ABC):
         return None
 
 
-class StoredEntries(Entries):
+class StoredEntries(LSHEntries):
     """Entries in storages: the names of the buckets of each key, and the keys of each bucket.
 
     Parameters

@@ -13,20 +13,19 @@ from typing import Any, Literal, cast, overload
 import numpy as np
 
 from lshfast.banding.bands import choose_bands
-from lshfast.datasketch.entries import Entries, StoredEntries
+from lshfast.datasketch.entries import LSHEntries, StoredEntries
 from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
 from lshfast.datasketch.memory_entries import MemoryEntries
 from lshfast.datasketch.minhash import MinHash, check_int
 from lshfast.datasketch.slots import Form, Sketches, with_attributes
 from lshfast.datasketch.storage import (
-    BUFFER_SIZE,
     OrderedStorage,
     UnorderedStorage,
     check_form,
     ordered_storage,
-    random_name,
     unordered_storage,
 )
+from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name
 from lshfast.datasketch.weighted_minhash import WeightedMinHash
 from lshfast.tokens import check_number
 
@@ -123,7 +122,7 @@ class MinHashLSH:
 
     keys: Any
     hashtables: list[Any]
-    _entries: Entries
+    _entries: LSHEntries
     h: int
     b: int
     r: int
@@ -189,13 +188,13 @@ class MinHashLSH:
         self._redis = on_server
         self._loads = self._config.get("loads", plain_loads) if on_server else pickle.loads
 
-    def _new_entries(self) -> Entries:
+    def _new_entries(self) -> LSHEntries:
         if self._config["type"] == "dict":
             return MemoryEntries(self.h, self.b, self.r, self.hashfunc)
         name = self._config["basename"]
         if self._config["type"] == "redis":
             redis_entries = import_module("lshfast.datasketch.redis_entries")
-            made: Entries = redis_entries.RedisEntries(self._config, name, self.b, self.r, self.hashfunc)
+            made: LSHEntries = redis_entries.RedisEntries(self._config, name, self.b, self.r, self.hashfunc)
             return made
         # of a type that a program has added to `ordered_storage` and `unordered_storage`, which refuse all others
         tables = [unordered_storage(self._config, name + b"_bucket_" + pack(">H", band)) for band in range(self.b)]
@@ -341,7 +340,7 @@ class MinHashLSH:
         if (self.h, self.b, self.r) != (other.h, other.b, other.r):
             mine, theirs = (self.h, self.b, self.r), (other.h, other.b, other.r)
             raise ValueError(f"Cannot merge indexes of other num_perm, b and r: {theirs} into {mine}")
-        if other.hashfunc is not None and not other._has_all_slots:
+        if other.hashfunc is not None and not other._entries.has_rows:
             raise ValueError("the other index has a hashfunc and holds no slots: insert its sketches instead")
         own_form, form = self._sketches.form, other._sketches.form
         form = form or own_form
@@ -358,21 +357,12 @@ class MinHashLSH:
             self._sketches.form = form
         if other is self:
             return
-        if isinstance(self._entries, MemoryEntries) and not other._has_all_slots:
+        if not other._entries.has_rows:
             self._entries.release()
         for keys, rows in other._entries.rows(form):
             stored = keys if self.prepickle == other.prepickle else [self._transferred(key, other) for key in keys]
-            if isinstance(self._entries, MemoryEntries):
-                self._entries.insert_many(stored, rows, form)
-                continue
-            for key, row in zip(stored, rows, strict=True):
-                self._entries.insert(key, row, form, check=False, buffer=self._entries.sends_batches)
+            self._entries.insert_many(stored, rows, form)
         self._entries.flush()
-
-    @property
-    def _has_all_slots(self) -> bool:
-        """Whether the entries have all their slots, and not only those that are in bands."""
-        return isinstance(self._entries, MemoryEntries) and self._entries.has_rows
 
     def _transferred(self, key: Any, other: MinHashLSH) -> Any:
         """Return a key stored by another index as this one stores it."""

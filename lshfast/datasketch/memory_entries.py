@@ -1,22 +1,26 @@
-"""Entries of a MinHashLSH in memory, in the tables behind LSHIndex, and views of them as datasketch's dicts."""
+"""Entries of a MinHashLSH in memory: rows of a `MemoryStore` under numbers, and the keys of these numbers."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, KeysView
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from lshfast.datasketch.entries import Entries, HashFunction, StoredEntries
+from lshfast.datasketch.entries import HashFunction, LSHEntries, StoredEntries
+from lshfast.datasketch.memory_views import BucketView, DictView, KeyView, storage_of
 from lshfast.datasketch.slots import EMPTY_32, Form
-from lshfast.datasketch.storage import BUFFER_SIZE, DictListStorage, DictSetStorage
-from lshfast.kernels.gate import Gate
-from lshfast.kernels.tables import BandTables
+from lshfast.datasketch.storage import DictListStorage, DictSetStorage
+from lshfast.datasketch.storage_base import BUFFER_SIZE
+from lshfast.index.stores.base import Parameters
+from lshfast.index.stores.memory import MemoryStore
 from lshfast.tokens import Int64Array, UInt64Array
 
-# Entries that are read from the tables at once.
-PIECE = 1 << 13
+# Entries that are read from the store at once.
+PIECE_ROWS = 1 << 13
 
 # Up to this number, new entries are added to the dicts one by one, which is faster for a few.
 FEW = 8
@@ -24,20 +28,20 @@ FEW = 8
 _ABSENT = object()
 
 
-class MemoryEntries(Entries):
-    """Entries in the tables behind LSHIndex, named by numbers, with the keys that were given beside them.
+class MemoryEntries(LSHEntries):
+    """Entries in the store behind LSHIndex, under numbers, with the keys that were given beside them.
 
     Any hashable object is a key, and the very objects that were inserted are returned. Any number of threads may call
     anything.
 
     The views `keys` and `tables` read dicts, as datasketch keeps them: `lists` and `sets`. They are made when a view is
     first read, and brought up to date when one is read after changes. If a view is changed, the dicts become the
-    entries: the tables are given up, and queries use the dicts from then on.
+    entries: the store is given up, and queries use the dicts from then on.
 
     Parameters
     ----------
     length, bands, depth : int
-        Slots of a row, bands, and slots of a band.
+        Slots of a row, bands, and slots a band.
     hashfunc : callable, optional
         Makes the name of a bucket from the bytes of its slots.
 
@@ -49,47 +53,43 @@ class MemoryEntries(Entries):
         Of each key the names of its buckets.
     sets : list of dict
         For each band, of each bucket the set of its keys.
-    current : bool
-        Whether the dicts hold all entries.
     lock : RLock
         Held while the entries or the dicts change.
     """
 
+    buffer_size = BUFFER_SIZE
+
     def __init__(self, length: int, bands: int, depth: int, hashfunc: HashFunction | None) -> None:
         self.length, self.bands, self.depth, self.hashfunc = length, bands, depth, hashfunc
         self.lock = threading.RLock()
-        self._gate = Gate()
-        self._tables: BandTables | None = None  # before the first entry, and once a view was changed
+        self._store: MemoryStore | None = None  # before the first entry, and once a view was changed
         self._form: Form | None = None
         self._names: dict[int, Any] = {}
         self._next = 0
         self._several = False  # whether there ever was a key with more than one entry
-        self.stored: StoredEntries | None = None  # the entries, if a view was changed
-        self._buffer_size = BUFFER_SIZE
+        self._stored: StoredEntries | None = None  # the entries, if a view was changed
+        self.released = False  # whether they are
         self.numbers: dict[Any, Any] = {}
-        self.lists: dict[Any, list[bytes]] = {}
-        self.sets: list[dict[bytes, set[Any]]] = [{} for _ in range(bands)]
-        self.current = False
+        self.lists: defaultdict[Any, list[bytes]] = defaultdict(list)
+        self.sets: list[defaultdict[bytes, set[Any]]] = [defaultdict(set) for _ in range(bands)]
+        self._current = False  # whether the dicts hold all entries
+        self._views: list[weakref.ref[DictView]] = []  # weak, or only the cycle collector would free an index
         self._is_read = False  # whether the dicts were read before
         self._shown = 0  # entries with smaller numbers are in the dicts
         self._gone: list[Any] = []  # keys that were removed since
         self._fresh: list[tuple[int, Any, UInt64Array]] = []  # the first entries inserted since
 
     @property
-    def keys(self) -> Keys:
-        return Keys(self)
+    def keys(self) -> KeyView:
+        made = KeyView(self, self.lists)
+        self._views.append(weakref.ref(made))
+        return made
 
     @property
-    def tables(self) -> list[Buckets]:  # type: ignore[override]
-        return [Buckets(self, band) for band in range(self.bands)]
-
-    @property
-    def buffer_size(self) -> int:
-        return self._buffer_size
-
-    @buffer_size.setter
-    def buffer_size(self, value: int) -> None:
-        self._buffer_size = value
+    def tables(self) -> list[BucketView]:  # type: ignore[override]
+        made = [BucketView(self, held) for held in self.sets]
+        self._views += map(weakref.ref, made)
+        return made
 
     # ---- entries ----
 
@@ -97,8 +97,8 @@ class MemoryEntries(Entries):
         self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
     ) -> bool:
         with self.lock:
-            if self.stored is not None:
-                return self.stored.insert(key, row, form, check=check, buffer=False)
+            if self._stored is not None:
+                return self._stored.insert(key, row, form, check=check, buffer=False)
             known = self.numbers.get(key)
             if known is not None:
                 if check:
@@ -108,15 +108,16 @@ class MemoryEntries(Entries):
             number = self._next
             self._next = number + 1
             self._several |= known is not None
+            self._form = form
+            if self._current:
+                self._outdate()
+            store = self._store
+            if store is None:
+                store = self._open()
             self._names[number] = key
-            self._form, self.current = form, False
             try:
-                tables = self._tables
-                if tables is None:
-                    tables = self._open()
-                with self._gate.writing():
-                    tables.insert_one(number, row)
-                    self.numbers[key] = number if known is None else (*_numbers(known), number)
+                store.insert_one(number, row, "error")
+                self.numbers[key] = number if known is None else (*_numbers(known), number)
             except BaseException:
                 del self._names[number]
                 raise
@@ -125,47 +126,43 @@ class MemoryEntries(Entries):
         return True
 
     def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
-        """Store entries at once; those of keys that are there already are added to these."""
         with self.lock:
             new = dict.fromkeys(keys)
-            if self.stored is not None or len(new) < len(keys) or not new.keys().isdisjoint(self.numbers):
-                for key, row in zip(keys, rows, strict=True):
-                    self.insert(key, row, form, check=False, buffer=False)
+            if self._stored is not None or len(new) < len(keys) or not new.keys().isdisjoint(self.numbers):
+                super().insert_many(keys, rows, form)
                 return
             numbers = range(self._next, self._next + len(keys))
-            tables = self._open()
-            with self._gate.writing():
-                places, _ = tables.admit(np.arange(numbers.start, numbers.stop))
-                tables.write(places, rows)
+            self._next = numbers.stop
+            self._form = form
+            self._outdate()
+            self._open().insert(np.arange(numbers.start, numbers.stop), rows, "error")
             self._names.update(zip(numbers, keys, strict=True))
             self.numbers.update(zip(keys, numbers, strict=True))
-            self._next = numbers.stop
-            self._form, self.current = form, False
 
     def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
         with self.lock:
-            if self.stored is not None:
-                return self.stored.remove(key, buffer=False)
-            known = self.numbers.pop(key, None)
+            if self._stored is not None:
+                return self._stored.remove(key, buffer=False)
+            known = self.numbers.get(key)
             if known is None:
                 return False
-            self.current = False
+            if self._current:
+                self._outdate()
             if self._is_read:
                 self._gone.append(key)
-            tables = self._tables
-            assert tables is not None
-            with self._gate.writing():
-                for number in _numbers(known):
-                    tables.discard_one(number)
+            store = self._store
+            assert store is not None
             for number in _numbers(known):
-                del self._names[number]
+                if self._names.pop(number, _ABSENT) is not _ABSENT:  # else an interrupt ended an earlier removal
+                    store.remove_one(number)
+            del self.numbers[key]
         return True
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        names, tables = self._names, self._tables  # in this order: `release` replaces them in the other
-        if tables is None:
-            return [] if self.stored is None else self.stored.find(row, form)
-        numbers = tables.query_one(row, None, self._gate)[0]
+        names, store = self._names, self._store  # in this order: `release` replaces them in the other
+        if store is None:
+            return [] if self._stored is None else self._stored.find(row, form)
+        numbers = store.query_one(row, None)[0]
         if not numbers:
             return numbers
         try:
@@ -175,10 +172,10 @@ class MemoryEntries(Entries):
         return list(dict.fromkeys(found)) if self._several else found
 
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        names, tables = self._names, self._tables
-        if tables is None:
-            return [] if self.stored is None else self.stored.scored(row, form)
-        numbers, counts = tables.query_one(row, 0, self._gate)
+        names, store = self._names, self._store
+        if store is None:
+            return [] if self._stored is None else self._stored.scored(row, form)
+        numbers, counts = store.query_one(row, 0)
         best: dict[Any, int] = {}
         for number, count in sorted(zip(numbers, counts or (), strict=True)):
             name = names.get(number, _ABSENT)
@@ -190,67 +187,66 @@ class MemoryEntries(Entries):
         return key in self.numbers
 
     def is_empty(self) -> bool:
-        return not self.numbers or (self.stored is not None and not all(self.sets))
+        return not self.numbers or (self._stored is not None and not all(self.sets))
 
-    def _open(self) -> BandTables:
-        if self._tables is None:
-            self._tables = BandTables(self.length, self.bands, self.depth, "int")
-        return self._tables
+    def _open(self) -> MemoryStore:
+        if self._store is None:
+            self._store = MemoryStore()
+            self._store.bind(Parameters(self.length, self.bands, self.depth, scheme="", seed=0, threshold=None))
+        return self._store
 
     def _rows_of(self, known: int | tuple[int, ...]) -> UInt64Array:
-        tables = self._open()
-        with self._gate.reading():
-            return tables.signatures_of(tables.find(np.array(_numbers(known), np.int64)))
+        return self._open().entries_of(np.array(_numbers(known), np.int64))[1]
 
     def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
-        if self.stored is not None:
-            yield from self.stored.rows(form)
+        if self._stored is not None:
+            yield from self._stored.rows(form)
             return
-        names, tables = self._names, self._tables
-        if tables is None:
+        names, store = self._names, self._store
+        if store is None:
             return
-        with self._gate.reading():
-            held = np.sort(tables.names_of(tables.rows_in_use()))
-        for start in range(0, len(held), PIECE):
-            yield self._read(held[start : start + PIECE], names, tables)
-
-    def _read(self, numbers: Int64Array, names: dict[int, Any], tables: BandTables) -> tuple[list[Any], UInt64Array]:
-        """Return the keys and rows of the entries with these numbers, without those that were removed since."""
-        with self._gate.reading():
-            places = tables.find(numbers)
-            numbers, places = numbers[places >= 0], places[places >= 0]
-            rows = tables.signatures_of(places)
-        keys = [names.get(number, _ABSENT) for number in numbers.tolist()]
-        if any(key is _ABSENT for key in keys):
-            stays = np.array([key is not _ABSENT for key in keys])
-            return [key for key in keys if key is not _ABSENT], rows[stays]
-        return keys, rows
+        held = np.sort(np.concatenate([np.empty(0, np.int64), *store.all_keys()]))
+        for start in range(0, len(held), PIECE_ROWS):
+            yield _read(held[start : start + PIECE_ROWS], names, store)
 
     @property
     def has_rows(self) -> bool:
-        """Whether `rows` yields all slots of all entries, and not those of the bands of known names only."""
-        return self.stored is None
+        return self._stored is None
 
     # ---- the dicts ----
 
-    def sync(self) -> None:
-        """Bring the dicts up to date."""
+    def show(self) -> None:
         with self.lock:
-            if self.current:
-                return
-            for key in self._gone:
-                self._hide(key)
-            self._gone.clear()
-            fresh, self._fresh = self._fresh, []
-            if self._is_read and len(fresh) <= FEW and self._next - self._shown == len(fresh):
-                for number, key, row in fresh:
-                    if number in self._names:
-                        self._show([key], row[np.newaxis])
-                    self._shown = number + 1
-            else:
-                self._show_new()
-            self._is_read = True
-            self._shown, self.current = self._next, True
+            if not self._current:
+                self._update_dicts()
+            for ref in self._views:
+                view = ref()
+                if view is not None:
+                    view._dict = view.held
+
+    def _outdate(self) -> None:
+        """Take the dicts from the views, as entries are about to change."""
+        for ref in self._views:
+            view = ref()
+            if view is not None:
+                view._dict = view.held  # it may have none, and `del` needs one
+                del view._dict
+        self._current = False
+
+    def _update_dicts(self) -> None:
+        for key in self._gone:
+            self._hide(key)
+        self._gone.clear()
+        fresh, self._fresh = self._fresh, []
+        if self._is_read and len(fresh) <= FEW and self._next - self._shown == len(fresh):
+            for number, key, row in fresh:
+                if number in self._names:
+                    self._show([key], row[np.newaxis])
+                self._shown = number + 1
+        else:
+            self._show_new()
+        self._is_read = True
+        self._shown, self._current = self._next, True
 
     def _show_new(self) -> None:
         new: list[int] = []
@@ -258,9 +254,9 @@ class MemoryEntries(Entries):
             if number < self._shown:
                 break
             new.append(number)
-        for start in range(len(new), 0, -PIECE):
-            piece = new[max(0, start - PIECE) : start][::-1]
-            self._show(*self._read(np.array(piece, np.int64), self._names, self._open()))
+        for start in range(len(new), 0, -PIECE_ROWS):
+            piece = new[max(0, start - PIECE_ROWS) : start][::-1]
+            self._show(*_read(np.array(piece, np.int64), self._names, self._open()))
             self._shown = piece[-1] + 1
 
     def _hide(self, key: Any) -> None:
@@ -279,47 +275,33 @@ class MemoryEntries(Entries):
         found = self._form.buckets_of(rows[:, : self.bands * self.depth].ravel(), self.bands * len(rows), self.depth)
         if self.hashfunc is not None:
             found = [self.hashfunc(name) for name in found]
-        lists = self.lists
         for at, key in enumerate(keys):
-            names = found[at * self.bands : (at + 1) * self.bands]
-            held = lists.get(key)
-            if held is None:
-                lists[key] = names
-            else:
-                held.extend(names)
+            self.lists[key] += found[at * self.bands : (at + 1) * self.bands]
         for band, table in enumerate(self.sets):
             for key, name in zip(keys, found[band :: self.bands], strict=True):
-                bucket = table.get(name)
-                if bucket is None:
-                    table[name] = {key}
-                else:
-                    bucket.add(key)
+                table[name].add(key)
 
-    def release(self) -> StoredEntries:
-        """Make the dicts the entries, so that they may be changed."""
+    def release(self) -> None:
         with self.lock:
-            if self.stored is None:
-                self.sync()
-                keys = DictListStorage(None)
-                keys._dict = self.lists
-                tables = [DictSetStorage(None) for _ in self.sets]
-                for table, own in zip(tables, self.sets, strict=True):
-                    table._dict = own
-                self.stored = StoredEntries(keys, tables, self.depth, self.hashfunc)
-                self._tables = None
+            if self._stored is None:
+                self.show()
+                keys = storage_of(DictListStorage, self.lists)
+                tables = [storage_of(DictSetStorage, held) for held in self.sets]
+                self._stored = StoredEntries(keys, tables, self.depth, self.hashfunc)
+                self._store = None
                 self.numbers, self._names = self.lists, {}
-            return self.stored
+                self.released = True
 
     # ---- pickles ----
 
     def dump(self) -> dict[str, Any]:
         """Return all entries as plain objects and bytes, which mean the same to each version of Python and numpy."""
         with self.lock:
-            if self.stored is not None:
-                return {"lists": self.lists, "sets": self.sets}
-            parts = list(self.rows(self._form)) if self._form is not None else []
-        keys = [key for own, _ in parts for key in own]
-        joined = np.concatenate([np.empty((0, self.length), np.uint64), *(rows for _, rows in parts)])
+            if self._stored is not None:
+                return {"lists": dict(self.lists), "sets": list(map(dict, self.sets))}
+            pieces = list(self.rows(self._form)) if self._form is not None else []
+        keys = [key for own, _ in pieces for key in own]
+        joined = np.concatenate([np.empty((0, self.length), np.uint64), *(rows for _, rows in pieces)])
         narrow = bool((joined <= EMPTY_32).all())
         return {"keys": keys, "rows": joined.astype("<u4" if narrow else "<u8").tobytes(), "narrow": narrow}
 
@@ -327,15 +309,15 @@ class MemoryEntries(Entries):
         """Take what `dump` returned, with `key_of` each key; there must be nothing yet."""
         self._form = form
         if "lists" in dumped:
-            self.lists, self.sets = dumped["lists"], dumped["sets"]
-            self.current = True
+            self.lists.update(dumped["lists"])
+            for table, held in zip(self.sets, dumped["sets"], strict=True):
+                table.update(held)
+            self._current = True
             self.release()
             return
         keys = dumped["keys"] if key_of is None else list(map(key_of, dumped["keys"]))
         rows = np.frombuffer(dumped["rows"], "<u4" if dumped["narrow"] else "<u8").astype(np.uint64)
-        tables = self._open()
-        places, _ = tables.admit(np.arange(len(keys)))
-        tables.write(places, rows.reshape(-1, self.length))
+        self._open().insert(np.arange(len(keys)), rows.reshape(-1, self.length), "error", copy=False)
         self._names, self._next = dict(enumerate(keys)), len(keys)
         self.numbers = dict(zip(keys, range(len(keys)), strict=True))
         if len(self.numbers) < len(keys):
@@ -350,141 +332,11 @@ def _numbers(known: int | tuple[int, ...]) -> tuple[int, ...]:
     return known if isinstance(known, tuple) else (known,)
 
 
-class _View(DictListStorage):
-    """What `Keys` and `Buckets` share.
-
-    The dicts are brought up to date before they are read, and become the entries before they are changed.
-    """
-
-    _plain: type[DictListStorage]
-    _held: dict[Any, Any]
-    _entries: MemoryEntries
-
-    @property
-    def _dict(self) -> dict[Any, Any]:  # type: ignore[override]
-        if not self._entries.current:
-            self._entries.sync()
-        return self._held
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(list(self._dict))  # other threads may change the dict
-
-    def itemcounts(self, **kwargs: Any) -> dict[Any, int]:
-        with self._entries.lock:
-            return super().itemcounts()
-
-    def remove(self, *keys: Any, **kwargs: Any) -> None:
-        if self._entries.stored is None:
-            self._entries.release()
-        for key in keys:
-            del self._held[key]
-
-    def remove_val(self, key: Any, val: Any, **kwargs: Any) -> None:
-        if self._entries.stored is None:
-            self._entries.release()
-        (self._held.get(key) or self._kind()).remove(val)
-
-    @property
-    def buffer_size(self) -> int:
-        return self._entries.buffer_size
-
-    @buffer_size.setter
-    def buffer_size(self, value: int) -> None:
-        self._entries.buffer_size = value
-
-    def __reduce__(self) -> Any:
-        return _storage, (self._plain, self._dict)
-
-
-class Keys(_View):
-    """The keys of a MinHashLSH in memory, as they are stored, and the names of the buckets of each."""
-
-    _plain = DictListStorage
-
-    def __init__(self, entries: MemoryEntries) -> None:
-        self._entries, self._held = entries, entries.lists
-
-    def get(self, key: Any) -> Any:
-        if not self._entries.current:
-            self._entries.sync()
-        found = self._held.get(key)
-        return [] if found is None else found
-
-    __getitem__ = get
-
-    def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
-        if self._entries.stored is None:
-            self._entries.release()
-        held = self._held.get(key)
-        if held is None:
-            self._held[key] = list(vals)
-        else:
-            held.extend(vals)
-
-    def has_key(self, key: Any) -> bool:
-        return key in self._entries.numbers
-
-    __contains__ = has_key
-
-    def size(self) -> int:
-        return len(self._entries.numbers)
-
-    __len__ = size
-
-    def keys(self) -> KeysView[Any]:
-        return self._entries.numbers.keys()
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(list(self._entries.numbers))
-
-
-class Buckets(_View, DictSetStorage):
-    """The buckets of one band of a MinHashLSH in memory, each a set of keys as they are stored."""
-
-    _plain = DictSetStorage
-
-    def __init__(self, entries: MemoryEntries, band: int) -> None:
-        self._entries, self._held = entries, entries.sets[band]
-
-    def get(self, key: Any) -> Any:
-        if not self._entries.current:
-            self._entries.sync()
-        found = self._held.get(key)
-        return set() if found is None else found
-
-    __getitem__ = get
-
-    def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
-        if self._entries.stored is None:
-            self._entries.release()
-        held = self._held.get(key)
-        if held is None:
-            self._held[key] = set(vals)
-        else:
-            held.update(vals)
-
-    def size(self) -> int:
-        if not self._entries.current:
-            self._entries.sync()
-        return len(self._held)
-
-    __len__ = size
-
-    def keys(self) -> KeysView[bytes]:
-        if not self._entries.current:
-            self._entries.sync()
-        return self._held.keys()
-
-    def has_key(self, key: Any) -> bool:
-        if not self._entries.current:
-            self._entries.sync()
-        return key in self._held
-
-    __contains__ = has_key
-
-
-def _storage(kind: type[DictListStorage], content: dict[Any, Any]) -> DictListStorage:
-    """Return a storage with this content: what a pickle of a view becomes."""
-    made = kind(None)
-    made._dict = content
-    return made
+def _read(numbers: Int64Array, names: dict[int, Any], store: MemoryStore) -> tuple[list[Any], UInt64Array]:
+    """Return the keys and rows of the entries with these numbers, without those that were removed since."""
+    held, rows = store.entries_of(numbers)
+    keys = [names.get(number, _ABSENT) for number in np.asarray(held).tolist()]
+    if any(key is _ABSENT for key in keys):
+        stays = np.array([key is not _ABSENT for key in keys])
+        return [key for key in keys if key is not _ABSENT], rows[stays]
+    return keys, rows

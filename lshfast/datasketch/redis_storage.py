@@ -11,7 +11,14 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
-from lshfast.datasketch.storage import BUFFER_SIZE, OrderedStorage, UnorderedStorage, random_name, resolved, server_of
+from lshfast.datasketch.storage_base import (
+    BUFFER_SIZE,
+    OrderedStorage,
+    UnorderedStorage,
+    random_name,
+    resolved,
+    server_of,
+)
 
 redis: Any = optional("redis", "redis")
 
@@ -67,33 +74,30 @@ class RedisStorage:
     def __init__(self, config: dict[str, Any], name: bytes | None = None, client: Any = None) -> None:
         self.config = config
         self._name = random_name() if name is None else name
-        self._open(client)
+        self._open(client, BUFFER_SIZE)
 
-    def _open(self, client: Any) -> None:
+    def _open(self, client: Any, buffer_size: int) -> None:
         self._redis = connect(self, self.config) if client is None else client
         options = {"transaction": True, **resolved(self.config.get("redis_buffer", {}))}
         self._buffer = RedisBuffer(
-            self._redis.connection_pool, self._redis.response_callbacks, buffer_size=self._buffer_size, **options
+            self._redis.connection_pool, self._redis.response_callbacks, buffer_size=buffer_size, **options
         )
-
-    _buffer_size = BUFFER_SIZE
 
     @property
     def buffer_size(self) -> int:
         """How many commands are kept back, at most, before they are sent."""
-        return self._buffer_size
+        return int(self._buffer.buffer_size)
 
     @buffer_size.setter
     def buffer_size(self, value: int) -> None:
-        self._buffer_size = value
         self._buffer.buffer_size = value
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"config": self.config, "name": self._name, "buffer_size": self._buffer_size}
+        return {"config": self.config, "name": self._name, "buffer_size": self.buffer_size}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.config, self._name, self._buffer_size = state["config"], state["name"], state["buffer_size"]
-        self._open(None)
+        self.config, self._name = state["config"], state["name"]
+        self._open(None, state["buffer_size"])
 
 
 class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import pickle
 import struct
+import weakref
 
 import pytest
 
@@ -198,3 +201,46 @@ def filled(sketches):
     for key, sketch in sketches.items():
         index.insert(key, sketch)
     return index
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
+def test_copies_of_an_index_whose_views_were_changed(copied):
+    index = MinHashLSH(0.5, 64)
+    index.insert("a", near(40))
+    index.keys.insert("b", b"bucket")
+    index.hashtables[0].insert(b"bucket", "b")
+    again = copied(index)
+    assert list(again.keys) == ["a", "b"]
+    assert again.keys["b"] == [b"bucket"]
+    assert again.keys["a"] == index.keys["a"]
+    assert [list(table) for table in again.hashtables] == [list(table) for table in index.hashtables]
+    again.hashtables[0].insert(b"bucket", "c")
+    assert again.hashtables[0][b"bucket"] == {"b", "c"}
+    assert index.hashtables[0][b"bucket"] == {"b"}
+
+
+def test_views_that_are_kept_follow_the_index():
+    index = MinHashLSH(0.5, 64)
+    keys, table = index.keys, index.hashtables[0]
+    assert (len(keys), len(table)) == (0, 0)
+    index.insert("a", near(40))
+    name = keys["a"][0]
+    assert table[name] == {"a"}
+    index.insert("b", near(40))
+    assert table[name] == {"a", "b"}
+    del index
+    assert table[name] == {"a", "b"}
+    assert keys["b"][0] == name
+
+
+def test_an_index_that_is_given_up_is_freed_at_once():
+    index = MinHashLSH(0.5, 64)
+    index.insert("a", near(40))
+    assert len(index.hashtables[0]) == len(index.keys["a"][:1])
+    keys = weakref.ref(index.keys)
+    gc.disable()
+    try:
+        del index
+        assert keys() is None
+    finally:
+        gc.enable()

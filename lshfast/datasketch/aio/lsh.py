@@ -15,7 +15,7 @@ from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
 from lshfast.datasketch.slots import Form, Sketches
-from lshfast.datasketch.storage import random_name
+from lshfast.datasketch.storage_base import random_name
 from lshfast.tokens import UInt64Array
 
 BATCH_SIZE = 10_000

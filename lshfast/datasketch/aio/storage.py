@@ -11,7 +11,7 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.datasketch.redis_commands import ListCommands, SetCommands
-from lshfast.datasketch.storage import BUFFER_SIZE, random_name, server_of
+from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name, server_of
 
 
 class AsyncRedisListStorage(ListCommands):

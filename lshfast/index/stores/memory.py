@@ -119,7 +119,7 @@ class LockedStore(Store):
         for each in held:
             for keys, rows in each.batches():
                 with self.gate.reading():
-                    found, signatures = self.segments.entries_of(keys, each, rows)
+                    found, signatures = self.segments.still_held(keys, each, rows)
                 if len(found):
                     yield found, signatures
 
@@ -128,6 +128,11 @@ class LockedStore(Store):
             held = self.segments.held()
         for each in held:
             yield each.segment.names_of(each.rows) if each.names is None else each.names
+
+    def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
+        """Return those of these keys that have an entry, and their signatures."""
+        with self.gate.reading():
+            return self.segments.entries_of(keys)
 
     def stats(self) -> dict[str, int]:
         with self.gate.reading():

@@ -152,7 +152,7 @@ class Segments:
         held = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
         return [Held(*each, each[0].names_of(each[2]) if each[0].deleted is None else None) for each in held]
 
-    def entries_of(self, keys: Column, before: Held, rows: Int64Array) -> tuple[Column, UInt64Array]:
+    def still_held(self, keys: Column, before: Held, rows: Int64Array) -> tuple[Column, UInt64Array]:
         """Return those of the keys that still have an entry, and their signatures.
 
         They were in these rows of a segment. They still are unless the rows were deleted or reused since, or the
@@ -166,9 +166,18 @@ class Segments:
         if len(moved):
             rows = rows.copy()
             where[moved], rows[moved] = _find_in(segments, take(keys, moved))
+        return self._read(keys, where, rows)
+
+    def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
+        """Return those of the keys that have an entry, and their signatures."""
+        return self._read(keys, *self.find(keys))
+
+    def _read(self, keys: Column, where: Int64Array, rows: Int64Array) -> tuple[Column, UInt64Array]:
+        """Return those of the keys whose row is known, and the signatures of these rows; `where` as by `find`."""
+        if (where < 0).any():
             there = np.flatnonzero(where >= 0)
             keys, where, rows = take(keys, there), where[there], rows[there]
-        signatures = np.empty((len(rows), self.parameters.num_perm), np.uint64)
+        signatures, segments = np.empty((len(rows), self.parameters.num_perm), np.uint64), self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
             found = segments[number].tables.signatures_of(rows[here])

@@ -1,0 +1,120 @@
+"""Views of a MinHashLSH in memory as datasketch's storages: its `keys` and `hashtables`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, KeysView
+from typing import Any, Protocol
+
+from lshfast.datasketch.storage import DictListStorage, DictSetStorage
+
+
+class Viewed(Protocol):
+    """What a view needs of the entries."""
+
+    buffer_size: int
+    lock: Any
+    numbers: dict[Any, Any]
+    released: bool
+
+    def show(self) -> None:
+        """Bring the dicts up to date, and set the attribute `_dict` of all views until entries change."""
+
+    def release(self) -> None:
+        """Make the dicts the entries, so that they may be changed."""
+
+
+class _Shown:
+    """The dict of a view before it is up to date. Then the view has an attribute in place of this descriptor."""
+
+    def __get__(self, view: DictView | None, owner: type) -> Any:
+        if view is None:
+            return self
+        view._entries.show()
+        return view.held
+
+
+class DictView(DictListStorage):
+    """A storage whose dict is brought up to date before it is read, and becomes the entries before it is changed.
+
+    Parameters
+    ----------
+    entries : Viewed
+    held : defaultdict
+        The dict, which `entries` brings up to date.
+    """
+
+    _plain: type[DictListStorage] = DictListStorage
+    _dict = _Shown()
+
+    def __init__(self, entries: Viewed, held: defaultdict[Any, Any]) -> None:
+        self._entries, self.held = entries, held
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self.keys()))  # other threads may change the dict
+
+    def itemcounts(self, **kwargs: Any) -> dict[Any, int]:
+        with self._entries.lock:
+            return super().itemcounts()
+
+    def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
+        if not self._entries.released:  # asked here and not there, as most calls come later
+            self._entries.release()
+        self._dict[key].extend(vals)
+
+    def remove(self, *keys: Any, **kwargs: Any) -> None:
+        if not self._entries.released:
+            self._entries.release()
+        for key in keys:
+            del self._dict[key]
+
+    def remove_val(self, key: Any, val: Any, **kwargs: Any) -> None:
+        if not self._entries.released:
+            self._entries.release()
+        (self._dict.get(key) or self.get(key)).remove(val)
+
+    @property
+    def buffer_size(self) -> int:
+        """How many changes of the index are kept back, at most, before they are sent."""
+        return self._entries.buffer_size
+
+    @buffer_size.setter
+    def buffer_size(self, value: int) -> None:
+        self._entries.buffer_size = value
+
+    def __reduce__(self) -> Any:
+        return storage_of, (self._plain, self._dict)
+
+
+class KeyView(DictView):
+    """The keys of a MinHashLSH in memory, as they are stored, and the names of the buckets of each.
+
+    What needs no names is answered without the dict.
+    """
+
+    def has_key(self, key: Any) -> bool:
+        return key in self._entries.numbers
+
+    def size(self) -> int:
+        return len(self._entries.numbers)
+
+    def keys(self) -> KeysView[Any]:
+        return self._entries.numbers.keys()
+
+
+class BucketView(DictView, DictSetStorage):
+    """The buckets of one band of a MinHashLSH in memory, each a set of keys as they are stored."""
+
+    _plain = DictSetStorage
+
+    def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
+        if not self._entries.released:
+            self._entries.release()
+        self._dict[key].update(vals)
+
+
+def storage_of(kind: type[DictListStorage], content: defaultdict[Any, Any]) -> DictListStorage:
+    """Return a storage of this kind with this content. A pickle of a view becomes one."""
+    made = kind(None)
+    made._dict = content
+    return made
