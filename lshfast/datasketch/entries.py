@@ -229,3 +229,25 @@ class StoredEntries(LSHEntries):
                 rows += own
             if keys:
                 yield keys, np.stack(rows)
+
+
+class UnmadePart:
+    """Placeholder for a part of an index whose class has a constructor of its own, until the part is first used."""
+
+    __slots__ = ("_lsh", "_part")
+
+    def __init__(self, lsh: Any, part: str) -> None:
+        object.__setattr__(self, "_lsh", lsh)
+        object.__setattr__(self, "_part", part)
+
+    def _made(self) -> Any:
+        if not {"h", "b", "r", "keys", "hashtables"} <= vars(self._lsh).keys():
+            raise AttributeError(f"the constructor of {type(self._lsh).__name__} was not run, or set no storages")
+        self._lsh._use_storages()
+        return getattr(self._lsh, self._part)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._made(), name, value)

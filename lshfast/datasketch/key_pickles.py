@@ -8,7 +8,7 @@ import pickle
 import re
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -202,6 +202,24 @@ def other_pickles(key: Any) -> tuple[bytes, ...]:
             continue
         found.append(data)
     return tuple(found)
+
+
+def given_scores(scored: Iterable[tuple[bytes, float]], loads: Callable[[bytes], Any]) -> list[tuple[Any, float]]:
+    """Return the keys of pickles, each once, with the greatest score of its pickles."""
+    stored = list(scored)
+    given = [(loads(data), score) for data, score in stored]
+    if len({protocol_of(data) for data, _ in stored}) < 2:
+        return given
+    best: dict[bytes, tuple[Any, float]] = {}
+    for key, score in given:
+        usual = dumps(key)
+        best[usual] = (key, max(score, best.get(usual, (key, 0.0))[1]))
+    return list(best.values())
+
+
+def given_keys(stored: Iterable[bytes], loads: Callable[[bytes], Any]) -> list[Any]:
+    """Return the keys of pickles, each once."""
+    return [key for key, _ in given_scores(((data, 0.0) for data in stored), loads)]
 
 
 def protocol_of(data: bytes) -> int:

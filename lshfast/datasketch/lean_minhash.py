@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.datasketch.minhash import MinHash, check_alike, check_int
+from lshfast.datasketch.minhash import MinHash, check_int, united
 from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, permutations_of, scheme_of
 
 ByteOrder: TypeAlias = Literal["@", "=", "<", ">", "!"]
@@ -140,12 +140,7 @@ class LeanMinHash(MinHash):
         ValueError
             If there are fewer, or they differ in that.
         """
-        if len(lmhs) < 2:
-            raise ValueError(f"union takes two sketches or more, not {len(lmhs)}")
-        for other in lmhs[1:]:
-            check_alike(lmhs[0], other, "united")
-        values = np.minimum.reduce([lmh.hashvalues for lmh in lmhs])
-        made = cls(seed=lmhs[0].seed, hashvalues=values, scheme=lmhs[0].scheme)
+        made = cls(hashvalues=united(lmhs), seed=lmhs[0].seed, scheme=lmhs[0].scheme)
         made._given = permutations_of(lmhs[0])
         return made
 

@@ -1,23 +1,33 @@
-"""MinHashLSH: datasketch's index, over the tables behind LSHIndex or over datasketch's layout on Redis."""
+"""MinHashLSH: datasketch's index, over the store behind LSHIndex or over datasketch's layout on Redis."""
 
 from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable
 from importlib import import_module
 from struct import pack
 from typing import Any, Literal, cast, overload
 
 import numpy as np
 
-from lshfast.banding.bands import choose_bands
-from lshfast.datasketch.entries import LSHEntries, StoredEntries
-from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
+from lshfast.datasketch.entries import LSHEntries, StoredEntries, UnmadePart
+from lshfast.datasketch.key_pickles import (
+    check_bytes,
+    dumps,
+    given_keys,
+    given_scores,
+    other_pickles,
+    plain_loads,
+    protocol_of,
+)
+from lshfast.datasketch.lsh_parameters import bands_and_rows, optimal_param
+from lshfast.datasketch.lsh_parameters import check_num_perm as check_num_perm
+from lshfast.datasketch.lsh_parameters import check_weights as check_weights
+from lshfast.datasketch.lsh_sessions import MinHashLSHDeletionSession, MinHashLSHInsertionSession
 from lshfast.datasketch.memory_entries import MemoryEntries
 from lshfast.datasketch.minhash import MinHash, check_int
-from lshfast.datasketch.slots import Form, Sketches, with_attributes
+from lshfast.datasketch.slots import Form, SketchReader, with_attributes
 from lshfast.datasketch.storage import (
     OrderedStorage,
     UnorderedStorage,
@@ -27,7 +37,6 @@ from lshfast.datasketch.storage import (
 )
 from lshfast.datasketch.storage_base import BUFFER_SIZE, random_name
 from lshfast.datasketch.weighted_minhash import WeightedMinHash
-from lshfast.tokens import check_number
 
 __all__ = [
     "MinHash",
@@ -91,7 +100,7 @@ class MinHashLSH:
     the same. Those of a scheme, seed or kind other than the first's are refused. Empty sets' sketches find each other.
     Keys are any hashable objects.
 
-    In memory, any number of threads may call anything. Sketches are not kept but their slots, 8 bytes each.
+    In memory, any number of threads may call anything. SketchReader are not kept but their slots, 8 bytes each.
 
     In memory, `keys` and `hashtables` are made from the entries when they are first read, which takes as long as the
     entries take datasketch to insert, and as much memory; later changes are added when they are read again. The lists
@@ -159,8 +168,8 @@ class MinHashLSH:
         made._config = {"type": "own"}
         made.prepickle, made.hashfunc = False, None
         made._begin(False)
-        made._sketches = cast(Any, _Unmade(made, "_sketches"))
-        made._entries = cast(Any, _Unmade(made, "_entries"))
+        made._sketches = cast(Any, UnmadePart(made, "_sketches"))
+        made._entries = cast(Any, UnmadePart(made, "_entries"))
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -168,11 +177,11 @@ class MinHashLSH:
         if name in ("keys", "hashtables"):  # storages of the program's own: used from the next call of a method on
             self._config = {"type": "own"}
             self._begin(False)
-            self._entries = cast(Any, _Unmade(self, "_entries"))
+            self._entries = cast(Any, UnmadePart(self, "_entries"))
 
     def _make(self) -> None:
         self._begin(self._config["type"] != "dict")
-        self._sketches = Sketches(self.h)
+        self._sketches = SketchReader(self.h)
         self._entries = self._new_entries()
         self._set_storages(self._entries.keys, list(self._entries.tables))
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
@@ -202,7 +211,7 @@ class MinHashLSH:
 
     def _use_storages(self) -> None:
         """Make `keys` and `hashtables`, which are storages already, the entries."""
-        self._sketches = Sketches(self.h)
+        self._sketches = SketchReader(self.h)
         self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
@@ -439,27 +448,18 @@ class MinHashLSH:
         """
         row, form = self._asking(minhash) if self._redis else self._sketches.read(minhash)
         if with_scores:
-            scored = self._each_once(self._entries.scored(row, form))
+            scored = self._loaded(self._entries.scored(row, form))
             return [scored[place] for place in sorted(_places(scored), key=lambda place: -scored[place][1])]
         found = self._entries.find(row, form)
         if not self._redis:
             return [self._loads(key) for key in found] if self.prepickle else found
         if found and self._sketches.form is None:  # what was stored before is of this form
             self._sketches.form = form
-        return [key for key, _ in self._each_once([(key, 0.0) for key in found])] if self.prepickle else found
+        return given_keys(found, self._loads) if self.prepickle else found
 
-    def _each_once(self, scored: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
-        """Return keys as they were given, each once, with the greatest score of its stored forms."""
-        if not self.prepickle:
-            return scored
-        given = [(self._loads(key), score) for key, score in scored]
-        if len({protocol_of(key) for key, _ in scored}) < 2:
-            return given
-        best: dict[bytes, tuple[Any, float]] = {}
-        for key, score in given:
-            form = dumps(key)
-            best[form] = (key, max(score, best.get(form, (key, 0.0))[1]))
-        return list(best.values())
+    def _loaded(self, scored: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
+        """Return stored keys, each with a score, as they were given."""
+        return given_scores(scored, self._loads) if self.prepickle else scored
 
     def _asking(self, minhash: Any) -> tuple[np.ndarray[Any, Any], Form]:
         row, form = self._sketches.read(minhash)
@@ -491,7 +491,7 @@ class MinHashLSH:
         for row, form in asked[1:]:
             found = set(self._entries.find(row, form))
             common = {key: None for key in common if key in found}
-        return [key for key, _ in self._each_once([(key, 0.0) for key in common])]
+        return given_keys(common, self._loads) if self.prepickle else list(common)
 
     def __contains__(self, key: Any) -> bool:
         if not (self.prepickle or self._redis):
@@ -567,147 +567,12 @@ class MinHashLSH:
         return stored if protocol_of(stored) == pickle.DEFAULT_PROTOCOL else dumps(pickle.loads(stored))
 
 
-class _Unmade:
-    """Placeholder for a part of an index whose class has a constructor of its own, until the part is first used."""
-
-    __slots__ = ("_lsh", "_part")
-
-    def __init__(self, lsh: MinHashLSH, part: str) -> None:
-        object.__setattr__(self, "_lsh", lsh)
-        object.__setattr__(self, "_part", part)
-
-    def _made(self) -> Any:
-        if not {"h", "b", "r", "keys", "hashtables"} <= vars(self._lsh).keys():
-            raise AttributeError(f"the constructor of {type(self._lsh).__name__} was not run, or set no storages")
-        self._lsh._use_storages()
-        return getattr(self._lsh, self._part)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._made(), name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._made(), name, value)
-
-
 # The attributes of an index. All others were set by its user, and are pickled with it.
-PARTS = frozenset(
-    [
-        "h",
-        "b",
-        "r",
-        "prepickle",
-        "hashfunc",
-        "_config",
-        "_learning",
-        "_sketches",
-        "_asked",
-        "_redis",
-        "_loads",
-        "_entries",
-        "keys",
-        "hashtables",
-        "hashranges",
-    ]
-)
+PARTS = frozenset(vars(MinHashLSH(num_perm=2, params=(1, 1))))
 
 WeightedMinHashLSH = MinHashLSH
 
-
-class _Session:
-    def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
-        self.lsh = lsh
-        self.lsh.buffer_size = buffer_size
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Send what was kept back."""
-        self.lsh._entries.flush()
-
-
-class MinHashLSHInsertionSession(_Session):
-    """What `MinHashLSH.insertion_session` returns."""
-
-    def __enter__(self) -> MinHashLSHInsertionSession:
-        return self
-
-    def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set, as ``MinHashLSH.insert`` does, and raise what that raises."""
-        self.lsh._insert(key, minhash, check_duplication, True)
-
-
-class MinHashLSHDeletionSession(_Session):
-    """What `MinHashLSH.deletion_session` returns."""
-
-    def __enter__(self) -> MinHashLSHDeletionSession:
-        return self
-
-    def remove(self, key: Any) -> None:
-        """Remove a key, as ``MinHashLSH.remove`` does, and raise what that raises."""
-        self.lsh._remove(key, True)
-
-
-def check_num_perm(num_perm: int) -> int:
-    """Return the number of slots of sketches, or raise an error that names the range."""
-    if check_int(num_perm, "num_perm") < 2:
-        raise ValueError(f"num_perm must be at least 2, not {num_perm}")
-    return int(num_perm)
-
-
-def bands_and_rows(
-    threshold: float, num_perm: int, weights: tuple[float, float], params: tuple[int, int] | None
-) -> tuple[int, int]:
-    """Return the bands and rows that datasketch chooses, or `params` where they fit.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from lshfast.datasketch.lsh import bands_and_rows
-    >>> bands_and_rows(0.9, 128, (0.5, 0.5), None)
-    (5, 25)
-    """
-    check_weights(threshold, weights)
-    if params is None:
-        return _chosen(float(threshold), int(num_perm), tuple(map(float, weights)))
-    b, r = params
-    for name, value in (("b", b), ("r", r)):
-        if check_int(value, f"{name} of params") < 1:
-            raise ValueError(f"{name} of params must be at least 1, not {value}")
-    if b * r > num_perm:
-        raise ValueError(
-            f"params (b, r) = ({b}, {r}) need b x r = {b * r} slots, but num_perm is {num_perm}: "
-            f"choose smaller params, or give num_perm={b * r} and sketches of as many slots"
-        )
-    return int(b), int(r)
-
-
-def check_weights(threshold: float, weights: Iterable[float]) -> None:
-    """Raise ValueError unless the threshold is in [0, 1] and the weights are two, in [0, 1] and with the sum 1."""
-    if not 0 <= check_number("threshold", threshold) <= 1:
-        raise ValueError(f"threshold must be in [0, 1], not {threshold}")
-    positive, negative = (check_number("weights", weight) for weight in weights)
-    if not (0 <= positive <= 1 and 0 <= negative <= 1 and abs(positive + negative - 1) < 1e-9):
-        raise ValueError(f"weights must be two numbers in [0, 1] whose sum is 1, not {weights}")
-
-
-@lru_cache(maxsize=256)
-def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tuple[int, int]:
-    if threshold == 0:  # everything is to be found
-        return num_perm, 1
-    choice = choose_bands(threshold, num_perm, weights=weights)
-    return choice.bands, choice.rows
-
-
-def _optimal_param(
-    threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
-) -> tuple[int, int]:
-    """Return the bands and rows for a threshold, as `bands_and_rows` does, under datasketch's name."""
-    return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)
+_optimal_param = optimal_param  # datasketch's name, which programs import
 
 
 def _places(scored: list[tuple[Any, float]]) -> list[int]:

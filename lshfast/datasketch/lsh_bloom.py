@@ -29,9 +29,9 @@ import numpy.typing as npt
 
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.errors import FormatError
-from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
+from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import PAIRS, Form, Sketches, rows_of, with_attributes
+from lshfast.datasketch.slots import PAIRS, Form, SketchReader, rows_of, with_attributes
 from lshfast.kernels.bands import filters_add, filters_hold
 from lshfast.tokens import UInt64Array, check_number
 
@@ -126,7 +126,7 @@ class MinHashLSHBloom:
 
     def _make(self) -> None:
         self._lock = threading.Lock()
-        self._sketches = Sketches(self.h)
+        self._sketches = SketchReader(self.h)
         self._map: mmap.mmap | None = None
         self._closed = False
         size = self.b * -(-self.bits // 8)

@@ -340,16 +340,12 @@ class MinHash:
         ValueError
             If there are fewer, or they differ in that.
         """
-        if len(mhs) < 2:
-            raise ValueError(f"union takes two sketches or more, not {len(mhs)}")
-        first = mhs[0]
-        for other in mhs[1:]:
-            check_alike(first, other, "united")
+        values, first = united(mhs), mhs[0]
         return cls(
             seed=first.seed,
             gpu_mode=getattr(first, "_gpu_mode", "disable"),
             hashfunc=getattr(first, "hashfunc", None),
-            hashvalues=np.minimum.reduce([mh.hashvalues for mh in mhs]),
+            hashvalues=values,
             permutations=None if permutations_of(first) is None else first.permutations,
             scheme=first.scheme,
         )
@@ -491,6 +487,16 @@ def check_num_perm(num_perm: Any) -> int:
     if not 1 <= number <= MOST_FUNCTIONS:
         raise ValueError(f"num_perm must be in 1..{MOST_FUNCTIONS}, not {number}")
     return number
+
+
+def united(sketches: tuple[MinHash, ...]) -> Values:
+    """Return the hash values of the union of two sketches or more, or raise ValueError if they are not alike."""
+    if len(sketches) < 2:
+        raise ValueError(f"union takes two sketches or more, not {len(sketches)}")
+    for other in sketches[1:]:
+        check_alike(sketches[0], other, "united")
+    values: Values = np.minimum.reduce([sketch.hashvalues for sketch in sketches])
+    return values
 
 
 def check_alike(a: MinHash, b: MinHash, what: str) -> None:

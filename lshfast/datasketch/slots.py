@@ -148,7 +148,7 @@ def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
     return rows
 
 
-class Sketches:
+class SketchReader:
     """The reader of an index's sketches, which refuses those that the first cannot be compared with.
 
     Parameters
@@ -241,6 +241,9 @@ class Sketches:
         if hasattr(sketch, "_given") or not hasattr(sketch, "permutations"):
             self._kind = type(sketch)
         return rows, form
+
+
+Sketches = SketchReader
 
 
 class made_when_read:

@@ -32,7 +32,7 @@ from lshfast.datasketch import (
     bBitMinHash,
 )
 from lshfast.datasketch.key_pickles import plain_loads
-from lshfast.datasketch.lsh import bands_and_rows
+from lshfast.datasketch.lsh_parameters import bands_and_rows
 from lshfast.datasketch.slots import PAIRS, Form, rows_of
 from lshfast.datasketch.storage import OrderedStorage, UnorderedStorage
 

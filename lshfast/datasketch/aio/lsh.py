@@ -10,11 +10,11 @@ from collections.abc import Generator
 from typing import Any
 
 from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
-from lshfast.datasketch.key_pickles import check_bytes, dumps, other_pickles, plain_loads, protocol_of
-from lshfast.datasketch.lsh import bands_and_rows, check_num_perm
+from lshfast.datasketch.key_pickles import check_bytes, dumps, given_keys, other_pickles, plain_loads
+from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
-from lshfast.datasketch.slots import Form, Sketches
+from lshfast.datasketch.slots import Form, SketchReader
 from lshfast.datasketch.storage_base import random_name
 from lshfast.tokens import UInt64Array
 
@@ -95,7 +95,7 @@ class AsyncMinHashLSH:
         self.keys: AsyncRedisListStorage | None = None
         self.hashtables: list[AsyncRedisSetStorage] | None = None
         self._loads = self._config.get("loads", plain_loads)
-        self._sketches = Sketches(self.h)
+        self._sketches = SketchReader(self.h)
         self._has_any: Any = None  # the script that looks for several forms of a key; None: the server runs none
         self._kept: Any = None  # the pipeline of a session
         self._waiting: dict[bytes, bool] = {}  # keys that a session has inserted (True) or removed (False)
@@ -318,16 +318,7 @@ class AsyncMinHashLSH:
         found = sorted(set().union(*await self._answers(pipe)))
         if found and self._sketches.form is None:  # what was stored before is of this form
             self._sketches.form = form
-        return self._given(found)
-
-    def _given(self, found: list[bytes]) -> list[Any]:
-        """Return stored keys as they were given, each once."""
-        if not self.prepickle:
-            return found
-        given = list(map(self._loads, found))
-        if len(set(map(protocol_of, found))) < 2:
-            return given
-        return list({dumps(key): key for key in given}.values())
+        return given_keys(found, self._loads) if self.prepickle else found
 
     async def has_key(self, key: Any) -> bool:
         """Tell whether a key is there."""
@@ -396,7 +387,9 @@ def band_number(band: int) -> bytes:
     return bytes([band]) if band < 256 else struct.pack(">H", band)
 
 
-class _Session:
+class AsyncLSHSession:
+    """What both sessions of an AsyncMinHashLSH share."""
+
     def __init__(self, lsh: AsyncMinHashLSH, batch_size: int) -> None:
         self.lsh = lsh
         self.lsh.batch_size = batch_size
@@ -409,7 +402,7 @@ class _Session:
         await self.lsh._flush()
 
 
-class AsyncMinHashLSHInsertionSession(_Session):
+class AsyncMinHashLSHInsertionSession(AsyncLSHSession):
     """What `AsyncMinHashLSH.insertion_session` returns."""
 
     async def __aenter__(self) -> AsyncMinHashLSHInsertionSession:
@@ -420,7 +413,7 @@ class AsyncMinHashLSHInsertionSession(_Session):
         await self.lsh._insert(key, minhash, check_duplication, True)
 
 
-class AsyncMinHashLSHDeleteSession(_Session):
+class AsyncMinHashLSHDeleteSession(AsyncLSHSession):
     """What `AsyncMinHashLSH.delete_session` returns."""
 
     async def __aenter__(self) -> AsyncMinHashLSHDeleteSession:

@@ -1,0 +1,72 @@
+"""The parameters of MinHashLSH: their checks, and the bands and rows that datasketch chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from lshfast.banding.bands import choose_bands
+from lshfast.datasketch.minhash import check_int
+from lshfast.tokens import check_number
+
+
+def check_num_perm(num_perm: int) -> int:
+    """Return the number of slots of sketches, or raise an error that names the range."""
+    if check_int(num_perm, "num_perm") < 2:
+        raise ValueError(f"num_perm must be at least 2, not {num_perm}")
+    return int(num_perm)
+
+
+def bands_and_rows(
+    threshold: float, num_perm: int, weights: tuple[float, float], params: tuple[int, int] | None
+) -> tuple[int, int]:
+    """Return the bands and rows that datasketch chooses, or `params` where they fit.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from lshfast.datasketch.lsh_parameters import bands_and_rows
+    >>> bands_and_rows(0.9, 128, (0.5, 0.5), None)
+    (5, 25)
+    """
+    check_weights(threshold, weights)
+    if params is None:
+        return _chosen(float(threshold), int(num_perm), tuple(map(float, weights)))
+    b, r = params
+    for name, value in (("b", b), ("r", r)):
+        if check_int(value, f"{name} of params") < 1:
+            raise ValueError(f"{name} of params must be at least 1, not {value}")
+    if b * r > num_perm:
+        raise ValueError(
+            f"params (b, r) = ({b}, {r}) need b x r = {b * r} slots, but num_perm is {num_perm}: "
+            f"choose smaller params, or give num_perm={b * r} and sketches of as many slots"
+        )
+    return int(b), int(r)
+
+
+def check_weights(threshold: float, weights: Iterable[float]) -> None:
+    """Raise ValueError unless the threshold is in [0, 1] and the weights are two, in [0, 1] and with the sum 1."""
+    if not 0 <= check_number("threshold", threshold) <= 1:
+        raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+    positive, negative = (check_number("weights", weight) for weight in weights)
+    if not (0 <= positive <= 1 and 0 <= negative <= 1 and abs(positive + negative - 1) < 1e-9):
+        raise ValueError(f"weights must be two numbers in [0, 1] whose sum is 1, not {weights}")
+
+
+@lru_cache(maxsize=256)
+def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tuple[int, int]:
+    if threshold == 0:  # everything is to be found
+        return num_perm, 1
+    choice = choose_bands(threshold, num_perm, weights=weights)
+    return choice.bands, choice.rows
+
+
+def optimal_param(
+    threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
+) -> tuple[int, int]:
+    """Return the bands and rows for a threshold, as `bands_and_rows` does, under datasketch's name."""
+    return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)
