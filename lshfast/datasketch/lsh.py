@@ -55,58 +55,60 @@ __all__ = [
 class MinHashLSH:
     """Find the keys whose sketches are likely to be similar to a query's, as ``datasketch.MinHashLSH`` does.
 
-    Sketches are cut into b bands of r slots; keys that agree with the query in all of a band are returned. b and r are
-    those that datasketch 2.0 chooses, so that indexes it stored are read: the least weighted sum of the areas of false
-    positives and false negatives. That finds but a third to two thirds of the pairs at the threshold;
-    ``lshfast.LSHIndex(threshold, recall=0.95)`` is the better choice where nothing is stored yet.
+    Each sketch is divided into b bands of r slots. A query returns the keys whose sketches equal its own in all slots
+    of at least one band. b and r are those that datasketch 2.0 chooses, so that the index can use entries that
+    datasketch stored: they minimise the weighted sum of the areas of false positives and false negatives. These bands
+    find only a third to two thirds of the pairs at the threshold. If nothing is stored yet,
+    ``lshfast.LSHIndex(threshold, recall=0.95)`` is the better choice.
 
     Parameters
     ----------
     threshold : float, default 0.9
-        In [0, 1]. 1 and what comes close to it works too: one band of all slots.
+        In [0, 1]. For 1 and values close to it there is one band of all slots.
     num_perm : int, default 128
         Slots of each sketch, at least 2.
     weights : (float, float), default (0.5, 0.5)
-        Of false positives and false negatives, in [0, 1]; they sum to 1.
+        Of false positives and false negatives, each in [0, 1]. Their sum is 1.
     params : (int, int), optional
-        b and r themselves, at least 1 each; then threshold and weights do not count.
+        b and r, each at least 1. If given, threshold and weights are not used.
     storage_config : dict, optional
         ``{"type": "dict"}``, the default: in memory. ``{"type": "redis", "basename": b"...", "redis": {"host": ...,
-        "port": ...}}``: on a Redis server in datasketch's own layout, so that what datasketch stored is found, and the
-        other way round. Values may be ``{"env": NAME, "default": ...}``. Keys that are pickled objects of unusual
-        kinds are read with ``"loads": pickle.loads``, which runs what the server's bytes say.
+        "port": ...}}``: on a Redis server in datasketch's layout, so that both libraries find each other's entries.
+        Values may be ``{"env": NAME, "default": ...}``. To read keys that are pickled objects of your own classes, set
+        ``"loads": pickle.loads``; unpickling runs any code that the bytes on the server name.
     prepickle : bool, optional
-        Whether keys are pickled before they are stored; by default if the storage is Redis. Without it, keys on Redis
-        must be bytes.
+        Whether keys are pickled before they are stored. The default is True on Redis and False in memory. If False,
+        keys on Redis must be bytes.
     hashfunc : callable, optional
-        From bytes to bytes: makes the names of buckets shorter on Redis, and in what `get_counts` returns. In memory
-        it changes no answer.
+        A function from bytes to bytes that shortens the names of buckets on Redis and in the result of `get_counts`.
+        In memory it does not change the results of queries.
 
     Attributes
     ----------
     h, b, r : int
         num_perm, bands, and slots a band.
     hashranges : list of (int, int)
-        The slots of each band: from, and up to but without.
+        The first slot of each band, and the slot after its last.
     keys : OrderedStorage
-        The keys as they are stored (pickled where `prepickle` is true), and of each the names of its buckets, band
-        after band.
+        The keys as they are stored (pickled if `prepickle` is true), and for each key the names of its buckets, band
+        by band.
     hashtables : list of UnorderedStorage
-        For each band, the names of its buckets, and of each the set of its keys.
+        For each band the names of its buckets, and for each bucket the set of its keys.
 
     Notes
     -----
     Sketches are `MinHash`, `LeanMinHash` or `WeightedMinHash`, also those of an installed datasketch, whose values are
-    the same. Those of a scheme, seed or kind other than the first's are refused. Empty sets' sketches find each other.
+    the same. All sketches must have the scheme, seed and kind of the first. Sketches of empty sets find each other.
     Keys are any hashable objects.
 
-    In memory, any number of threads may call anything. SketchReader are not kept but their slots, 8 bytes each.
+    In memory, any number of threads may call any method. The index stores the slots of a sketch, 8 bytes each, and not
+    the sketch.
 
-    In memory, `keys` and `hashtables` are made from the entries when they are first read, which takes as long as the
-    entries take datasketch to insert, and as much memory; later changes are added when they are read again. The lists
-    and sets that they return are the index's own, and not to be changed. An index whose `keys` or `hashtables` are
-    changed by their methods (`insert`, `remove`, `remove_val`) has its entries in them from then on: its queries find
-    what they hold, at datasketch's speed.
+    In memory, `keys` and `hashtables` are made from the entries when they are first read. This takes the time and
+    memory that datasketch needs to insert the entries. Later changes are added when they are read again. Do not change
+    the lists and sets that they return. After the first call of one of their methods `insert`, `remove` and
+    `remove_val`, the index keeps its entries in `keys` and `hashtables`. Its queries then find what these contain, at
+    datasketch's speed.
 
     Examples
     --------
@@ -229,7 +231,7 @@ class MinHashLSH:
 
     @property
     def buffer_size(self) -> int:
-        """How many entries a session with a Redis server keeps until it sends them."""
+        """The number of pending entries at which a session with a Redis server sends them."""
         return self._entries.buffer_size
 
     @buffer_size.setter
@@ -248,14 +250,14 @@ class MinHashLSH:
         key : hashable
         minhash : MinHash, LeanMinHash or WeightedMinHash
         check_duplication : bool, default True
-            False: a key that is there already gets this sketch too, and is found by either.
+            If False, a key that is in the index already gets this sketch too, and is found by either.
 
         Raises
         ------
         ValueError
-            If the key is there already, or the sketch cannot be compared with those held.
+            If the key is in the index already, or the sketch cannot be compared with those of the index.
         TypeError
-            If the key cannot be hashed, or this is no sketch.
+            If the key is not hashable, or `minhash` is not a sketch.
         """
         self._insert(key, minhash, check_duplication, False)
 
@@ -290,12 +292,12 @@ class MinHashLSH:
         return check_bytes(key) if self._redis else key, ()
 
     def remove(self, key: Any) -> None:
-        """Remove a key, with all sketches that it was inserted with.
+        """Remove a key and all sketches that it was inserted with.
 
         Parameters
         ----------
         key : hashable
-            Where keys are pickled, one that pickles to the same bytes.
+            If keys are pickled, a key whose pickle has the same bytes.
 
         Raises
         ------
@@ -335,14 +337,14 @@ class MinHashLSH:
         ----------
         other : MinHashLSH
         check_overlap : bool, default False
-            Whether keys of both are an error. Otherwise they are found by the sketches of either.
+            Whether a key that is in both indexes is an error. If not, it is found by either sketch.
 
         Raises
         ------
         ValueError
-            If it is no MinHashLSH, has other numbers of slots, bands or rows, holds sketches that cannot be compared,
-            or has a key of this one and `check_overlap` is true; then nothing was inserted. Also if it has a hashfunc
-            and is on a server, which then holds no slots.
+            If the other is not a MinHashLSH, has another number of slots, bands or rows, or sketches that cannot be
+            compared; if `check_overlap` is true and a key is in both; or if the other has a hashfunc and is on a
+            server, which then does not store the slots. In each case nothing was inserted.
         """
         if type(self) is not type(other):
             raise ValueError(f"Cannot merge type {type(self).__name__} and type {type(other).__name__}.")
@@ -378,19 +380,20 @@ class MinHashLSH:
         return key if self.prepickle == other.prepickle else self._stored(other._given(key))[0]
 
     def insertion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHInsertionSession:
-        """Return a context that inserts: into Redis in pieces of `buffer_size` entries, which are there at its end.
+        """Return a context manager for inserting many entries.
 
-        In memory each is there at once. What was inserted before an error stays.
+        On Redis, entries are sent when `buffer_size` of them are pending and at the end of the context. In memory, each
+        is inserted at once. If an error ends the context, entries that were inserted before stay.
 
         Parameters
         ----------
         buffer_size : int, default 50000
-            Entries to keep back until they are sent, at least 1; it becomes the index's `buffer_size`.
+            The number of entries that are sent at once, at least 1. It becomes the `buffer_size` of the index.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no int, or less than 1.
+            If `buffer_size` is not an int, or less than 1.
 
         Examples
         --------
@@ -404,7 +407,7 @@ class MinHashLSH:
         return MinHashLSHInsertionSession(self, buffer_size=buffer_size)
 
     def deletion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHDeletionSession:
-        """Return a context that removes, as `insertion_session` inserts: `buffer_size` and errors are the same.
+        """Return a context manager for removing many keys. `buffer_size` and errors are as in `insertion_session`.
 
         Examples
         --------
@@ -433,8 +436,8 @@ class MinHashLSH:
         ----------
         minhash : MinHash, LeanMinHash or WeightedMinHash
         with_scores : bool, default False
-            Return (key, similarity) instead, the most similar first: the share of equal slots, which estimates the
-            (weighted) Jaccard similarity; of the first b r slots where the entries are on Redis.
+            Return pairs (key, similarity), the most similar first. The similarity is the fraction of equal slots, in
+            [0, 1], which estimates the (weighted) Jaccard similarity. On Redis only the first b r slots are compared.
 
         Returns
         -------
@@ -444,7 +447,7 @@ class MinHashLSH:
         Raises
         ------
         ValueError
-            If the sketch cannot be compared with those held.
+            If the sketch cannot be compared with those of the index.
         """
         row, form = self._asking(minhash) if self._redis else self._sketches.read(minhash)
         if with_scores:
@@ -476,11 +479,11 @@ class MinHashLSH:
         return set().union(*(table.get(name) for table, name in zip(self.hashtables, names, strict=False)))
 
     def add_to_query_buffer(self, minhash: Any) -> None:
-        """Keep a query until `collect_query_buffer` is called."""
+        """Add a query to those that `collect_query_buffer` runs."""
         self._asked.append(self._asking(minhash))
 
     def collect_query_buffer(self) -> list[Any]:
-        """Return the keys that each of the queries kept finds, and forget these queries."""
+        """Return the keys that all queries added by `add_to_query_buffer` find, and forget these queries."""
         asked, self._asked = self._asked, []
         if not asked:
             return []
@@ -499,7 +502,7 @@ class MinHashLSH:
         return not self._is_text_on_redis(key) and self._entries.holds(*self._stored(key))
 
     def is_empty(self) -> bool:
-        """Tell whether there is no key."""
+        """Tell whether the index has no keys."""
         return self._entries.is_empty()
 
     def get_counts(self) -> list[dict[bytes, int]]:
@@ -507,10 +510,7 @@ class MinHashLSH:
         return [table.itemcounts() for table in self.hashtables]
 
     def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return what `get_counts` does, counting these keys only.
-
-        Keys that are not there are not counted.
-        """
+        """Return the result of `get_counts`, counting only these keys. Keys that are not in the index are ignored."""
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = [form for key in set(keys) for one in [self._stored(key)] for form in (one[0], *one[1])]
         for names in self.keys.getmany(*stored):

@@ -19,12 +19,12 @@ class LSHSession:
         self.close()
 
     def close(self) -> None:
-        """Send what was kept back."""
+        """Send all pending entries."""
         self.lsh._entries.flush()
 
 
 class MinHashLSHInsertionSession(LSHSession):
-    """What `MinHashLSH.insertion_session` returns."""
+    """The context manager of `MinHashLSH.insertion_session`."""
 
     def __enter__(self) -> MinHashLSHInsertionSession:
         return self
@@ -35,7 +35,7 @@ class MinHashLSHInsertionSession(LSHSession):
 
 
 class MinHashLSHDeletionSession(LSHSession):
-    """What `MinHashLSH.deletion_session` returns."""
+    """The context manager of `MinHashLSH.deletion_session`."""
 
     def __enter__(self) -> MinHashLSHDeletionSession:
         return self

@@ -29,14 +29,14 @@ _ABSENT = object()
 
 
 class MemoryEntries(LSHEntries):
-    """Entries in the store behind LSHIndex, under numbers, with the keys that were given beside them.
+    """Entries in a `MemoryStore`, whose keys are numbers, and a dict from these numbers to the user's keys.
 
-    Any hashable object is a key, and the very objects that were inserted are returned. Any number of threads may call
-    anything.
+    Keys are any hashable objects, and queries return the objects that were inserted. Any number of threads may call any
+    method.
 
-    The views `keys` and `tables` read dicts, as datasketch keeps them: `lists` and `sets`. They are made when a view is
-    first read, and brought up to date when one is read after changes. If a view is changed, the dicts become the
-    entries: the store is given up, and queries use the dicts from then on.
+    The views `keys` and `tables` read dicts in datasketch's form: `lists` and `sets`. The dicts are made when a view is
+    first read, and brought up to date when one is read after changes. When a view is changed, the dicts become the
+    entries: the store is deleted, and queries use the dicts from then on.
 
     Parameters
     ----------
@@ -48,13 +48,16 @@ class MemoryEntries(LSHEntries):
     Attributes
     ----------
     numbers : dict
-        Of each key the number of its entry, or a tuple of several numbers; `lists`, if the dicts are the entries.
+        From each key to the number of its entry, or to a tuple of several numbers. If the dicts are the entries, it is
+        `lists`.
     lists : dict
-        Of each key the names of its buckets.
+        From each key to the names of its buckets.
     sets : list of dict
-        For each band, of each bucket the set of its keys.
+        For each band a dict from each bucket to the set of its keys.
+    released : bool
+        Whether the dicts are the entries.
     lock : RLock
-        Held while the entries or the dicts change.
+        Locked while the entries or the dicts change.
     """
 
     buffer_size = BUFFER_SIZE
