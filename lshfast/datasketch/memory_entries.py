@@ -78,6 +78,7 @@ class MemoryEntries(LSHEntries):
         self._current = False  # whether the dicts hold all entries
         self._views: list[weakref.ref[DictView]] = []  # weak, or only the cycle collector would free an index
         self._is_read = False  # whether the dicts were read before
+        self._torn = False  # whether an interrupt ended an update of the dicts
         self._shown = 0  # entries with smaller numbers are in the dicts
         self._gone: list[Any] = []  # keys that were removed since
         self._fresh: list[tuple[int, Any, UInt64Array]] = []  # the first entries inserted since
@@ -138,9 +139,11 @@ class MemoryEntries(LSHEntries):
             self._next = numbers.stop
             self._form = form
             self._outdate()
+            names = dict(zip(numbers, keys, strict=True))
+            own = dict(zip(keys, numbers, strict=True))
             self._open().insert(np.arange(numbers.start, numbers.stop), rows, "error")
-            self._names.update(zip(numbers, keys, strict=True))
-            self.numbers.update(zip(keys, numbers, strict=True))
+            self._names |= names  # no calls, and so no interrupt between both
+            self.numbers |= own
 
     def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
         with self.lock:
@@ -155,10 +158,15 @@ class MemoryEntries(LSHEntries):
                 self._gone.append(key)
             store = self._store
             assert store is not None
-            for number in _numbers(known):
-                if self._names.pop(number, _ABSENT) is not _ABSENT:  # else an interrupt ended an earlier removal
-                    store.remove_one(number)
+            if isinstance(known, int):
+                number = known
+                del self._names[number]  # no call until the next line, and so no interrupt between both
+            else:
+                for number in known:
+                    self._names.pop(number, None)
             del self.numbers[key]
+            for number in _numbers(known):
+                store.remove_one(number)  # an interrupt leaves rows without a name, which are not found
         return True
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
@@ -237,8 +245,16 @@ class MemoryEntries(LSHEntries):
         self._current = False
 
     def _update_dicts(self) -> None:
+        if self._torn:
+            self.lists.clear()
+            for table in self.sets:
+                table.clear()
+            self._shown = 0
+        self._torn = True
         for key in self._gone:
-            self._hide(key)
+            known = self.numbers.get(key)
+            if known is None or _numbers(known)[0] >= self._shown:  # else an interrupt ended its removal
+                self._hide(key)
         self._gone.clear()
         fresh, self._fresh = self._fresh, []
         if self._is_read and len(fresh) <= FEW and self._next - self._shown == len(fresh):
@@ -249,7 +265,7 @@ class MemoryEntries(LSHEntries):
         else:
             self._show_new()
         self._is_read = True
-        self._shown, self._current = self._next, True
+        self._shown, self._current, self._torn = self._next, True, False
 
     def _show_new(self) -> None:
         new: list[int] = []

@@ -22,6 +22,7 @@ from lshfast.datasketch.storage import (
     unordered_storage,
 )
 from tests.datasketch.test_lsh import near
+from tests.interrupts import interrupted, places
 
 
 class Plain(OrderedStorage):
@@ -244,3 +245,52 @@ def test_an_index_that_is_given_up_is_freed_at_once():
         assert keys() is None
     finally:
         gc.enable()
+
+
+def check_whole(index):
+    """Check that `in`, queries, keys and hashtables tell the same."""
+    found = index.query(near(40))
+    assert [key for key in ("a", "b", "c", "d") if key in index] == sorted(found)
+    assert sorted(index.keys) == sorted(found)
+    for key in found:
+        names = index.keys[key]
+        assert len(names) == index.b
+        assert all(key in table[name] for table, name in zip(index.hashtables, names, strict=True))
+    assert all(sum(table.itemcounts().values()) == len(found) for table in index.hashtables)
+
+
+def read_views(index):
+    return index.get_counts(), list(index.keys)
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize(
+    ("change", "keys"),
+    [
+        (lambda index, other: index.insert("c", near(40)), {"a", "b", "c"}),
+        (lambda index, other: index.remove("a"), {"b"}),
+        (lambda index, other: index.merge(other), {"a", "b", "c", "d"}),
+        (lambda index, other: read_views(index), {"a", "b"}),
+    ],
+)
+def test_interrupted_changes(change, keys, read):
+    def made():
+        index, other = MinHashLSH(0.5, 64), MinHashLSH(0.5, 64)
+        for one, held in ((index, "ab"), (other, "cd")):
+            for key in held:
+                one.insert(key, near(40))
+            if read:
+                read_views(one)
+        return index, other
+
+    index, other = made()
+    count, _ = interrupted(lambda: change(index, other), 0)
+    for place in places(count, 150):
+        index, other = made()
+        _, raised = interrupted(lambda: change(index, other), place)  # noqa: B023
+        assert raised
+        check_whole(index)
+        if set(index.keys) != keys:
+            change(index, other)
+        assert set(index.keys) == keys
+        check_whole(index)
