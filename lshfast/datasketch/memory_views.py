@@ -60,18 +60,18 @@ class DictView(DictListStorage):
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
         if not self._entries.released:  # asked here and not there, as most calls come later
             self._entries.release()
-        self._dict[key].extend(vals)
+        self.held[key].extend(vals)
 
     def remove(self, *keys: Any, **kwargs: Any) -> None:
         if not self._entries.released:
             self._entries.release()
         for key in keys:
-            del self._dict[key]
+            del self.held[key]
 
     def remove_val(self, key: Any, val: Any, **kwargs: Any) -> None:
         if not self._entries.released:
             self._entries.release()
-        (self._dict.get(key) or self.get(key)).remove(val)
+        (self.held.get(key) or self.get(key)).remove(val)
 
     @property
     def buffer_size(self) -> int:
@@ -110,7 +110,7 @@ class BucketView(DictView, DictSetStorage):
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
         if not self._entries.released:
             self._entries.release()
-        self._dict[key].update(vals)
+        self.held[key].update(vals)
 
 
 def storage_of(kind: type[DictListStorage], content: defaultdict[Any, Any]) -> DictListStorage:
