@@ -15,7 +15,7 @@ from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
 from lshfast.datasketch.lshensemble_partition import optimal_partitions
 from lshfast.datasketch.lshensemble_search import Search, cutoffs_of
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
+from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import Int64Array, UInt64Array
@@ -114,7 +114,7 @@ class MinHashLSHEnsemble:
         self._make()
 
     def _make(self) -> None:
-        self._sketches = Sketches(self.h)
+        self._sketches = SketchReader(self.h)
         self._keys: list[Any] = []
         self._values: npt.NDArray[Any] = np.empty((0, self.h), np.uint32)
         self._sizes = np.empty(0, np.int64)
@@ -150,7 +150,7 @@ class MinHashLSHEnsemble:
         with self._lock:
             if self._keys:
                 raise ValueError("Cannot call index again on a non-empty index")
-            sketches = Sketches(self.h)
+            sketches = SketchReader(self.h)
             numbers: dict[Any, int] = {}
             rows: list[UInt64Array] = []
             sizes: list[int] = []
@@ -168,7 +168,7 @@ class MinHashLSHEnsemble:
                 raise ValueError(f"the first hash value of a sketch must be less than {EMPTY}, unless the set is empty")
             self._fill(list(numbers), sketches.form.values_of(joined), np.array(sizes, np.int64), sketches)
 
-    def _fill(self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: Sketches) -> None:
+    def _fill(self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: SketchReader) -> None:
         forget(self, "_search", "_partitions", "lowers", "uppers", "indexes")
         self._numbers = {key: number for number, key in enumerate(keys)}
         self._values, self._sizes, self._sketches = values, sizes, sketches
@@ -288,7 +288,7 @@ class MinHashLSHEnsemble:
         self._make()
         vars(self).update(state.get("attributes", {}))
         if state["form"] is not None:
-            sketches = Sketches(self.h)
+            sketches = SketchReader(self.h)
             form = sketches.form = Form.of_state(state["form"])
             values = form.of_bytes(state["values"], self.h)
             self._fill(state["keys"], values, np.array(state["sizes"], np.int64), sketches)

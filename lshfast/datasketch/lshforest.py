@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy.typing as npt
 
 from lshfast.datasketch.minhash import check_int
-from lshfast.datasketch.slots import Form, Sketches, forget, made_when_read, rows_of, with_attributes
+from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
 from lshfast.index.forest import LSHForest
 from lshfast.tokens import UInt64Array
 
@@ -82,7 +82,7 @@ class MinHashLSHForest:
     def _make(self) -> None:
         self.hashranges = [(start, start + self.k) for start in range(0, self.l * self.k, self.k)]
         self.keys: dict[Any, list[bytes]] = {}
-        self._sketches = Sketches(self.k * self.l, longer=True)
+        self._sketches = SketchReader(self.k * self.l, longer=True)
         self._numbers: list[Any] = []  # the keys by their numbers in the forest
         self._forest: LSHForest | None = None
         self._tables: list[defaultdict[bytes, list[Any]]] | None = None

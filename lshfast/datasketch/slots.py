@@ -243,7 +243,6 @@ class SketchReader:
         return rows, form
 
 
-Sketches = SketchReader
 
 
 class made_when_read:

@@ -80,7 +80,8 @@ class LockedStore(Store):
             self.check_writable()
             if len(keys):
                 self._check_keys(keys)
-            return self.segments.insert(keys, signatures, on_duplicate, copy=copy)
+            count = self.segments.insert(keys, signatures, on_duplicate, copy=copy)
+        return count
 
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
         with self.gate.writing():
