@@ -6,20 +6,21 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-# The folders of src/ whose C each module is linked with.
+# The folders of src/ whose C each module is linked with. The CPU level in use is the state of one module: `cpu`.
 FOLDERS = {
-    "affine": ["affine", "sketch", "text"],
+    "affine": ["affine", "sketch", "slots", "text"],
     "bands": ["bands"],
-    "bits": ["bits", "sketch"],
+    "bits": ["bits", "sketch", "slots"],
     "cardinality": ["cardinality"],
     "checksum": ["checksum"],
+    "cpu": ["."],
     "gate": [],
-    "grouping": ["grouping", "sets"],
+    "grouping": ["grouping", "sets", "slots"],
     "guards": [],
-    "sets": ["sets"],
+    "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
-    "tables": ["tables", "bands", "sets"],
+    "tables": ["tables", "bands", "slots"],
     "text": ["text"],
     "trees": ["trees"],
     "weighted": ["weighted"],
@@ -33,13 +34,16 @@ FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else UNIX
 
 def c_files(folder):
     """Return the C of a folder, without what Cython may have left there."""
-    return sorted(file for file in glob(f"src/{folder}/*.c") if not file.endswith("_module.c"))
+    return sorted(file for file in glob(f"src/{folder}/*.c") if not file.endswith(("_module.c", "_cython.c")))
 
 
 extensions = [
     Extension(
         f"lshfast.kernels.{module}",
-        [*glob(f"src/*/{module}_module.pyx"), *(file for folder in folders for file in c_files(folder)), "src/cpu.c"],
+        [
+            *glob(f"src/**/{module}_module.pyx", recursive=True),
+            *(file for folder in folders for file in c_files(folder)),
+        ],
         depends=glob("src/**/*.h", recursive=True),
         include_dirs=["src"],
         extra_compile_args=FLAGS,

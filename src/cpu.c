@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+const char *const cpu_level_names[CPU_LEVELS] = CPU_TABLE("scalar", "avx2", "avx512", "neon");
+
 #if LSHFAST_X86
 
 #if defined(_MSC_VER)
@@ -31,8 +33,9 @@ static uint64_t saved_registers(void) {
 #endif
 }
 
+enum { EBX = 1, ECX = 2 };
+
 enum cpu_level cpu_detect(void) {
-    enum { EBX = 1, ECX = 2 };
     const uint32_t osxsave_avx = 1u << 27 | 1u << 28;
     const uint32_t avx2_bmi = 1u << 3 | 1u << 5 | 1u << 8;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 30 | 1u << 31; /* F, DQ, IFMA, BW, VL */
@@ -48,8 +51,21 @@ enum cpu_level cpu_detect(void) {
     return CPU_AVX512;
 }
 
+int cpu_has_sha(void) {
+    const uint32_t ssse3_sse41 = 1u << 9 | 1u << 19, sha = 1u << 29;
+    uint32_t r[4];
+    cpuid(0, r);
+    if (r[0] < 7) return 0;
+    cpuid(1, r);
+    if ((r[ECX] & ssse3_sse41) != ssse3_sse41) return 0;
+    cpuid(7, r);
+    return (r[EBX] & sha) != 0;
+}
+
 #else
 
-enum cpu_level cpu_detect(void) { return CPU_SCALAR; }
+enum cpu_level cpu_detect(void) { return (enum cpu_level)(CPU_LEVELS - 1); }
+
+int cpu_has_sha(void) { return 0; }
 
 #endif

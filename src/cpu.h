@@ -1,4 +1,7 @@
-/* The CPU levels that the kernels are written for, and which of them this machine has; and how to ask for memory. */
+/* The CPU levels that the kernels are written for, and which of them this machine has; and how to ask for memory.
+ *
+ * Each family has one table of its kernels by level, made with CPU_TABLE. The level in use is one number a process, which
+ * the module lshfast.kernels.cpu owns; the other modules read it each time they enter C. */
 #ifndef LSHFAST_CPU_H
 #define LSHFAST_CPU_H
 
@@ -8,21 +11,50 @@
 #define LSHFAST_X86 0
 #endif
 
+#if (defined(__aarch64__) || defined(_M_ARM64)) && !defined(LSHFAST_NO_SIMD)
+#define LSHFAST_NEON 1
+#else
+#define LSHFAST_NEON 0
+#endif
+
+/* The levels of this architecture, the slowest first. A machine that has one has those before it. CPU_TABLE makes what is
+ * indexed by them: pass for each level the fastest that it can run. */
+#if LSHFAST_X86
 enum cpu_level {
     CPU_SCALAR,
-    CPU_AVX2,
-    CPU_AVX512 /* F, DQ, BW, VL and IFMA: Ice Lake, Zen 4 and later */
+    CPU_AVX2,   /* and BMI */
+    CPU_AVX512, /* F, DQ, BW, VL and IFMA: Ice Lake, Zen 4 and later */
+    CPU_LEVELS
 };
+#define CPU_TABLE(scalar, avx2, avx512, neon) {scalar, avx2, avx512}
+#elif LSHFAST_NEON
+enum cpu_level {
+    CPU_SCALAR,
+    CPU_NEON, /* every AArch64 processor */
+    CPU_LEVELS
+};
+#define CPU_TABLE(scalar, avx2, avx512, neon) {scalar, neon}
+#else
+enum cpu_level { CPU_SCALAR, CPU_LEVELS };
+#define CPU_TABLE(scalar, avx2, avx512, neon) {scalar}
+#endif
+
+extern const char *const cpu_level_names[CPU_LEVELS];
 
 /* The highest level that both the processor and the operating system (saved registers) support. */
 enum cpu_level cpu_detect(void);
 
+/* Whether the processor has the SHA instructions of x86 (Goldmont, Zen, Ice Lake and later). */
+int cpu_has_sha(void);
+
 #if defined(__GNUC__) || defined(__clang__)
 #define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2")))
 #define TARGET_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512dq,avx512bw,avx512vl,avx512ifma")))
+#define TARGET_SHA __attribute__((target("sha,sse4.1")))
 #else
 #define TARGET_AVX2
 #define TARGET_AVX512
+#define TARGET_SHA
 #endif
 
 /* Ask for a line of memory. A function that does nothing else would have no effects to GCC, which then leaves its calls

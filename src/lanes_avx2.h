@@ -1,4 +1,4 @@
-/* What the AVX2 kernels share: the mixer, and the last reduction mod p, four 64-bit lanes at a time. */
+/* What the AVX2 kernels share: loads and sums, the mixer, and the last reduction mod p, four 64-bit lanes at a time. */
 #ifndef LSHFAST_LANES_AVX2_H
 #define LSHFAST_LANES_AVX2_H
 
@@ -8,12 +8,20 @@
 #include <immintrin.h>
 
 #define LANES 4
+#define LANES32 8
 
 TARGET_AVX2 static inline __m256i spread(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
 
 TARGET_AVX2 static inline __m256i load_lanes(const uint64_t *x) { return _mm256_loadu_si256((const __m256i *)x); }
 
+TARGET_AVX2 static inline __m256i load_lanes32(const uint32_t *x) { return _mm256_loadu_si256((const __m256i *)x); }
+
 TARGET_AVX2 static inline void store_lanes(uint64_t *out, __m256i x) { _mm256_storeu_si256((__m256i *)out, x); }
+
+TARGET_AVX2 static inline int64_t sum_of_lanes(__m256i x) {
+    __m128i pair = _mm_add_epi64(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    return _mm_cvtsi128_si64(pair) + _mm_extract_epi64(pair, 1);
+}
 
 /* The low 64 bits of x times a constant: AVX2 has only 32-bit products. */
 TARGET_AVX2 static inline __m256i times(__m256i x, uint64_t factor) {

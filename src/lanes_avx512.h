@@ -8,10 +8,13 @@
 #include <immintrin.h>
 
 #define LANES 8
+#define LANES32 16
 
 TARGET_AVX512 static inline __m512i spread(uint64_t x) { return _mm512_set1_epi64((long long)x); }
 
 static inline __mmask8 first_lanes(size_t n) { return n >= LANES ? 0xFF : (__mmask8)((1u << n) - 1); }
+
+static inline __mmask16 first_lanes32(size_t n) { return n >= LANES32 ? 0xFFFF : (__mmask16)((1u << n) - 1); }
 
 TARGET_AVX512 static inline __m512i mix64_lanes(__m512i x) {
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 30));

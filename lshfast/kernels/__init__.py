@@ -37,33 +37,20 @@ def _advice(missing: list[str]) -> ImportError:
 if _absent := _missing():
     raise _advice(_absent)
 try:
-    from lshfast.kernels import affine, bands, bits, cardinality, simhash, sketch, tables, text, weighted
+    from lshfast.kernels import cpu
 except ModuleNotFoundError as error:  # _cython has no stub
     if not str(error.name).startswith(__name__):
         raise
     raise _advice([str(error.name).rpartition(".")[2]]) from None
 
-_LEVELS = ("scalar", "avx2", "avx512")
-_level = _LEVELS[text.detect()]
-
-
 def available() -> tuple[str, ...]:
     """Return the CPU levels that this machine can run, the slowest first."""
-    return _LEVELS[: text.detect() + 1]
+    return cpu.available()
 
 
 def level() -> str:
     """Return the CPU level in use."""
-    return _level
-
-
-def _switch(name: str) -> None:
-    global _level
-    if name not in available():
-        raise ValueError(f"CPU level must be one of {', '.join(available())} here, not {name!r}")
-    for module in (text, sketch, bands, tables, bits, simhash, cardinality, weighted, affine):
-        module.use_level(_LEVELS.index(name))
-    _level = name
+    return cpu.level()
 
 
 class use:
@@ -83,11 +70,11 @@ class use:
     """
 
     def __init__(self, name: str) -> None:
-        self._before = _level
-        _switch(name)
+        self._before = cpu.level()
+        cpu.use_level(name)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *_: object) -> None:
-        _switch(self._before)
+        cpu.use_level(self._before)

@@ -10,7 +10,6 @@ LONGEST_PIECE: Final[int]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
-def use_level(level: int) -> None: ...
 def band_keys(signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: npt.NDArray[np.uint64]) -> None: ...
 def pairs_of_band(
     keys: npt.NDArray[np.uint64],

@@ -5,7 +5,6 @@ from typing_extensions import CapsuleType
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
-def use_level(level: int) -> None: ...
 def group_constant(seed: int) -> int: ...
 def groups(
     offsets: npt.NDArray[np.int64], tokens: npt.NDArray[np.uint64], constant: int, out: npt.NDArray[np.uint64]

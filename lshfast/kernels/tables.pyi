@@ -14,7 +14,6 @@ _Int64: TypeAlias = npt.NDArray[np.int64]
 _UInt64: TypeAlias = npt.NDArray[np.uint64]
 _Gone: TypeAlias = Iterable[tuple[npt.NDArray[np.uint8], _Int64]]
 
-def use_level(level: int) -> None: ...
 def mark(gone: _Gone) -> None: ...
 
 @disjoint_base

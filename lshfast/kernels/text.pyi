@@ -18,8 +18,6 @@ MAX_SIZE: Final[int]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
-def detect() -> int: ...
-def use_level(level: int) -> None: ...
 
 @final
 class HashKey:

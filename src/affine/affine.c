@@ -33,26 +33,7 @@ static void legacy(const uint64_t *hashes, size_t n, const uint64_t *a, const ui
     }
 }
 
-static size_t equal32(const uint32_t *a, const uint32_t *b, size_t n) {
-    size_t equal = 0;
-    for (size_t i = 0; i < n; i++) equal += a[i] == b[i];
-    return equal;
-}
+const struct affine_kernels affine_scalar = {affine32, affine64, legacy};
 
-static size_t equal64(const uint64_t *a, const uint64_t *b, size_t n) {
-    size_t equal = 0;
-    for (size_t i = 0; i < n; i++) equal += a[i] == b[i];
-    return equal;
-}
-
-const struct affine_kernels affine_scalar = {affine32, affine64, legacy, equal32, equal64};
-
-const struct affine_kernels *affine_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &affine_avx512;
-    if (level == CPU_AVX2) return &affine_avx2;
-#else
-    (void)level;
-#endif
-    return &affine_scalar;
-}
+const struct affine_kernels *const affine_levels[CPU_LEVELS] =
+    CPU_TABLE(&affine_scalar, &affine_avx2, &affine_avx512, &affine_scalar);

@@ -23,12 +23,9 @@ struct affine_kernels {
     /* The low 32 bits of (a hash + b mod 2^64) mod 2^61 - 1: the product wraps before it is reduced. */
     void (*legacy)(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                    uint64_t *values);
-    /* How many of n numbers agree with those in the same places. */
-    size_t (*equal32)(const uint32_t *a, const uint32_t *b, size_t n);
-    size_t (*equal64)(const uint64_t *a, const uint64_t *b, size_t n);
 };
 extern const struct affine_kernels affine_scalar, affine_avx2, affine_avx512;
-const struct affine_kernels *affine_kernels_of(enum cpu_level level);
+extern const struct affine_kernels *const affine_levels[CPU_LEVELS];
 
 /* The finalisers of MurmurHash3 (Appleby, public domain). */
 static inline uint32_t mixed32(uint32_t x) {

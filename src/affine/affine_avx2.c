@@ -7,18 +7,14 @@
 #include <string.h>
 
 #define HELD 2
-#define LANES32 8
-
-TARGET_AVX2 static inline __m256i load32(const uint32_t *x) { return _mm256_loadu_si256((const __m256i *)x); }
-
 /* Sixteen functions, all of them there. */
 TARGET_AVX2 static inline void lower32(const uint32_t *mixed, size_t n, const uint32_t *a, const uint32_t *b,
                                        uint32_t *values) {
     __m256i factor[HELD], summand[HELD], least[HELD];
     for (size_t j = 0; j < HELD; j++) {
-        factor[j] = load32(a + j * LANES32);
-        summand[j] = load32(b + j * LANES32);
-        least[j] = load32(values + j * LANES32);
+        factor[j] = load_lanes32(a + j * LANES32);
+        summand[j] = load_lanes32(b + j * LANES32);
+        least[j] = load_lanes32(values + j * LANES32);
     }
     for (size_t t = 0; t < n; t++) {
         __m256i x = _mm256_set1_epi32((int)mixed[t]);
@@ -109,31 +105,5 @@ TARGET_AVX2 static void legacy(const uint64_t *hashes, size_t n, const uint64_t 
     lower_all64(hashes, n, a, b, k, values, 1);
 }
 
-TARGET_AVX2 static size_t equal32(const uint32_t *a, const uint32_t *b, size_t n) {
-    __m256i found = _mm256_setzero_si256();
-    uint32_t lanes[LANES32];
-    size_t equal = 0, i = 0;
-    for (; i + LANES32 <= n; i += LANES32) {
-        found = _mm256_sub_epi32(found, _mm256_cmpeq_epi32(load32(a + i), load32(b + i)));
-    }
-    _mm256_storeu_si256((__m256i *)lanes, found);
-    for (size_t l = 0; l < LANES32; l++) equal += lanes[l];
-    for (; i < n; i++) equal += a[i] == b[i];
-    return equal;
-}
-
-TARGET_AVX2 static size_t equal64(const uint64_t *a, const uint64_t *b, size_t n) {
-    __m256i found = _mm256_setzero_si256();
-    uint64_t lanes[LANES];
-    size_t equal = 0, i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        found = _mm256_sub_epi64(found, _mm256_cmpeq_epi64(load_lanes(a + i), load_lanes(b + i)));
-    }
-    store_lanes(lanes, found);
-    for (size_t l = 0; l < LANES; l++) equal += lanes[l];
-    for (; i < n; i++) equal += a[i] == b[i];
-    return equal;
-}
-
-const struct affine_kernels affine_avx2 = {affine32, affine64, legacy, equal32, equal64};
+const struct affine_kernels affine_avx2 = {affine32, affine64, legacy};
 #endif

@@ -6,10 +6,6 @@
 #include "lanes_avx512.h"
 
 #define HELD 4
-#define LANES32 16
-
-static inline __mmask16 first_lanes32(size_t n) { return n >= LANES32 ? 0xFFFF : (__mmask16)((1u << n) - 1); }
-
 /* The lanes of register j of those that hold `left` functions. */
 static inline size_t lanes_left(size_t left, size_t j, size_t lanes) { return left > j * lanes ? left - j * lanes : 0; }
 
@@ -88,26 +84,5 @@ TARGET_AVX512 static void legacy(const uint64_t *hashes, size_t n, const uint64_
     lower64(hashes, n, a, b, k, values, 1);
 }
 
-TARGET_AVX512 static size_t equal32(const uint32_t *a, const uint32_t *b, size_t n) {
-    const __m512i one = _mm512_set1_epi32(1);
-    __m512i equal = _mm512_setzero_si512();
-    for (size_t i = 0; i < n; i += LANES32) {
-        __mmask16 mask = first_lanes32(n - i);
-        __m512i x = _mm512_maskz_loadu_epi32(mask, a + i), y = _mm512_maskz_loadu_epi32(mask, b + i);
-        equal = _mm512_mask_add_epi32(equal, _mm512_mask_cmpeq_epi32_mask(mask, x, y), equal, one);
-    }
-    return (size_t)(uint32_t)_mm512_reduce_add_epi32(equal);
-}
-
-TARGET_AVX512 static size_t equal64(const uint64_t *a, const uint64_t *b, size_t n) {
-    __m512i equal = _mm512_setzero_si512();
-    for (size_t i = 0; i < n; i += LANES) {
-        __mmask8 mask = first_lanes(n - i);
-        __m512i x = _mm512_maskz_loadu_epi64(mask, a + i), y = _mm512_maskz_loadu_epi64(mask, b + i);
-        equal = _mm512_mask_add_epi64(equal, _mm512_mask_cmpeq_epi64_mask(mask, x, y), equal, spread(1));
-    }
-    return (size_t)_mm512_reduce_add_epi64(equal);
-}
-
-const struct affine_kernels affine_avx512 = {affine32, affine64, legacy, equal32, equal64};
+const struct affine_kernels affine_avx512 = {affine32, affine64, legacy};
 #endif

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from lshfast.kernels.cpu cimport has_sha, level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, check_out, pause, product_of, sum_of
 
 cdef extern from "Python.h":
@@ -30,11 +31,6 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     unsigned long long PyLong_AsUnsignedLongLong(object) except? 0xFFFFFFFFFFFFFFFF
 
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
-
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
 
@@ -43,7 +39,7 @@ cdef extern from "text/text.h":
         pass
     struct text_kernels:
         void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
-    const text_kernels* text_kernels_of(cpu_level level) nogil
+    const text_kernels** text_levels
     token_hasher token_hasher_of(uint64_t seed) nogil
     uint64_t token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
     void tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
@@ -52,7 +48,7 @@ cdef extern from "affine/sha1.h":
     ctypedef void sha1_compressor(uint32_t*, const uint8_t*, size_t) noexcept nogil
     struct sha1_kernels:
         sha1_compressor* compress
-    sha1_kernels sha1_kernels_of(cpu_level) nogil
+    const sha1_kernels** sha1_levels
     uint64_t sha1_head(sha1_compressor*, const uint8_t*, size_t) nogil
     void sha1_heads(const sha1_kernels*, const uint8_t**, const size_t*, size_t, uint64_t*) nogil
 
@@ -61,7 +57,7 @@ cdef extern from "sketch/sketch.h":
     const size_t MAX_SLOTS
     struct sketch_kernels:
         pass
-    const sketch_kernels* sketch_kernels_of(cpu_level level) nogil
+    const sketch_kernels** sketch_levels
     size_t fast_rounds(size_t k) nogil
 
 cdef extern from "affine/affine.h":
@@ -69,26 +65,29 @@ cdef extern from "affine/affine.h":
         void (*affine32)(const uint64_t*, size_t, const uint32_t*, const uint32_t*, size_t, uint32_t*) noexcept nogil
         void (*affine64)(const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*) noexcept nogil
         void (*legacy)(const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*) noexcept nogil
+    const affine_kernels** affine_levels
+
+cdef extern from "slots/slots.h":
+    struct slots_kernels:
         size_t (*equal32)(const uint32_t*, const uint32_t*, size_t) noexcept nogil
         size_t (*equal64)(const uint64_t*, const uint64_t*, size_t) noexcept nogil
-    const affine_kernels* affine_kernels_of(cpu_level level) nogil
+    const slots_kernels** slots_levels
 
 cdef extern from "affine/lower.h":
-    enum scheme:
-        SCHEME_AFFINE32, SCHEME_AFFINE64, SCHEME_LEGACY, SCHEME_CLASSIC, SCHEME_FAST
-    struct functions:
-        scheme scheme
+    enum update_scheme:
+        UPDATE_AFFINE32, UPDATE_AFFINE64, UPDATE_LEGACY, UPDATE_CLASSIC, UPDATE_FAST
+    struct update_functions:
+        update_scheme scheme
         size_t k
         const void* first
         const void* second
-    struct levels:
+    struct update_kernels:
         const affine_kernels* affine
         const sketch_kernels* sketch
-    void lower(const levels*, const functions*, const uint64_t*, size_t, void*) nogil
+    void update_signature(const update_kernels*, const update_functions*, const uint64_t*, size_t, void*) nogil
 
-cdef levels kernels
-cdef sha1_kernels hashing
-cdef const text_kernels* texts
+cdef const int* in_use = level_in_use()
+cdef bint sha = has_sha()
 
 cdef enum:
     STRETCH = 256  # tokens whose places are noted before they are hashed
@@ -96,16 +95,14 @@ cdef enum:
     LONG = 1024  # hashes at a time that are worth giving the interpreter lock away
 
 
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global hashing, texts
-    kernels.affine = affine_kernels_of(<cpu_level>level)
-    kernels.sketch = sketch_kernels_of(<cpu_level>level)
-    hashing = sha1_kernels_of(<cpu_level>level)
-    texts = text_kernels_of(<cpu_level>level)
+cdef inline const sha1_kernels* hashing() noexcept nogil:
+    return &sha1_levels[sha][in_use[0]]
 
 
-use_level(cpu_detect())
+cdef inline void _update(const update_functions* how, const uint64_t* hashes, size_t n, void* values) noexcept nogil:
+    cdef update_kernels kernels
+    kernels.affine, kernels.sketch = affine_levels[in_use[0]], sketch_levels[in_use[0]]
+    update_signature(&kernels, how, hashes, n, values)
 
 
 # ---- tokens ----
@@ -129,9 +126,9 @@ cdef uint64_t _head(object token) except? 0:
     cdef Py_buffer view
     cdef uint64_t head
     if PyBytes_CheckExact(token):
-        return sha1_head(hashing.compress, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
+        return sha1_head(hashing().compress, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
     _open(token, &view)
-    head = sha1_head(hashing.compress, <const uint8_t*>view.buf, view.len)
+    head = sha1_head(hashing().compress, <const uint8_t*>view.buf, view.len)
     PyBuffer_Release(&view)
     return head
 
@@ -169,7 +166,7 @@ cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
                 lengths[i] = length_of(items[first + i])
             else:
                 others, starts[i], lengths[i] = True, NULL, 0
-        sha1_heads(&hashing, starts, lengths, count, out + first)
+        sha1_heads(hashing(), starts, lengths, count, out + first)
         for i in range(first, first + count):
             if others and not is_bytes(items[i]):
                 out[i] = _head(<object>items[i])
@@ -272,7 +269,7 @@ cdef class Tokens:
         with nogil:
             while at < self.count:
                 some = min(self.count - at, <size_t>PIECE)
-                sha1_heads(&hashing, self.starts + at, self.lengths + at, some, &out[at])
+                sha1_heads(hashing(), self.starts + at, self.lengths + at, some, &out[at])
                 at += some
                 pause(&last_pause)
             for i in range(self.count):
@@ -410,7 +407,7 @@ cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) ex
                 starts[i], lengths[i] = NULL, 0
                 others += 1
         if others < count:
-            texts.tokens(&hasher, starts, lengths, count, out + first)
+            text_levels[in_use[0]].tokens(&hasher, starts, lengths, count, out + first)
         for i in range(first, first + count if others else first):
             if starts[i - first] == NULL and not _native(<object>items[i], &hasher, seed, &out[i]):
                 return False
@@ -432,11 +429,11 @@ cdef inline bint _place(PyObject* token, const uint8_t** start, size_t* length) 
 # ---- hash values ----
 
 SCHEMES = {
-    "affine32": SCHEME_AFFINE32,
-    "affine64": SCHEME_AFFINE64,
-    "legacy": SCHEME_LEGACY,
-    "classic": SCHEME_CLASSIC,
-    "fast": SCHEME_FAST,
+    "affine32": UPDATE_AFFINE32,
+    "affine64": UPDATE_AFFINE64,
+    "legacy": UPDATE_LEGACY,
+    "classic": UPDATE_CLASSIC,
+    "fast": UPDATE_FAST,
 }
 
 
@@ -457,7 +454,7 @@ cdef class Functions:
     affine32 reads 32 bits of a hash and gives a mixed32(hash) + b mod 2^32; affine64 a mixed64(hash) + b mod 2^64;
     legacy (a hash + b mod 2^64) mod 2^61 - 1 mod 2^32; classic and fast take hashes for tokens.
     """
-    cdef functions held
+    cdef update_functions held
     cdef size_t width
     cdef readonly object first, second
 
@@ -507,9 +504,9 @@ cdef class Functions:
                 self._lower_many(hashes, n, view.buf)
             elif n >= LONG:
                 with nogil:
-                    lower(&kernels, &self.held, hashes, n, view.buf)
+                    _update(&self.held, hashes, n, view.buf)
             else:
-                lower(&kernels, &self.held, hashes, n, view.buf)
+                _update(&self.held, hashes, n, view.buf)
         finally:
             PyBuffer_Release(&view)
         return 0
@@ -526,7 +523,7 @@ cdef class Functions:
             with nogil:
                 while at < n:
                     some = min(n - at, step)
-                    lower(&kernels, &self.held, hashes + at, some, lowered)
+                    _update(&self.held, hashes + at, some, lowered)
                     at += some
                     pause(&last_pause)
             memcpy(values, lowered, nbytes)
@@ -601,7 +598,7 @@ cdef class Functions:
                 at = offsets[i]
                 while at < <size_t>offsets[i + 1]:
                     some = min(<size_t>offsets[i + 1] - at, step)
-                    lower(&kernels, &self.held, &hashes[0] + at, some, to + <size_t>i * self.held.k * self.width)
+                    _update(&self.held, &hashes[0] + at, some, to + <size_t>i * self.held.k * self.width)
                     at += some
                     done += some
                     if done >= step:
@@ -635,9 +632,9 @@ def equal(a not None, b not None):
                 raise ValueError(f"arrays must be of one length, not of {x.len} and {y.len} bytes")
             n = x.len // x.itemsize
             if x.itemsize == 4:
-                found = kernels.affine.equal32(<const uint32_t*>x.buf, <const uint32_t*>y.buf, n)
+                found = slots_levels[in_use[0]].equal32(<const uint32_t*>x.buf, <const uint32_t*>y.buf, n)
             else:
-                found = kernels.affine.equal64(<const uint64_t*>x.buf, <const uint64_t*>y.buf, n)
+                found = slots_levels[in_use[0]].equal64(<const uint64_t*>x.buf, <const uint64_t*>y.buf, n)
         finally:
             PyBuffer_Release(&y)
     finally:
@@ -649,19 +646,19 @@ def equal(a not None, b not None):
 
 
 cdef uint64_t sha1_of_bytes(const uint8_t* data, size_t length) noexcept nogil:
-    return sha1_head(hashing.compress, data, length)
+    return sha1_head(hashing().compress, data, length)
 
 
 cdef void lower_affine32(const uint64_t* hashes, size_t n, const uint32_t* a, const uint32_t* b, size_t k,
                          uint32_t* values) noexcept nogil:
-    kernels.affine.affine32(hashes, n, a, b, k, values)
+    affine_levels[in_use[0]].affine32(hashes, n, a, b, k, values)
 
 
 cdef void lower_affine64(const uint64_t* hashes, size_t n, const uint64_t* a, const uint64_t* b, size_t k,
                          uint64_t* values) noexcept nogil:
-    kernels.affine.affine64(hashes, n, a, b, k, values)
+    affine_levels[in_use[0]].affine64(hashes, n, a, b, k, values)
 
 
 cdef void lower_legacy(const uint64_t* hashes, size_t n, const uint64_t* a, const uint64_t* b, size_t k,
                        uint64_t* values) noexcept nogil:
-    kernels.affine.legacy(hashes, n, a, b, k, values)
+    affine_levels[in_use[0]].legacy(hashes, n, a, b, k, values)

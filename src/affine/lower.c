@@ -49,26 +49,26 @@ static void lower_fast(const struct sketch_kernels *kernels, const uint64_t *tok
     }
 }
 
-void lower(const struct levels *levels, const struct functions *functions, const uint64_t *hashes, size_t n,
+void update_signature(const struct update_kernels *kernels, const struct update_functions *functions, const uint64_t *hashes, size_t n,
            void *values) {
     const void *first = functions->first, *second = functions->second;
     size_t k = functions->k;
     if (n == 0) return;
     switch (functions->scheme) {
-    case SCHEME_AFFINE32:
-        levels->affine->affine32(hashes, n, first, second, k, values);
+    case UPDATE_AFFINE32:
+        kernels->affine->affine32(hashes, n, first, second, k, values);
         return;
-    case SCHEME_AFFINE64:
-        levels->affine->affine64(hashes, n, first, second, k, values);
+    case UPDATE_AFFINE64:
+        kernels->affine->affine64(hashes, n, first, second, k, values);
         return;
-    case SCHEME_LEGACY:
-        levels->affine->legacy(hashes, n, first, second, k, values);
+    case UPDATE_LEGACY:
+        kernels->affine->legacy(hashes, n, first, second, k, values);
         return;
-    case SCHEME_CLASSIC:
-        lower_classic(levels->sketch, hashes, n, first, second, k, values);
+    case UPDATE_CLASSIC:
+        lower_classic(kernels->sketch, hashes, n, first, second, k, values);
         return;
-    case SCHEME_FAST:
-        lower_fast(levels->sketch, hashes, n, first, second, k, values);
+    case UPDATE_FAST:
+        lower_fast(kernels->sketch, hashes, n, first, second, k, values);
         return;
     }
 }

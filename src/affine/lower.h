@@ -9,23 +9,23 @@
 #include "affine/affine.h"
 #include "sketch/sketch.h"
 
-enum scheme { SCHEME_AFFINE32, SCHEME_AFFINE64, SCHEME_LEGACY, SCHEME_CLASSIC, SCHEME_FAST };
+enum update_scheme { UPDATE_AFFINE32, UPDATE_AFFINE64, UPDATE_LEGACY, UPDATE_CLASSIC, UPDATE_FAST };
 
 /* k functions: first and second are a and b of the affine schemes (k each; uint32_t for affine32) and of classic
  * (padded as in sketch.h), and the rounds and slots of fast. */
-struct functions {
-    enum scheme scheme;
+struct update_functions {
+    enum update_scheme scheme;
     size_t k;
     const void *first, *second;
 };
 
 /* The kernels of one CPU level. */
-struct levels {
+struct update_kernels {
     const struct affine_kernels *affine;
     const struct sketch_kernels *sketch;
 };
 
-void lower(const struct levels *levels, const struct functions *functions, const uint64_t *hashes, size_t n,
+void update_signature(const struct update_kernels *kernels, const struct update_functions *functions, const uint64_t *hashes, size_t n,
            void *values);
 
 #endif

@@ -50,14 +50,14 @@ void sha1_compress_scalar(uint32_t state[5], const uint8_t *blocks, size_t count
     }
 }
 
-struct sha1_kernels sha1_kernels_of(enum cpu_level level) {
-    struct sha1_kernels kernels = {sha1_compress_scalar, NULL};
-    if (level != CPU_SCALAR && sha1_ni_detect()) kernels.compress = sha1_compress_ni;
-#if LSHFAST_X86
-    if (level == CPU_AVX512) kernels.sixteen = sha1_sixteen_avx512;
-#endif
-    return kernels;
-}
+#define SCALAR {sha1_compress_scalar, NULL}
+#define NI {sha1_compress_ni, NULL}
+#define SIXTEEN(compress) {compress, sha1_sixteen_avx512}
+
+const struct sha1_kernels sha1_levels[2][CPU_LEVELS] = {
+    CPU_TABLE(SCALAR, SCALAR, SIXTEEN(sha1_compress_scalar), SCALAR),
+    CPU_TABLE(SCALAR, NI, SIXTEEN(sha1_compress_ni), SCALAR),
+};
 
 uint64_t sha1_head(sha1_compressor *compress, const uint8_t *data, size_t length) {
     uint32_t state[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};

@@ -14,9 +14,6 @@
 typedef void sha1_compressor(uint32_t state[5], const uint8_t *blocks, size_t count);
 sha1_compressor sha1_compress_scalar, sha1_compress_ni;
 
-/* Whether this processor has the SHA instructions (Goldmont, Zen, Ice Lake and later). */
-int sha1_ni_detect(void);
-
 uint64_t sha1_head(sha1_compressor *compress, const uint8_t *data, size_t length);
 
 /* The heads of sixteen messages of at most SHA1_ONE_BLOCK bytes, which are one block with their padding. An empty one
@@ -27,13 +24,14 @@ typedef void sha1_sixteen(const uint8_t *const starts[SHA1_LANES], const size_t 
                           uint64_t heads[SHA1_LANES]);
 sha1_sixteen sha1_sixteen_avx512;
 
-/* What a CPU level hashes with: the SHA instructions above the scalar one, where there are any; and sixteen lanes where
- * there is AVX-512, else NULL. */
+/* What a CPU level hashes with: `sixteen` is NULL where there are no sixteen lanes. */
 struct sha1_kernels {
     sha1_compressor *compress;
     sha1_sixteen *sixteen;
 };
-struct sha1_kernels sha1_kernels_of(enum cpu_level level);
+
+/* By cpu_has_sha() and the level: the SHA instructions are a choice of the levels above the scalar one. */
+extern const struct sha1_kernels sha1_levels[2][CPU_LEVELS];
 
 /* The heads of n messages of any length; an empty one may be NULL. */
 void sha1_heads(const struct sha1_kernels *kernels, const uint8_t *const *starts, const size_t *lengths, size_t n,

@@ -2,41 +2,7 @@
 #include "affine/sha1.h"
 
 #if LSHFAST_X86
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-#else
-#include <cpuid.h>
-#endif
 #include <immintrin.h>
-
-#if defined(__GNUC__) || defined(__clang__)
-#define TARGET_SHA __attribute__((target("sha,sse4.1")))
-#else
-#define TARGET_SHA
-#endif
-
-static void cpuid(uint32_t leaf, uint32_t r[4]) {
-#if defined(_MSC_VER)
-    int q[4];
-    __cpuidex(q, (int)leaf, 0);
-    for (int i = 0; i < 4; i++) r[i] = (uint32_t)q[i];
-#else
-    __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]);
-#endif
-}
-
-int sha1_ni_detect(void) {
-    enum { EBX = 1, ECX = 2 };
-    const uint32_t ssse3_sse41 = 1u << 9 | 1u << 19, sha = 1u << 29;
-    uint32_t r[4];
-    cpuid(0, r);
-    if (r[0] < 7) return 0;
-    cpuid(1, r);
-    if ((r[ECX] & ssse3_sse41) != ssse3_sse41) return 0;
-    cpuid(7, r);
-    return (r[EBX] & sha) != 0;
-}
 
 /* The next four words of the schedule from the last sixteen, w0 the oldest. */
 TARGET_SHA static inline __m128i scheduled(__m128i w0, __m128i w1, __m128i w2, __m128i w3) {
@@ -97,13 +63,4 @@ TARGET_SHA void sha1_compress_ni(uint32_t state[5], const uint8_t *blocks, size_
     _mm_storeu_si128((__m128i *)state, _mm_shuffle_epi32(abcd, 0x1B));
     state[4] = (uint32_t)_mm_extract_epi32(e, 3);
 }
-
-#else
-
-int sha1_ni_detect(void) { return 0; }
-
-void sha1_compress_ni(uint32_t state[5], const uint8_t *blocks, size_t count) {
-    sha1_compress_scalar(state, blocks, count);
-}
-
 #endif

@@ -27,18 +27,8 @@ void keys_of_bands(const uint64_t *slots, const uint64_t *starts, size_t count, 
     for (band = 0; band < count; band++) out[band] -= out[band] == EMPTY_SLOT;
 }
 
-#if LSHFAST_X86
-band_key_kernel keys_of_bands_avx512;
-#endif
-
-band_key_kernel *band_key_kernel_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return keys_of_bands_avx512;
-#else
-    (void)level;
-#endif
-    return keys_of_bands;
-}
+band_key_kernel *const bands_levels[CPU_LEVELS] =
+    CPU_TABLE(keys_of_bands, keys_of_bands, keys_of_bands_avx512, keys_of_bands);
 
 void band_starts(size_t first, size_t count, uint64_t *starts) {
     for (size_t i = 0; i < count; i++) starts[i] = draw(0, DOMAIN_BAND, first + i);

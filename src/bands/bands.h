@@ -11,8 +11,8 @@
 /* The keys of `count` bands of one signature that is not empty, from what they start with and from the slots of the first
  * of them on; a CPU level does it in its own way. */
 typedef void band_key_kernel(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows, uint64_t *out);
-band_key_kernel keys_of_bands;
-band_key_kernel *band_key_kernel_of(enum cpu_level level);
+band_key_kernel keys_of_bands, keys_of_bands_avx512;
+extern band_key_kernel *const bands_levels[CPU_LEVELS];
 
 /* What the keys of bands [first, first + count) start with. */
 void band_starts(size_t first, size_t count, uint64_t *starts);

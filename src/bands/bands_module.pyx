@@ -5,21 +5,17 @@ from libc.string cimport memset
 
 import numpy as np
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
 
 cdef extern from "rows.h":
     bint rise_below(const int64_t*, size_t, size_t) nogil
     bint are_below(const int64_t*, size_t, size_t) nogil
 
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
-
 cdef extern from "bands/bands.h":
     const uint64_t MOST_MEMBERS
     ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
-    band_key_kernel* band_key_kernel_of(cpu_level level) nogil
+    band_key_kernel** bands_levels
     enum: DIGIT_BITS
     enum: DIGIT_VALUES
     void count_digits(const uint64_t*, size_t, unsigned, size_t*) nogil
@@ -51,13 +47,11 @@ cdef enum:
     FEW = 1 << 22  # numbers that are left to numpy to sort
     MOST_HASHES = 1 << 16  # bits of a key in a filter
 
-cdef band_key_kernel* kernel = band_key_kernel_of(cpu_detect())
+cdef const int* in_use = level_in_use()
 
 
-def use_level(int level):
-    """Use the kernel of a CPU level, which must be one this machine has."""
-    global kernel
-    kernel = band_key_kernel_of(<cpu_level>level)
+cdef inline band_key_kernel* kernel() noexcept nogil:
+    return bands_levels[in_use[0]]
 
 
 def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t rows, uint64_t[:, ::1] out not None):
@@ -74,7 +68,7 @@ def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t r
     with nogil:
         while at < n:
             some = min(n - at, WORK // k + 1)
-            c_band_keys(kernel, &signatures[at, 0], some, k, bands, rows, &out[at, 0])
+            c_band_keys(kernel(), &signatures[at, 0], some, k, bands, rows, &out[at, 0])
             at += some
             if at < n:
                 pause(&last_pause)
@@ -239,7 +233,7 @@ cdef _move_by_digit(const uint64_t[::1] numbers, const int64_t[::1] places, unsi
 
 cdef void keys_of_bands(const uint64_t* signatures, size_t n, size_t k, size_t bands, size_t rows,
                         uint64_t* out) noexcept nogil:
-    c_band_keys(kernel, signatures, n, k, bands, rows, out)
+    c_band_keys(kernel(), signatures, n, k, bands, rows, out)
 
 
 cdef band_filters shape_of(const uint8_t[:, ::1] filters, size_t slots, size_t first, size_t rows, uint64_t bits,
@@ -265,7 +259,7 @@ def filters_hold(const uint8_t[:, ::1] filters not None, const uint64_t[::1] slo
     """
     slots = aligned(slots)
     cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
-    return c_filters_hold(kernel, &shape, &filters[0, 0], &slots[0])
+    return c_filters_hold(kernel(), &shape, &filters[0, 0], &slots[0])
 
 
 def filters_add(uint8_t[:, ::1] filters not None, const uint64_t[::1] slots not None, size_t rows, uint64_t bits,
@@ -273,4 +267,4 @@ def filters_add(uint8_t[:, ::1] filters not None, const uint64_t[::1] slots not 
     """Set the bits of the keys of the bands in their Bloom filters: the arguments are those of `filters_hold`."""
     slots = aligned(slots)
     cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
-    c_filters_add(kernel, &shape, &filters[0, 0], &slots[0])
+    c_filters_add(kernel(), &shape, &filters[0, 0], &slots[0])

@@ -21,19 +21,6 @@ void group_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, 
     }
 }
 
-static void compare(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t k, int32_t *equal,
-                    int32_t *skipped) {
-    for (size_t row = 0; row < n; row++, a += step, b += k) {
-        int32_t same = 0, none = 0;
-        for (size_t i = 0; i < k; i++) {
-            same += a[i] == b[i];
-            none += (a[i] & b[i]) == EMPTY_SLOT;
-        }
-        equal[row] = same - none;
-        skipped[row] = none;
-    }
-}
-
 /* ---- few bits a slot ---- */
 
 void pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out) {
@@ -89,14 +76,7 @@ void compare_packed(const struct bits_kernels *kernels, const uint64_t *a, size_
     }
 }
 
-const struct bits_kernels bits_scalar = {compare, pack_slots, differ};
+const struct bits_kernels bits_scalar = {pack_slots, differ};
 
-const struct bits_kernels *bits_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &bits_avx512;
-    if (level == CPU_AVX2) return &bits_avx2;
-#else
-    (void)level;
-#endif
-    return &bits_scalar;
-}
+const struct bits_kernels *const bits_levels[CPU_LEVELS] =
+    CPU_TABLE(&bits_scalar, &bits_avx2, &bits_avx512, &bits_neon);

@@ -18,17 +18,14 @@ static inline int is_width(unsigned bits) { return bits >= 1 && bits <= 16 && (b
 
 /* What a CPU level does in its own way. */
 struct bits_kernels {
-    /* Of each pair of rows the slots of one value, and the slots that have no value in either. */
-    void (*compare)(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t k, int32_t *equal,
-                    int32_t *skipped);
     /* The lowest bits of the mixed slots of one signature; slots of the last word that are not there are zeros. */
     void (*pack)(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out);
     /* Of each pair of packed rows the slots that differ. */
     void (*differ)(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t words, unsigned bits,
                    int32_t *unequal);
 };
-extern const struct bits_kernels bits_scalar, bits_avx2, bits_avx512;
-const struct bits_kernels *bits_kernels_of(enum cpu_level level);
+extern const struct bits_kernels bits_scalar, bits_avx2, bits_avx512, bits_neon;
+extern const struct bits_kernels *const bits_levels[CPU_LEVELS];
 
 /* The portable `pack`: AVX2 has no product of 64 bits, and mixes no faster. */
 void pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out);

@@ -1,34 +1,8 @@
-/* Comparison of signatures for AVX2, four slots or four packed words at a time. */
+/* Comparison of packed signatures for AVX2, four words at a time. */
 #include "bits/bits.h"
 
 #if LSHFAST_X86
 #include "lanes_avx2.h"
-
-TARGET_AVX2 static inline int32_t sum_of_lanes(__m256i x) {
-    __m128i pair = _mm_add_epi64(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    return (int32_t)(_mm_cvtsi128_si64(pair) + _mm_extract_epi64(pair, 1));
-}
-
-TARGET_AVX2 static void compare(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t k, int32_t *equal,
-                                int32_t *skipped) {
-    const __m256i empty = spread(EMPTY_SLOT);
-    for (size_t row = 0; row < n; row++, a += step, b += k) {
-        __m256i same = _mm256_setzero_si256(), none = same;
-        size_t i = 0;
-        for (; i + LANES <= k; i += LANES) {
-            __m256i x = load_lanes(a + i), y = load_lanes(b + i);
-            same = _mm256_sub_epi64(same, _mm256_cmpeq_epi64(x, y));
-            none = _mm256_sub_epi64(none, _mm256_cmpeq_epi64(_mm256_and_si256(x, y), empty));
-        }
-        int32_t alike = sum_of_lanes(same), both = sum_of_lanes(none);
-        for (; i < k; i++) {
-            alike += a[i] == b[i];
-            both += (a[i] & b[i]) == EMPTY_SLOT;
-        }
-        equal[row] = alike - both;
-        skipped[row] = both;
-    }
-}
 
 /* Bytes whose sum is the number of slots that differ: of the narrow ones a table knows it for each half byte. */
 TARGET_AVX2 static inline __m256i differing_bytes(__m256i x, unsigned bits, __m256i table) {
@@ -56,9 +30,9 @@ TARGET_AVX2 static void differ(const uint64_t *a, size_t step, const uint64_t *b
             x = _mm256_xor_si256(x, _mm256_maskload_epi64((const long long *)(b + whole), rest));
             sum = _mm256_add_epi64(sum, _mm256_sad_epu8(differing_bytes(x, bits, table), zero));
         }
-        unequal[row] = sum_of_lanes(sum);
+        unequal[row] = (int32_t)sum_of_lanes(sum);
     }
 }
 
-const struct bits_kernels bits_avx2 = {compare, pack_slots, differ};
+const struct bits_kernels bits_avx2 = {pack_slots, differ};
 #endif

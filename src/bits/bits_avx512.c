@@ -1,34 +1,8 @@
-/* Comparison and packing of signatures for AVX-512, eight slots or eight packed words at a time. */
+/* Packing and comparison of packed signatures for AVX-512, eight slots or eight words at a time. */
 #include "bits/bits.h"
 
 #if LSHFAST_X86
 #include "lanes_avx512.h"
-
-/* Count eight slots more. */
-TARGET_AVX512 static inline void count(__m512i x, __m512i y, __mmask8 mask, __m512i *same, __m512i *none) {
-    __mmask8 alike = _mm512_mask_cmpeq_epi64_mask(mask, x, y);
-    __mmask8 both = _mm512_mask_cmpeq_epi64_mask(alike, x, spread(EMPTY_SLOT));
-    *same = _mm512_mask_add_epi64(*same, alike, *same, spread(1));
-    *none = _mm512_mask_add_epi64(*none, both, *none, spread(1));
-}
-
-TARGET_AVX512 static void compare(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t k, int32_t *equal,
-                                  int32_t *skipped) {
-    const size_t whole = k / LANES * LANES;
-    const __mmask8 rest = first_lanes(k - whole);
-    for (size_t row = 0; row < n; row++, a += step, b += k) {
-        __m512i same = _mm512_setzero_si512(), none = same;
-        for (size_t i = 0; i < whole; i += LANES) {
-            count(_mm512_loadu_si512(a + i), _mm512_loadu_si512(b + i), 0xFF, &same, &none);
-        }
-        if (rest) {
-            count(_mm512_maskz_loadu_epi64(rest, a + whole), _mm512_maskz_loadu_epi64(rest, b + whole), rest, &same,
-                  &none);
-        }
-        skipped[row] = (int32_t)_mm512_reduce_add_epi64(none);
-        equal[row] = (int32_t)_mm512_reduce_add_epi64(same) - skipped[row];
-    }
-}
 
 /* Eight slots of up to 8 bits are as many bytes as a slot has bits: shifted to their places, they are put together. */
 TARGET_AVX512 static inline uint64_t pack_eight(const uint64_t *slots, size_t left, __m512i mask, __m512i places) {
@@ -79,5 +53,5 @@ TARGET_AVX512 static void differ(const uint64_t *a, size_t step, const uint64_t 
     }
 }
 
-const struct bits_kernels bits_avx512 = {compare, pack, differ};
+const struct bits_kernels bits_avx512 = {pack, differ};
 #endif

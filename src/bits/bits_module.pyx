@@ -6,12 +6,8 @@ import numpy as np
 
 from lshfast.kernels.guards import lower_in_pieces
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
-
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -26,10 +22,10 @@ cdef extern from "bits/bits.h":
     const size_t MAX_SLOTS
     struct sketch_kernels:
         pass
-    const sketch_kernels* sketch_kernels_of(cpu_level level) nogil
+    const sketch_kernels** sketch_levels
     struct bits_kernels:
-        void (*compare)(const uint64_t*, size_t, const uint64_t*, size_t, size_t, int32_t*, int32_t*) noexcept nogil
-    const bits_kernels* bits_kernels_of(cpu_level level) nogil
+        pass
+    const bits_kernels** bits_levels
     size_t packed_words(size_t, unsigned) nogil
     bint is_width(unsigned) nogil
     void group_sketch(const sketch_kernels*, const uint64_t*, size_t, uint64_t, size_t, uint64_t*) nogil
@@ -37,18 +33,19 @@ cdef extern from "bits/bits.h":
     void c_compare_packed "compare_packed"(const bits_kernels*, const uint64_t*, size_t, const uint64_t*, size_t,
                                            size_t, unsigned, int32_t*) nogil
 
-cdef const sketch_kernels* sketching = sketch_kernels_of(cpu_detect())
-cdef const bits_kernels* kernels = bits_kernels_of(cpu_detect())
+cdef extern from "slots/slots.h":
+    struct slots_kernels:
+        void (*compare)(const uint64_t*, size_t, const uint64_t*, size_t, size_t, int32_t*, int32_t*) noexcept nogil
+    const slots_kernels** slots_levels
+
+cdef const int* in_use = level_in_use()
 
 cdef enum:
     LONG = 4 * WORK  # tokens of a row that is sketched in pieces
 
 
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global sketching, kernels
-    sketching = sketch_kernels_of(<cpu_level>level)
-    kernels = bits_kernels_of(<cpu_level>level)
+cdef inline const bits_kernels* kernels() noexcept nogil:
+    return bits_levels[in_use[0]]
 
 
 cdef _check_slots(size_t k):
@@ -75,7 +72,7 @@ def groups(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
     cdef size_t k = out.shape[1], count, done = 0
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
-    cdef const sketch_kernels* level = sketching
+    cdef const sketch_kernels* level = sketch_levels[in_use[0]]
     if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
         raise ValueError(f"offsets must rise from 0 to at most {len(tokens)}, the number of tokens")
     if n != len(offsets) - 1:
@@ -121,7 +118,7 @@ def compare(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None
     """
     a, b = aligned_rows(a), aligned_rows(b)
     cdef size_t n = b.shape[0], k = b.shape[1], step = _step(a, b, k), at = 0, some
-    cdef const bits_kernels* level = kernels
+    cdef const slots_kernels* level = slots_levels[in_use[0]]
     cdef uint64_t last_pause = 0
     _check_slots(k)
     _check_counts(equal, n, "equal")
@@ -146,7 +143,7 @@ def pack(const uint64_t[:, ::1] signatures not None, int bits, uint64_t[:, ::1] 
     signatures = aligned_rows(signatures)
     cdef size_t n = signatures.shape[0], k = signatures.shape[1], at = 0, some
     cdef unsigned width = _width(bits)
-    cdef const bits_kernels* level = kernels
+    cdef const bits_kernels* level = kernels()
     cdef uint64_t last_pause = 0
     _check_slots(k)
     if <size_t>out.shape[0] != n or <size_t>out.shape[1] != packed_words(k, width):
@@ -171,7 +168,7 @@ def compare_packed(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b n
     a, b = aligned_rows(a), aligned_rows(b)
     cdef unsigned width = _width(bits)
     cdef size_t n = b.shape[0], step, at = 0, some
-    cdef const bits_kernels* level = kernels
+    cdef const bits_kernels* level = kernels()
     cdef uint64_t last_pause = 0
     _check_slots(k)
     step = _step(a, b, packed_words(k, width))
@@ -190,12 +187,12 @@ cdef uint64_t constant_of_groups(uint64_t seed) noexcept nogil:
 
 
 cdef void sketch_groups(const uint64_t* tokens, size_t n, uint64_t constant, size_t k, uint64_t* out) noexcept nogil:
-    group_sketch(sketching, tokens, n, constant, k, out)
+    group_sketch(sketch_levels[in_use[0]], tokens, n, constant, k, out)
 
 
 cdef void compare_slots(const uint64_t* one, const uint64_t* signatures, size_t n, size_t k, int32_t* equal,
                         int32_t* skipped) noexcept nogil:
-    kernels.compare(one, 0, signatures, n, k, equal, skipped)
+    slots_levels[in_use[0]].compare(one, 0, signatures, n, k, equal, skipped)
 
 
 cdef size_t words_of_packed(size_t k, unsigned bits) noexcept nogil:
@@ -203,9 +200,9 @@ cdef size_t words_of_packed(size_t k, unsigned bits) noexcept nogil:
 
 
 cdef void pack_slots(const uint64_t* signatures, size_t n, size_t k, unsigned bits, uint64_t* out) noexcept nogil:
-    pack_signatures(kernels, signatures, n, k, bits, out)
+    pack_signatures(kernels(), signatures, n, k, bits, out)
 
 
 cdef void compare_packed_slots(const uint64_t* one, const uint64_t* packed, size_t n, size_t k, unsigned bits,
                                int32_t* equal) noexcept nogil:
-    c_compare_packed(kernels, one, 0, packed, n, k, bits, equal)
+    c_compare_packed(kernels(), one, 0, packed, n, k, bits, equal)

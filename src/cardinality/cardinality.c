@@ -57,10 +57,5 @@ void count_registers(const uint8_t *registers, unsigned p, uint32_t counts[MAX_R
     for (size_t i = 0; i <= MAX_REGISTER; i++) counts[i] = held[0][i] + held[1][i] + held[2][i] + held[3][i];
 }
 
-register_kernel *register_kernel_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return registers_avx512;
-#endif
-    (void)level;
-    return registers_scalar;
-}
+register_kernel *const cardinality_levels[CPU_LEVELS] =
+    CPU_TABLE(registers_scalar, registers_scalar, registers_avx512, registers_scalar);

@@ -27,7 +27,7 @@
 /* Raise the registers by tokens; constant is register_constant(seed). */
 typedef void register_kernel(const uint64_t *tokens, size_t n, uint64_t constant, unsigned p, uint8_t *registers);
 register_kernel registers_scalar, registers_avx512;
-register_kernel *register_kernel_of(enum cpu_level level);
+extern register_kernel *const cardinality_levels[CPU_LEVELS];
 
 uint64_t register_constant(uint64_t seed);
 

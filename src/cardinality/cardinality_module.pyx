@@ -5,12 +5,8 @@ from libc.math cimport ldexp
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
-
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -23,7 +19,7 @@ cdef extern from "cardinality/cardinality.h":
     const size_t MIN_SLOTS
     enum: MAX_REGISTER
     ctypedef void register_kernel(const uint64_t*, size_t, uint64_t, unsigned, uint8_t*) noexcept nogil
-    register_kernel* register_kernel_of(cpu_level level) nogil
+    register_kernel** cardinality_levels
     uint64_t register_constant(uint64_t seed) nogil
     void registers_by_hashes(const uint64_t*, size_t, unsigned, unsigned, uint8_t*) nogil
     uint8_t highest_register(const uint8_t*, size_t) nogil
@@ -33,16 +29,14 @@ cdef extern from "cardinality/cardinality.h":
     double estimate_of_fast(const uint64_t*, size_t) nogil
     double variance_of_fast(double, size_t) nogil
 
-cdef register_kernel* kernel = register_kernel_of(cpu_detect())
+cdef const int* in_use = level_in_use()
 
 MIN_P, MAX_P = MIN_PRECISION, MAX_PRECISION
 MIN_NUM_PERM, MAX_NUM_PERM = MIN_SLOTS, MAX_SLOTS
 
 
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global kernel
-    kernel = register_kernel_of(<cpu_level>level)
+cdef inline register_kernel* kernel() noexcept nogil:
+    return cardinality_levels[in_use[0]]
 
 
 # ---- registers ----
@@ -72,7 +66,7 @@ def update(const uint64_t[::1] tokens not None, uint64_t constant, uint8_t[::1] 
     cdef unsigned p = _precision(len(registers))
     cdef size_t at = 0, some, n = len(tokens)
     cdef uint64_t last_pause = 0
-    cdef register_kernel* level = kernel
+    cdef register_kernel* level = kernel()
     cdef bytearray raised  # of many tokens: registers are raised by all of them or, after an interrupt, by none
     cdef uint8_t* to
     if n == 0:
@@ -101,7 +95,7 @@ def update_rows(const int64_t[::1] offsets not None, const uint64_t[::1] tokens 
     cdef uint64_t last_pause = 0
     cdef unsigned p = _precision(registers.shape[1])
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
-    cdef register_kernel* level = kernel
+    cdef register_kernel* level = kernel()
     if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
         raise ValueError(f"offsets must rise from 0 to at most {len(tokens)}, the number of tokens")
     if n != len(offsets) - 1:
@@ -271,7 +265,7 @@ cdef uint64_t draw_registers(uint64_t seed) noexcept nogil:
 
 cdef void update_registers(const uint64_t* tokens, size_t n, uint64_t constant, unsigned p,
                            uint8_t* registers) noexcept nogil:
-    kernel(tokens, n, constant, p, registers)
+    kernel()(tokens, n, constant, p, registers)
 
 
 cdef double estimate_registers(const uint8_t* registers, unsigned p) noexcept nogil:

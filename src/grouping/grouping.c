@@ -3,6 +3,8 @@
  * them up by the rarest tokens instead: a prefix filter (Chaudhuri, Ganti, Kaushik 2006; Bayardo, Ma, Srikant 2007). */
 #include "grouping/grouping.h"
 
+#include "slots/slots.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -334,7 +336,8 @@ static int32_t next_candidate(const struct grouping *grouping, struct candidates
 static size_t equal_slots(const struct grouping *grouping, size_t row, int32_t other) {
     const uint64_t *signatures = grouping->signatures;
     size_t k = grouping->k;
-    return agreement(signatures + (size_t)grouping->of[row] * k, signatures + (size_t)grouping->of[other] * k, k);
+    const uint64_t *a = signatures + (size_t)grouping->of[row] * k, *b = signatures + (size_t)grouping->of[other] * k;
+    return slots_agreement(&slots_scalar, a, b, k);
 }
 
 enum answer { DIFFERENT, SIMILAR, MISSING, STOPPED };

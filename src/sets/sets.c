@@ -195,13 +195,6 @@ int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t 
     return 1;
 }
 
-size_t agreement(const uint64_t *a, const uint64_t *b, size_t k) {
-    size_t equal = 0;
-    if (a[0] == EMPTY_SLOT) return 0;
-    for (size_t i = 0; i < k; i++) equal += a[i] == b[i];
-    return equal;
-}
-
 static int64_t root_of(int64_t *parent, int64_t i) {
     while (parent[i] != i) {
         parent[i] = parent[parent[i]];

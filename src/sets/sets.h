@@ -76,9 +76,6 @@ int jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, doub
 /* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
 double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 
-/* The number of equal slots of two signatures, 0 if either is empty. */
-size_t agreement(const uint64_t *a, const uint64_t *b, size_t k);
-
 /* Components of a graph over n rows: labels begin as 0, 1, 2, ...; join the two ends of each pair, in one or more calls;
  * then labels[i] becomes the smallest row of i's component. */
 void join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels);

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause
 
 cdef extern from "rows.h":
@@ -33,10 +34,17 @@ cdef extern from "sets/sets.h":
     bint jaccard_pairs(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t, double, uint64_t*,
                        pair_walk*, size_t, double*) nogil
     double c_jaccard_of_sets "jaccard_of_sets"(const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
-    size_t c_agreement "agreement"(const uint64_t*, const uint64_t*, size_t) nogil
     void join_components(const int64_t*, const int64_t*, size_t, int64_t*) nogil
     void label_components(size_t, int64_t*) nogil
     void c_stars "stars"(const int64_t*, size_t, const int64_t*, const int64_t*, int64_t*, int64_t*) nogil
+
+cdef extern from "slots/slots.h":
+    struct slots_kernels:
+        pass
+    const slots_kernels** slots_levels
+    size_t slots_agreement(const slots_kernels*, const uint64_t*, const uint64_t*, size_t) nogil
+
+cdef const int* in_use = level_in_use()
 
 cdef enum:
     ROWS = 1 << 12  # whose neighbours are looked at between two calls of pause()
@@ -162,11 +170,12 @@ def agreements(const uint64_t[:, ::1] signatures not None, const int64_t[::1] le
     _check_pairs(left, right, n)
     if k < 1:
         raise ValueError("signatures must have at least one slot")
+    cdef const slots_kernels* level = slots_levels[in_use[0]]
     out_array = np.empty(pairs, np.int64)
     cdef int64_t[::1] out = out_array
     with nogil:
         for p in range(pairs):
-            out[p] = <int64_t>c_agreement(&signatures[left[p], 0], &signatures[right[p], 0], k)
+            out[p] = <int64_t>slots_agreement(level, &signatures[left[p], 0], &signatures[right[p], 0], k)
             done += k
             if done >= WORK:
                 done = 0
@@ -222,7 +231,7 @@ def stars(const int64_t[::1] order not None, const int64_t[::1] offsets not None
 
 
 cdef size_t equal_slots(const uint64_t* a, const uint64_t* b, size_t k) noexcept nogil:
-    return c_agreement(a, b, k)
+    return slots_agreement(slots_levels[in_use[0]], a, b, k)
 
 
 cdef size_t table_of_set(size_t n) noexcept nogil:

@@ -212,12 +212,5 @@ size_t code_distance(const uint64_t *a, const uint64_t *b, size_t bits) {
 
 const struct simhash_kernels simhash_scalar = {hash, count, add, add_doubles};
 
-const struct simhash_kernels *simhash_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &simhash_avx512;
-    if (level == CPU_AVX2) return &simhash_avx2;
-#else
-    (void)level;
-#endif
-    return &simhash_scalar;
-}
+const struct simhash_kernels *const simhash_levels[CPU_LEVELS] =
+    CPU_TABLE(&simhash_scalar, &simhash_avx2, &simhash_avx512, &simhash_scalar);

@@ -42,7 +42,7 @@ struct simhash_kernels {
     void (*add_doubles)(const uint64_t *masks, size_t stride, const double *weights, size_t n, double *sums);
 };
 extern const struct simhash_kernels simhash_scalar, simhash_avx2, simhash_avx512;
-const struct simhash_kernels *simhash_kernels_of(enum cpu_level level);
+extern const struct simhash_kernels *const simhash_levels[CPU_LEVELS];
 
 void simhash_constants(uint64_t seed, size_t words, uint64_t *constants);
 

@@ -5,12 +5,8 @@ from libc.string cimport memset
 
 import numpy as np
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
-
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -22,7 +18,7 @@ cdef extern from "simhash/simhash.h":
         ZERO_IS_DRAWN
     struct simhash_kernels:
         void (*hash)(const uint64_t*, size_t, uint64_t, uint64_t*) noexcept nogil
-    const simhash_kernels* simhash_kernels_of(cpu_level level) nogil
+    const simhash_kernels** simhash_levels
     void simhash_constants(uint64_t, size_t, uint64_t*) nogil
     void simhash_code(const simhash_kernels*, const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
     void simhash_counters(const simhash_kernels*, const uint64_t*, const int64_t*, size_t, const uint64_t*, size_t,
@@ -33,15 +29,14 @@ cdef extern from "simhash/simhash.h":
     void settle_code(uint64_t*, const uint64_t*, size_t, zero_rule, uint64_t) nogil
     size_t code_distance(const uint64_t*, const uint64_t*, size_t) nogil
 
-cdef const simhash_kernels* kernels = simhash_kernels_of(cpu_detect())
+cdef const int* in_use = level_in_use()
+
+
+cdef inline const simhash_kernels* kernels() noexcept nogil:
+    return simhash_levels[in_use[0]]
+
 
 MAX_BITS = 64 * MAX_WORDS
-
-
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global kernels
-    kernels = simhash_kernels_of(<cpu_level>level)
 
 
 cdef _check_words(size_t words):
@@ -77,7 +72,7 @@ def hashes(const uint64_t[::1] tokens not None, uint64_t constant):
     tokens = aligned(tokens)
     array = np.empty(len(tokens), np.uint64)
     cdef uint64_t[::1] out = array
-    cdef const simhash_kernels* level = kernels
+    cdef const simhash_kernels* level = kernels()
     if len(tokens):
         with nogil:
             level.hash(&tokens[0], tokens.shape[0], constant, &out[0])
@@ -107,7 +102,7 @@ def codes(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not No
     cdef size_t words = len(constants), count, done = 0
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
-    cdef const simhash_kernels* level = kernels
+    cdef const simhash_kernels* level = kernels()
     _check_words(words)
     _check_offsets(offsets, len(tokens))
     _check_shape("out", out.shape[0], out.shape[1], len(offsets) - 1, words)
@@ -173,7 +168,7 @@ def counters(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef const int64_t* weight = NULL
-    cdef const simhash_kernels* level = kernels
+    cdef const simhash_kernels* level = kernels()
     cdef bint weighted = weights is not None and len(weights) > 0
     _check_words(words)
     _check_offsets(offsets, len(tokens))
@@ -209,7 +204,7 @@ def dots(const int64_t[:, ::1] vectors not None, const uint64_t[:, ::1] masks no
     cdef Py_ssize_t i, n = vectors.shape[0]
     cdef size_t dim = vectors.shape[1], words = masks.shape[1], done = 0
     cdef uint64_t last_pause = 0
-    cdef const simhash_kernels* level = kernels
+    cdef const simhash_kernels* level = kernels()
     _check_words(words)
     _check_shape("masks", masks.shape[0], masks.shape[1], dim, words)
     _check_shape("out", out.shape[0], out.shape[1], n, 64 * words)
@@ -233,7 +228,7 @@ def dots_of_doubles(const double[:, ::1] vectors not None, const uint64_t[:, ::1
     cdef Py_ssize_t i, n = vectors.shape[0]
     cdef size_t dim = vectors.shape[1], words = masks.shape[1], done = 0
     cdef uint64_t last_pause = 0
-    cdef const simhash_kernels* level = kernels
+    cdef const simhash_kernels* level = kernels()
     _check_words(words)
     _check_shape("masks", masks.shape[0], masks.shape[1], dim, words)
     _check_shape("out", out.shape[0], out.shape[1], n, 64 * words)
@@ -294,12 +289,12 @@ cdef void draw_simhash(uint64_t seed, size_t words, uint64_t* constants) noexcep
 
 cdef void sketch_simhash(const uint64_t* tokens, size_t n, const uint64_t* constants, size_t words,
                          uint64_t* code) noexcept nogil:
-    simhash_code(kernels, tokens, n, constants, words, code)
+    simhash_code(kernels(), tokens, n, constants, words, code)
 
 
 cdef void count_simhash(const uint64_t* tokens, const int64_t* weights, size_t n, const uint64_t* constants,
                         size_t words, int64_t* counters) noexcept nogil:
-    simhash_counters(kernels, tokens, weights, n, constants, words, counters)
+    simhash_counters(kernels(), tokens, weights, n, constants, words, counters)
 
 
 cdef size_t distance_of_codes(const uint64_t* a, const uint64_t* b, size_t bits) noexcept nogil:

@@ -88,12 +88,5 @@ void fast_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, s
 
 const struct sketch_kernels sketch_scalar = {classic, land, least};
 
-const struct sketch_kernels *sketch_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &sketch_avx512;
-    if (level == CPU_AVX2) return &sketch_avx2;
-#else
-    (void)level;
-#endif
-    return &sketch_scalar;
-}
+const struct sketch_kernels *const sketch_levels[CPU_LEVELS] =
+    CPU_TABLE(&sketch_scalar, &sketch_avx2, &sketch_avx512, &sketch_scalar);

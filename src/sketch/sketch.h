@@ -33,7 +33,7 @@ struct sketch_kernels {
     uint64_t (*least)(const uint64_t *tokens, size_t n, uint64_t constant);
 };
 extern const struct sketch_kernels sketch_scalar, sketch_avx2, sketch_avx512;
-const struct sketch_kernels *sketch_kernels_of(enum cpu_level level);
+extern const struct sketch_kernels *const sketch_levels[CPU_LEVELS];
 
 static inline size_t fast_rounds(size_t k) {
     size_t rounds = k / 4;

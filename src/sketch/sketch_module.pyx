@@ -7,12 +7,8 @@ import numpy as np
 
 from lshfast.kernels.guards import lower_in_pieces
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, check_out, pause
-
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -23,25 +19,24 @@ cdef extern from "sketch/sketch.h":
     const size_t MAX_SLOTS
     struct sketch_kernels:
         void (*classic)(const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*) noexcept nogil
-    const sketch_kernels* sketch_kernels_of(cpu_level level) nogil
+    const sketch_kernels** sketch_levels
     size_t fast_rounds(size_t k) nogil
     void c_classic_constants "classic_constants"(uint64_t, size_t, uint64_t*, uint64_t*) nogil
     void c_fast_constants "fast_constants"(uint64_t, size_t, uint64_t*, uint64_t*) nogil
     void fast_sketch(const sketch_kernels*, const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t,
                      uint64_t*) nogil
 
-cdef const sketch_kernels* kernels = sketch_kernels_of(cpu_detect())
+cdef const int* in_use = level_in_use()
+
+
+cdef inline const sketch_kernels* kernels() noexcept nogil:
+    return sketch_levels[in_use[0]]
+
 
 MAX_NUM_PERM = MAX_SLOTS
 
 cdef enum:
     LONG = 64 * WORK  # steps, tokens times slots, of a row that is sketched in pieces
-
-
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global kernels
-    kernels = sketch_kernels_of(<cpu_level>level)
 
 
 def is_signature(array not None, size_t k):
@@ -101,7 +96,7 @@ def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
     cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
-    cdef const sketch_kernels* level = kernels
+    cdef const sketch_kernels* level = kernels()
     _check_rows(offsets, tokens, out)
     if <size_t>len(a) < k or len(a) % CLASSIC_LANES or len(a) != len(b):
         raise ValueError(f"a and b must be those of classic_constants(seed, {k})")
@@ -127,7 +122,7 @@ def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not Non
     cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
-    cdef const sketch_kernels* level = kernels
+    cdef const sketch_kernels* level = kernels()
     _check_rows(offsets, tokens, out)
     if <size_t>len(rounds) != fast_rounds(k) or <size_t>len(slots) != k:
         raise ValueError(f"rounds and slots must be those of fast_constants(seed, {k})")
@@ -155,7 +150,7 @@ cdef void draw_classic(uint64_t seed, size_t k, uint64_t* a, uint64_t* b) noexce
 
 cdef void sketch_classic(const uint64_t* tokens, size_t n, const uint64_t* a, const uint64_t* b, size_t k,
                          uint64_t* out) noexcept nogil:
-    kernels.classic(tokens, n, a, b, k, out)
+    kernels().classic(tokens, n, a, b, k, out)
 
 
 cdef size_t rounds_of_fast(size_t k) noexcept nogil:
@@ -168,4 +163,4 @@ cdef void draw_fast(uint64_t seed, size_t k, uint64_t* rounds, uint64_t* slots) 
 
 cdef void sketch_fast(const uint64_t* tokens, size_t n, const uint64_t* rounds, const uint64_t* slots, size_t k,
                       uint64_t* out) noexcept nogil:
-    fast_sketch(kernels, tokens, n, rounds, slots, k, out)
+    fast_sketch(kernels(), tokens, n, rounds, slots, k, out)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sets/sets.h"
+#include "slots/slots.h"
 
 void band_tags(const struct band_tables *index, const uint64_t *signature, uint64_t *keys, uint32_t *tags, size_t step) {
     index->keys(signature, index->starts, index->bands, index->rows, keys);
@@ -92,7 +92,7 @@ static size_t settle(const struct band_tables *index, const uint64_t *query, con
         if (!meet) continue;
         rows[made] = row;
         if (answers->count) {
-            agreements[made] = (uint32_t)agreement(query, signature, index->k);
+            agreements[made] = (uint32_t)slots_agreement(&slots_scalar, query, signature, index->k);
             if (agreements[made] < answers->least) continue;
         }
         made++;

@@ -305,14 +305,7 @@ void find_entries_avx512(const struct table *, const uint32_t *, const uint32_t 
 static const struct table_kernels avx512 = {put_records_avx512, take_records_avx512, find_entries_avx512};
 #endif
 
-const struct table_kernels *table_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &avx512;
-#else
-    (void)level;
-#endif
-    return &scalar;
-}
+const struct table_kernels *const tables_levels[CPU_LEVELS] = CPU_TABLE(&scalar, &scalar, &avx512, &scalar);
 
 /* ---- soundness ---- */
 

@@ -114,7 +114,7 @@ struct table_kernels {
      * that come later: memory has always something to do, and never so much that all must wait. */
     void (*find)(const struct table *tables, const uint32_t *tags, const uint32_t *later, size_t n, uint64_t *entries);
 };
-const struct table_kernels *table_kernels_of(enum cpu_level level);
+extern const struct table_kernels *const tables_levels[CPU_LEVELS];
 
 /* Move all entries to another table, whose memory need not be prepared; 0 if they do not fit into its length. */
 int table_move(const struct table *from, struct table *to);

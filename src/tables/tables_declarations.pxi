@@ -6,14 +6,9 @@ cdef extern from "Python.h":
 cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
 
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
-
 cdef extern from "bands/bands.h":
     ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
-    band_key_kernel* band_key_kernel_of(cpu_level level) nogil
+    band_key_kernel** bands_levels
     void band_starts(size_t, size_t, uint64_t*) nogil
 
 cdef extern from "tables/tables.h":
@@ -45,7 +40,7 @@ cdef extern from "tables/tables.h":
     struct table_kernels:
         outcome (*put)(table*, c_pool*, const uint64_t*, size_t, size_t*) nogil
         void (*take)(table*, c_pool*, const uint64_t*, size_t) nogil
-    const table_kernels* table_kernels_of(cpu_level level) nogil
+    const table_kernels** tables_levels
     void pool_clear(c_pool*) nogil
     void table_move_blocks(table*, const c_pool*, c_pool*) nogil
     size_t bucket_count(const c_pool*, uint64_t) nogil

@@ -74,7 +74,8 @@ cdef class _Memory:
         if not self.c.tables or not self.key_starts:
             raise MemoryError
         band_starts(0, bands, self.key_starts)
-        self.c.starts, self.c.keys, self.c.kernels = self.key_starts, key_kernel, kernels
+        self.c.starts = self.key_starts
+        self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]
         self.c.pool = &self.pool
         self.c.shift = 12
         while self.c.shift and (num_perm * 8) << self.c.shift > <size_t>BLOCK_BYTES:

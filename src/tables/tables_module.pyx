@@ -13,20 +13,13 @@ import sys
 
 import numpy as np
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.gate cimport has_writer
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause, product_of, sum_of
 
 include "tables_declarations.pxi"
 
-cdef const table_kernels* kernels = table_kernels_of(cpu_detect())
-cdef band_key_kernel* key_kernel = band_key_kernel_of(cpu_detect())
-
-
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global kernels, key_kernel
-    kernels = table_kernels_of(<cpu_level>level)
-    key_kernel = band_key_kernel_of(<cpu_level>level)
+cdef const int* in_use = level_in_use()
 
 
 include "tables_memory.pxi"

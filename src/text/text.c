@@ -513,12 +513,5 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
 
 const struct text_kernels text_scalar = {tokens_of_bytes_scalar, classify, word_windows_scalar, character_windows_scalar};
 
-const struct text_kernels *text_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &text_avx512;
-    if (level == CPU_AVX2) return &text_avx2;
-#else
-    (void)level;
-#endif
-    return &text_scalar;
-}
+const struct text_kernels *const text_levels[CPU_LEVELS] =
+    CPU_TABLE(&text_scalar, &text_avx2, &text_avx512, &text_neon);

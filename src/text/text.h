@@ -47,8 +47,8 @@ struct text_kernels {
     /* The same over code points + 1. Both may read (and not use) up to 8 numbers behind the last window. */
     void (*character_windows)(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out);
 };
-extern const struct text_kernels text_scalar, text_avx2, text_avx512;
-const struct text_kernels *text_kernels_of(enum cpu_level level);
+extern const struct text_kernels text_scalar, text_avx2, text_avx512, text_neon;
+extern const struct text_kernels *const text_levels[CPU_LEVELS];
 
 struct hash_key hash_key_of(uint64_t seed);
 

@@ -15,17 +15,13 @@ from collections.abc import Mapping, Set
 
 import numpy as np
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, pause, sum_of
 
 cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
     void* PyUnicode_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
-
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
 
 cdef extern from "text/arrow_abi.h":
     struct ArrowSchema:
@@ -57,7 +53,7 @@ cdef extern from "text/text.h":
         pass
     struct text_kernels:
         void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
-    const text_kernels* text_kernels_of(cpu_level level) nogil
+    const text_kernels** text_levels
     hash_key hash_key_of(uint64_t seed) nogil
     token_hasher token_hasher_of(uint64_t seed) nogil
     token_hasher token_hasher_under(const hash_key*) nogil
@@ -84,7 +80,12 @@ cdef extern from "text/text.h":
 cdef extern from "field.h":
     const uint64_t P61
 
-cdef const text_kernels* kernels = text_kernels_of(cpu_detect())
+cdef const int* in_use = level_in_use()
+
+
+cdef inline const text_kernels* kernels() noexcept nogil:
+    return text_levels[in_use[0]]
+
 
 cdef enum:
     LONG = 4 * WORK  # bytes of a text that is shingled step by step
@@ -95,16 +96,6 @@ cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
 
 MAX_SIZE = MAX_SHINGLE
 
-
-def detect():
-    """Return the number of the highest CPU level of this machine."""
-    return <int>cpu_detect()
-
-
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global kernels
-    kernels = text_kernels_of(<cpu_level>level)
 
 
 @cython.auto_pickle(False)
@@ -743,7 +734,7 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef hash_key key = _key_of(seed)
     cdef uint64_t last_pause = 0
     cdef shingler how
-    cdef const text_kernels* level = kernels
+    cdef const text_kernels* level = kernels()
     if not 1 <= size <= MAX_SHINGLE:
         raise ValueError(f"size must be in 1..{MAX_SHINGLE}, not {size}")
     for i in range(n):
@@ -807,7 +798,7 @@ def tokens_of_texts(Texts texts not None, seed):
             count = min(n - first, <Py_ssize_t>BATCH)
             for i in range(count):
                 starts[i], sizes[i] = <const uint8_t*>addresses[first + i], lengths[first + i]
-            kernels.tokens(&hasher, starts, sizes, count, &out[first])
+            kernels().tokens(&hasher, starts, sizes, count, &out[first])
             first += count
             pause(&last_pause)
     return out_array
@@ -838,7 +829,7 @@ cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_
     if size < 1 or size > MAX_SHINGLE:
         return SIZE_MAX
     shingler_of_words(&how, size, &key)
-    return c_word_shingles(kernels, &how, text, length, out, &bad)
+    return c_word_shingles(kernels(), &how, text, length, out, &bad)
 
 
 cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed,
@@ -849,7 +840,7 @@ cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, ui
     if size < 1 or size > MAX_SHINGLE:
         return SIZE_MAX
     shingler_of_characters(&how, size, &key)
-    return c_character_shingles(kernels, &how, text, length, out, &bad)
+    return c_character_shingles(kernels(), &how, text, length, out, &bad)
 
 
 cdef void tokens_of_numbers(const uint64_t* values, size_t n, uint64_t seed, uint64_t* out) noexcept nogil:

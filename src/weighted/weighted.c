@@ -276,12 +276,5 @@ size_t equal_samples(const int64_t *a, const int64_t *b, size_t k) {
 
 const struct weighted_kernels weighted_scalar = {sample};
 
-const struct weighted_kernels *weighted_kernels_of(enum cpu_level level) {
-#if LSHFAST_X86
-    if (level == CPU_AVX512) return &weighted_avx512;
-    if (level == CPU_AVX2) return &weighted_avx2;
-#else
-    (void)level;
-#endif
-    return &weighted_scalar;
-}
+const struct weighted_kernels *const weighted_levels[CPU_LEVELS] =
+    CPU_TABLE(&weighted_scalar, &weighted_avx2, &weighted_avx512, &weighted_scalar);

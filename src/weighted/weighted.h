@@ -61,7 +61,7 @@ struct weighted_kernels {
                    size_t n, size_t lanes, size_t k, int64_t *out);
 };
 extern const struct weighted_kernels weighted_scalar, weighted_avx2, weighted_avx512;
-const struct weighted_kernels *weighted_kernels_of(enum cpu_level level);
+extern const struct weighted_kernels *const weighted_levels[CPU_LEVELS];
 
 /* The number of l < k with both numbers of a[l] and b[l] equal. */
 size_t equal_samples(const int64_t *a, const int64_t *b, size_t k);

@@ -6,12 +6,8 @@ import numpy as np
 
 from lshfast.kernels.guards import lower_in_pieces
 
+from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
-
-cdef extern from "cpu.h":
-    cdef enum cpu_level:
-        pass
-    cpu_level cpu_detect() nogil
 
 cdef extern from "field.h":
     enum domain:
@@ -39,7 +35,7 @@ cdef extern from "weighted/weighted.h":
     struct weighted_kernels:
         void (*sample)(const samples*, const int64_t*, const int32_t*, const float*, size_t, size_t, size_t,
                        int64_t*) noexcept nogil
-    const weighted_kernels* weighted_kernels_of(cpu_level level) nogil
+    const weighted_kernels** weighted_levels
     bint weights_are_valid(const double*, size_t, size_t*) nogil
     double c_exact_log "exact_log"(double) nogil
     double c_exact_exponential "exact_exponential"(uint64_t) nogil
@@ -48,18 +44,17 @@ cdef extern from "weighted/weighted.h":
     void multiset_tokens(uint64_t, size_t, uint64_t*) nogil
     size_t equal_samples(const int64_t*, const int64_t*, size_t) nogil
 
-cdef const weighted_kernels* kernels = weighted_kernels_of(cpu_detect())
+cdef const int* in_use = level_in_use()
+
+
+cdef inline const weighted_kernels* kernels() noexcept nogil:
+    return weighted_levels[in_use[0]]
+
 
 LANES = SAMPLE_LANES
 
 cdef enum:
     LONG = WORK  # tokens of a row that is sketched in pieces
-
-
-def use_level(int level):
-    """Use the kernels of a CPU level, which must be one this machine has."""
-    global kernels
-    kernels = weighted_kernels_of(<cpu_level>level)
 
 
 def exact_log(double x):
@@ -203,7 +198,7 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
     cdef size_t b, n = out.shape[0], k = out.shape[1], dim = tables.shape[2], e, at, some
     cdef uint64_t last_pause = 0
     cdef samples block
-    cdef const weighted_kernels* level = kernels
+    cdef const weighted_kernels* level = kernels()
     _check_rows(offsets, len(columns))
     if len(logs) != len(columns):
         raise ValueError(f"as many logs as columns are needed, not {len(logs)} and {len(columns)}")

@@ -28,21 +28,21 @@ static void fail(const char *what, int level, size_t n, size_t k) {
     exit(1);
 }
 
-static size_t constants_of(enum scheme scheme, size_t k, int second) {
-    if (scheme == SCHEME_CLASSIC) return (k + CLASSIC_LANES - 1) / CLASSIC_LANES * CLASSIC_LANES;
-    return scheme == SCHEME_FAST && !second ? fast_rounds(k) : k;
+static size_t constants_of(enum update_scheme scheme, size_t k, int second) {
+    if (scheme == UPDATE_CLASSIC) return (k + CLASSIC_LANES - 1) / CLASSIC_LANES * CLASSIC_LANES;
+    return scheme == UPDATE_FAST && !second ? fast_rounds(k) : k;
 }
 
-static void check_scheme(enum scheme scheme, size_t n, size_t k) {
-    const size_t width = scheme == SCHEME_AFFINE32 ? sizeof(uint32_t) : sizeof(uint64_t);
+static void check_scheme(enum update_scheme scheme, size_t n, size_t k) {
+    const size_t width = scheme == UPDATE_AFFINE32 ? sizeof(uint32_t) : sizeof(uint64_t);
     size_t counts[2] = {constants_of(scheme, k, 0), constants_of(scheme, k, 1)};
     uint64_t *hashes = malloc(n * sizeof *hashes + !n);
     uint8_t *first = malloc(counts[0] * width), *second = malloc(counts[1] * width);
     uint8_t *scalar = malloc(k * width), *level = malloc(k * width), *before = malloc(k * width);
     for (size_t t = 0; t < n; t++) hashes[t] = edge();
-    if (scheme == SCHEME_CLASSIC) {
+    if (scheme == UPDATE_CLASSIC) {
         classic_constants(anything(), k, (uint64_t *)first, (uint64_t *)second);
-    } else if (scheme == SCHEME_FAST) {
+    } else if (scheme == UPDATE_FAST) {
         fast_constants(anything(), k, (uint64_t *)first, (uint64_t *)second);
     } else {
         for (size_t i = 0; i < k; i++) {
@@ -54,17 +54,17 @@ static void check_scheme(enum scheme scheme, size_t n, size_t k) {
         }
     }
     memset(before, 0xFF, k * width);
-    struct functions functions = {scheme, k, first, second};
-    struct levels levels = {affine_kernels_of(CPU_SCALAR), sketch_kernels_of(CPU_SCALAR)};
+    struct update_functions functions = {scheme, k, first, second};
+    struct update_kernels levels = {affine_kernels_of(CPU_SCALAR), sketch_kernels_of(CPU_SCALAR)};
     memcpy(scalar, before, k * width);
-    lower(&levels, &functions, hashes, n, scalar);
+    update_signature(&levels, &functions, hashes, n, scalar);
     note(scalar, k * width);
     for (int i = CPU_SCALAR; i <= (int)cpu_detect(); i++) {
         levels.affine = affine_kernels_of((enum cpu_level)i);
         levels.sketch = sketch_kernels_of((enum cpu_level)i);
         memcpy(level, before, k * width);
-        lower(&levels, &functions, hashes + n / 3, n - n / 3, level); /* in two parts */
-        lower(&levels, &functions, hashes, n / 3, level);
+        update_signature(&levels, &functions, hashes + n / 3, n - n / 3, level); /* in two parts */
+        update_signature(&levels, &functions, hashes, n / 3, level);
         if (memcmp(scalar, level, k * width)) fail("lower", i, n, k);
         if (width == 4 && levels.affine->equal32((uint32_t *)scalar, (uint32_t *)level, k) != k) fail("equal32", i, n, k);
         if (width == 8 && levels.affine->equal64((uint64_t *)scalar, (uint64_t *)level, k) != k) fail("equal64", i, n, k);
@@ -108,10 +108,10 @@ static void check_sha1(size_t n, size_t longest) {
 int main(void) {
     static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129, 256, 257, 300};
     static const size_t counts[] = {0, 1, 2, 3, 8, 17, 255, 256, 257, 600};
-    for (int scheme = SCHEME_AFFINE32; scheme <= SCHEME_FAST; scheme++) {
+    for (int scheme = UPDATE_AFFINE32; scheme <= UPDATE_FAST; scheme++) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             for (size_t j = 0; j < sizeof counts / sizeof *counts; j++) {
-                check_scheme((enum scheme)scheme, counts[j], sizes[i]);
+                check_scheme((enum update_scheme)scheme, counts[j], sizes[i]);
             }
         }
     }
