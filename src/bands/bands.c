@@ -76,24 +76,29 @@ static void sort_few(uint64_t *records, size_t n) {
 
 static inline size_t digit(uint64_t record, unsigned pass) { return record >> 32 >> DIGIT_BITS * pass & (DIGIT_VALUES - 1); }
 
+/* Bring n <= 2^32 records into the stable order of one digit; 0, and nothing is written, where all have the same one. The
+ * places are below n, so numbers mod 2^32 do for them, and half the stack: threads may have little. */
+static int sort_by_digit(const uint64_t *from, size_t n, unsigned pass, uint64_t *to) {
+    uint32_t starts[DIGIT_VALUES] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++) starts[digit(from[i], pass)]++;
+    if (starts[digit(from[0], pass)] == (uint32_t)n) return 0;
+    for (size_t d = 0; d < DIGIT_VALUES; d++) {
+        uint32_t count = starts[d];
+        starts[d] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++) to[starts[digit(from[i], pass)]++] = from[i];
+    return 1;
+}
+
 void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
-    size_t starts[DIGIT_VALUES]; /* of one pass: threads may have small stacks */
+    uint64_t *from = records, *to = scratch;
     if (n <= FEW) {
         sort_few(records, n);
         return;
     }
-    uint64_t *from = records, *to = scratch;
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        size_t sum = 0;
-        memset(starts, 0, sizeof starts);
-        for (size_t i = 0; i < n; i++) starts[digit(from[i], pass)]++;
-        if (starts[digit(from[0], pass)] == n) continue; /* one digit: nothing to do */
-        for (size_t d = 0; d < DIGIT_VALUES; d++) {
-            size_t count = starts[d];
-            starts[d] = sum;
-            sum += count;
-        }
-        for (size_t i = 0; i < n; i++) to[starts[digit(from[i], pass)]++] = from[i];
+        if (!sort_by_digit(from, n, pass, to)) continue;
         uint64_t *swap = from;
         from = to;
         to = swap;

@@ -30,7 +30,7 @@ void band_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, si
 size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64_t *members, size_t count,
                     uint64_t *out);
 
-/* Sort ascending records whose lower halves rise already. scratch holds n records too. */
+/* Sort ascending n <= MOST_MEMBERS records whose lower halves rise already. scratch holds n records too. */
 void sort_records(uint64_t *records, size_t n, uint64_t *scratch);
 
 /* A stable radix sort by digits of DIGIT_BITS, the lowest first, in steps of any size: add up how often each digit of

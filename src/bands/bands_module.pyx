@@ -174,7 +174,7 @@ def sorted_numbers(uint64_t[::1] numbers not None):
 
 cdef _sorted_below(numbers, int bits):
     """Return numbers that are equal above their lowest bits in ascending order, by their highest digit and by numpy."""
-    cdef size_t[DIGIT_VALUES] ends
+    cdef size_t[::1] ends = np.zeros(DIGIT_VALUES, np.uintp)
     cdef size_t first = 0, digit
     cdef uint64_t last_pause = 0
     cdef unsigned shift = max(bits - DIGIT_BITS, 0)
@@ -182,7 +182,7 @@ cdef _sorted_below(numbers, int bits):
         numbers.sort()
         return numbers
     digits = np.empty_like(numbers)
-    _move_by_digit(numbers, None, shift, digits, None, ends)
+    _move_by_digit(numbers, None, shift, digits, None, &ends[0])
     for digit in range(DIGIT_VALUES):
         part = digits[first:ends[digit]]
         if len(part) > FEW and shift:
@@ -196,13 +196,13 @@ cdef _sorted_below(numbers, int bits):
 
 def order(const uint64_t[::1] numbers not None):
     """Return the stable order that sorts numbers, int64 (n,); this can be interrupted."""
-    cdef size_t[DIGIT_VALUES] ends
+    cdef size_t[::1] ends = np.zeros(DIGIT_VALUES, np.uintp)
     cdef unsigned shift = 0
     keys, places = np.array(numbers), np.arange(len(numbers), dtype=np.int64)
     cdef uint64_t highest = keys.max() if len(keys) else 0
     spare, spare_places = np.empty_like(keys), np.empty_like(places)
     while shift < 64 and highest >> shift:
-        _move_by_digit(keys, places, shift, spare, spare_places, ends)
+        _move_by_digit(keys, places, shift, spare, spare_places, &ends[0])
         keys, spare = spare, keys
         places, spare_places = spare_places, places
         shift += DIGIT_BITS

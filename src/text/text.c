@@ -152,7 +152,7 @@ struct words {
 /* Where the shingling of a text stands. */
 struct text_walk {
     size_t at, held, made; /* bytes done; codes carried over; shingles written */
-    union { /* for words or for characters: threads may have small stacks */
+    union { /* for words or for characters */
         struct words words;
         uint64_t codes[MAX_SHINGLE + STRETCH + 8];
     };
@@ -437,7 +437,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
     return 1;
 }
 
-/* ---- whole texts, and long ones step by step ---- */
+/* ---- whole texts ---- */
 
 size_t text_walk_size(void) { return sizeof(struct text_walk); }
 
@@ -456,32 +456,18 @@ static size_t walk_end(const struct text_walk *walk, const struct shingler *shin
     return 1;
 }
 
-size_t word_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                          size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                     size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
     size_t end = length - walk->at < work ? length : walk->at + work;
     if (!walk_words(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
     return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->words.hashes, walk->words.held, out);
 }
 
-size_t character_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                               size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                          size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
     size_t end = length - walk->at < work ? length : walk->at + work;
     if (!walk_characters(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
     return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->codes, walk->held, out);
-}
-
-size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                     size_t length, uint64_t *out, size_t *bad) {
-    struct text_walk walk;
-    text_walk_begin(&walk);
-    return word_shingles_step(kernels, shingler, text, length, &walk, length, out, bad);
-}
-
-size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                          size_t length, uint64_t *out, size_t *bad) {
-    struct text_walk walk;
-    text_walk_begin(&walk);
-    return character_shingles_step(kernels, shingler, text, length, &walk, length, out, bad);
 }
 
 /* ---- the portable level ---- */

@@ -67,22 +67,17 @@ void shingler_of_characters(struct shingler *shingler, size_t size, const struct
 static inline size_t most_words(size_t length) { return length / 2 + 1; }
 
 /* Write the shingles of a text and return their number, or SIZE_MAX with *bad = offset where it is not UTF-8.
- * out: most_words(length) tokens for words, length tokens for characters. */
-size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                     size_t length, uint64_t *out, size_t *bad);
-size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                          size_t length, uint64_t *out, size_t *bad);
-
-/* The same for a long text in steps of about `work` bytes, with a walk that is kept in text_walk_size() bytes and begun
- * first. UNFINISHED_TEXT: call it again, with the same out. */
+ * out: most_words(length) tokens for words, length tokens for characters.
+ * The walk is text_walk_size() bytes of the caller's, aligned for uint64_t: some 80 KB, more than a small stack has. Begin
+ * it before each text. A call goes on for about `work` > 0 bytes; UNFINISHED_TEXT: call again with the same arguments. */
 #define UNFINISHED_TEXT (SIZE_MAX - 1)
 struct text_walk;
 size_t text_walk_size(void);
 void text_walk_begin(struct text_walk *walk);
-size_t word_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                     size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
+size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                           size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
-size_t character_shingles_step(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                               size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
 
 /* The portable tokens and windows, which the other levels use for the sizes that they have no faster way for. */
 void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,

@@ -63,19 +63,15 @@ cdef extern from "text/text.h":
     void shingler_of_words(shingler*, size_t, const hash_key*) nogil
     void shingler_of_characters(shingler*, size_t, const hash_key*) nogil
     size_t most_words(size_t) nogil
-    size_t c_word_shingles "word_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t, uint64_t*,
-                                           size_t*) nogil
-    size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
-                                                     uint64_t*, size_t*) nogil
     const size_t UNFINISHED_TEXT
     struct text_walk:
         pass
     size_t text_walk_size() nogil
     void text_walk_begin(text_walk*) nogil
-    size_t word_shingles_step(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t, uint64_t*,
-                              size_t*) nogil
-    size_t character_shingles_step(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
-                                   uint64_t*, size_t*) nogil
+    size_t c_word_shingles "word_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
+                                           uint64_t*, size_t*) nogil
+    size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
+                                                     text_walk*, size_t, uint64_t*, size_t*) nogil
 
 cdef extern from "field.h":
     const uint64_t P61
@@ -704,26 +700,19 @@ cdef enum Unit:
     CHARACTERS
 
 
-cdef size_t _long_text(const text_kernels* level, const shingler* how, Unit unit, const uint8_t* text, size_t length,
-                       uint64_t* out, size_t* bad) except? 0 nogil:
-    """Write the shingles of one text step by step, so that it can be interrupted; return what c_word_shingles does."""
-    cdef text_walk* walk = <text_walk*>malloc(text_walk_size())
-    cdef size_t got = UNFINISHED_TEXT
+cdef int _shingle(const text_kernels* level, const shingler* how, Unit unit, const uint8_t* text, size_t length,
+                  text_walk* walk, uint64_t* out, size_t* made, size_t* bad) except -1 nogil:
+    """Write the shingles of one text; made becomes what word_shingles of text.h returns. Long ones can be interrupted."""
     cdef uint64_t last_pause = 0
-    if walk == NULL:
-        with gil:
-            raise MemoryError
-    try:
-        text_walk_begin(walk)
-        while got == UNFINISHED_TEXT:
-            if unit == WORDS:
-                got = word_shingles_step(level, how, text, length, walk, LONG, out, bad)
-            else:
-                got = character_shingles_step(level, how, text, length, walk, LONG, out, bad)
-            pause(&last_pause)
-        return got
-    finally:
-        free(walk)
+    text_walk_begin(walk)
+    while True:
+        if unit == WORDS:
+            made[0] = c_word_shingles(level, how, text, length, walk, LONG, out, bad)
+        else:
+            made[0] = c_character_shingles(level, how, text, length, walk, LONG, out, bad)
+        if made[0] != UNFINISHED_TEXT:
+            return 0
+        pause(&last_pause)
 
 
 cdef _shingles(Texts texts, Unit unit, size_t size, seed):
@@ -735,6 +724,7 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef uint64_t last_pause = 0
     cdef shingler how
     cdef const text_kernels* level = kernels()
+    cdef text_walk* walk
     if not 1 <= size <= MAX_SHINGLE:
         raise ValueError(f"size must be in 1..{MAX_SHINGLE}, not {size}")
     for i in range(n):
@@ -742,28 +732,29 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
     cdef int64_t[::1] offsets = offsets_array
     cdef uint64_t[::1] tokens = tokens_array
-    with nogil:
-        if unit == WORDS:
-            shingler_of_words(&how, size, &key)
-        else:
-            shingler_of_characters(&how, size, &key)
-        for i in range(n):
-            if lengths[i] > LONG:
-                got = _long_text(level, &how, unit, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
-            elif unit == WORDS:
-                got = c_word_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
+    walk = <text_walk*>malloc(text_walk_size())
+    if walk == NULL:
+        raise MemoryError
+    try:
+        with nogil:
+            if unit == WORDS:
+                shingler_of_words(&how, size, &key)
             else:
-                got = c_character_shingles(level, &how, <const uint8_t*>addresses[i], lengths[i], &tokens[made], &bad)
-            if got == SIZE_MAX:
-                break
-            made += got
-            offsets[i + 1] = <int64_t>made
-            done += lengths[i] + 1
-            if done >= WORK:
-                done = 0
-                pause(&last_pause)
-        else:
-            bad = SIZE_MAX
+                shingler_of_characters(&how, size, &key)
+            for i in range(n):
+                _shingle(level, &how, unit, <const uint8_t*>addresses[i], lengths[i], walk, &tokens[made], &got, &bad)
+                if got == SIZE_MAX:
+                    break
+                made += got
+                offsets[i + 1] = <int64_t>made
+                done += lengths[i] + 1
+                if done >= WORK:
+                    done = 0
+                    pause(&last_pause)
+            else:
+                bad = SIZE_MAX
+    finally:
+        free(walk)
     if bad != SIZE_MAX:
         raise TextError(i, f"not UTF-8 at byte {bad}")
     if made < capacity // 8:
@@ -822,17 +813,23 @@ cdef uint64_t token_of_bytes(const uint8_t* data, size_t length, uint64_t seed) 
     return c_token_of_bytes(&hasher, data, length)
 
 
-cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* out) noexcept nogil:
+cdef size_t scratch_of_shingles() noexcept nogil:
+    return (text_walk_size() + sizeof(uint64_t) - 1) // sizeof(uint64_t)
+
+
+cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* scratch,
+                        uint64_t* out) noexcept nogil:
     cdef shingler how
     cdef hash_key key = hash_key_of(seed)
     cdef size_t bad
     if size < 1 or size > MAX_SHINGLE:
         return SIZE_MAX
     shingler_of_words(&how, size, &key)
-    return c_word_shingles(kernels(), &how, text, length, out, &bad)
+    text_walk_begin(<text_walk*>scratch)
+    return c_word_shingles(kernels(), &how, text, length, <text_walk*>scratch, SIZE_MAX, out, &bad)
 
 
-cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed,
+cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* scratch,
                              uint64_t* out) noexcept nogil:
     cdef shingler how
     cdef hash_key key = hash_key_of(seed)
@@ -840,7 +837,8 @@ cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, ui
     if size < 1 or size > MAX_SHINGLE:
         return SIZE_MAX
     shingler_of_characters(&how, size, &key)
-    return c_character_shingles(kernels(), &how, text, length, out, &bad)
+    text_walk_begin(<text_walk*>scratch)
+    return c_character_shingles(kernels(), &how, text, length, <text_walk*>scratch, SIZE_MAX, out, &bad)
 
 
 cdef void tokens_of_numbers(const uint64_t* values, size_t n, uint64_t seed, uint64_t* out) noexcept nogil:

@@ -119,40 +119,45 @@ static void sort_few(uint64_t *codes, uint32_t *rows, size_t n) {
     }
 }
 
+struct coded {
+    uint64_t *codes;
+    uint32_t *rows;
+};
+
+/* Bring n codes with their rows into the stable order of one digit; 0, and nothing is written, where all have the same
+ * one. The counts are of 32 bits: threads may have small stacks. */
+static int sort_by_digit(struct coded from, size_t n, unsigned shift, struct coded to) {
+    uint32_t starts[BUCKETS] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++) starts[from.codes[i] >> shift & (BUCKETS - 1)]++;
+    if (starts[from.codes[0] >> shift & (BUCKETS - 1)] == n) return 0;
+    for (size_t d = 0; d < BUCKETS; d++) {
+        uint32_t count = starts[d];
+        starts[d] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t at = starts[from.codes[i] >> shift & (BUCKETS - 1)]++;
+        to.codes[at] = from.codes[i];
+        to.rows[at] = from.rows[i];
+    }
+    return 1;
+}
+
 void sort_codes(uint64_t *codes, uint32_t *rows, size_t n, uint64_t *scratch_codes, uint32_t *scratch_rows) {
-    size_t starts[BUCKETS]; /* of one pass: threads may have small stacks */
+    struct coded from = {codes, rows}, to = {scratch_codes, scratch_rows};
     if (n <= FEW) {
         sort_few(codes, rows, n);
         return;
     }
-    uint64_t *from = codes, *to = scratch_codes;
-    uint32_t *from_rows = rows, *to_rows = scratch_rows;
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        const unsigned shift = DIGIT * pass;
-        size_t sum = 0;
-        memset(starts, 0, sizeof starts);
-        for (size_t i = 0; i < n; i++) starts[from[i] >> shift & (BUCKETS - 1)]++;
-        if (starts[from[0] >> shift & (BUCKETS - 1)] == n) continue; /* one digit: nothing to do */
-        for (size_t d = 0; d < BUCKETS; d++) {
-            size_t count = starts[d];
-            starts[d] = sum;
-            sum += count;
-        }
-        for (size_t i = 0; i < n; i++) {
-            size_t at = starts[from[i] >> shift & (BUCKETS - 1)]++;
-            to[at] = from[i];
-            to_rows[at] = from_rows[i];
-        }
-        uint64_t *swap = from;
-        uint32_t *swap_rows = from_rows;
+        if (!sort_by_digit(from, n, DIGIT * pass, to)) continue;
+        struct coded swap = from;
         from = to;
-        from_rows = to_rows;
         to = swap;
-        to_rows = swap_rows;
     }
-    if (from != codes) {
-        memcpy(codes, from, n * sizeof *codes);
-        memcpy(rows, from_rows, n * sizeof *rows);
+    if (from.codes != codes) {
+        memcpy(codes, from.codes, n * sizeof *codes);
+        memcpy(rows, from.rows, n * sizeof *rows);
     }
 }
 
