@@ -12,7 +12,7 @@ __test__: dict[str, str]
 class Stopped(Exception): ...
 
 def watch(over: threading.Event | None) -> None: ...
-def lower_in_pieces(
+def sketch_in_pieces(
     kernel: Callable[..., None],
     offsets: npt.NDArray[np.int64],
     columns: Sequence[npt.NDArray[Any]],

@@ -4,7 +4,7 @@
 static void affine32(const uint64_t *hashes, size_t n, const uint32_t *a, const uint32_t *b, size_t k,
                      uint32_t *values) {
     for (size_t t = 0; t < n; t++) {
-        uint32_t x = mixed32((uint32_t)hashes[t]);
+        uint32_t x = affine_mix32((uint32_t)hashes[t]);
         for (size_t i = 0; i < k; i++) {
             uint32_t value = a[i] * x + b[i];
             values[i] = value < values[i] ? value : values[i];
@@ -15,7 +15,7 @@ static void affine32(const uint64_t *hashes, size_t n, const uint32_t *a, const 
 static void affine64(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                      uint64_t *values) {
     for (size_t t = 0; t < n; t++) {
-        uint64_t x = mixed64(hashes[t]);
+        uint64_t x = affine_mix64(hashes[t]);
         for (size_t i = 0; i < k; i++) {
             uint64_t value = a[i] * x + b[i];
             values[i] = value < values[i] ? value : values[i];

@@ -10,14 +10,14 @@
 #include "field.h"
 
 /* Hashes are mixed so many at a time. */
-#define HASH_BLOCK 256
+#define AFFINE_BLOCK_HASHES 256
 
 /* The arithmetic that a CPU level does in its own way. */
 struct affine_kernels {
-    /* a mixed32(hash) + b mod 2^32. */
+    /* a affine_mix32(hash) + b mod 2^32. */
     void (*affine32)(const uint64_t *hashes, size_t n, const uint32_t *a, const uint32_t *b, size_t k,
                      uint32_t *values);
-    /* a mixed64(hash) + b mod 2^64. */
+    /* a affine_mix64(hash) + b mod 2^64. */
     void (*affine64)(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                      uint64_t *values);
     /* The low 32 bits of (a hash + b mod 2^64) mod 2^61 - 1: the product wraps before it is reduced. */
@@ -28,13 +28,13 @@ extern const struct affine_kernels affine_scalar, affine_avx2, affine_avx512;
 extern const struct affine_kernels *const affine_levels[CPU_LEVELS];
 
 /* The finalisers of MurmurHash3 (Appleby, public domain). */
-static inline uint32_t mixed32(uint32_t x) {
+static inline uint32_t affine_mix32(uint32_t x) {
     x = (x ^ (x >> 16)) * UINT32_C(0x85EBCA6B);
     x = (x ^ (x >> 13)) * UINT32_C(0xC2B2AE35);
     return x ^ (x >> 16);
 }
 
-static inline uint64_t mixed64(uint64_t x) {
+static inline uint64_t affine_mix64(uint64_t x) {
     x = (x ^ (x >> 33)) * UINT64_C(0xFF51AFD7ED558CCD);
     x = (x ^ (x >> 33)) * UINT64_C(0xC4CEB9FE1A85EC53);
     return x ^ (x >> 33);

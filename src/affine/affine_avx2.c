@@ -29,16 +29,16 @@ TARGET_AVX2 static inline void lower32(const uint32_t *mixed, size_t n, const ui
 TARGET_AVX2 static void affine32(const uint64_t *hashes, size_t n, const uint32_t *a, const uint32_t *b, size_t k,
                                  uint32_t *values) {
     enum { WIDTH = HELD * LANES32 };
-    uint32_t mixed[HASH_BLOCK], last_a[WIDTH] = {0}, last_b[WIDTH] = {0}, last[WIDTH] = {0};
+    uint32_t mixed[AFFINE_BLOCK_HASHES], last_a[WIDTH] = {0}, last_b[WIDTH] = {0}, last[WIDTH] = {0};
     size_t whole = k - k % WIDTH, rest = (k - whole) * sizeof *a;
     if (rest) {
         memcpy(last_a, a + whole, rest);
         memcpy(last_b, b + whole, rest);
         memcpy(last, values + whole, rest);
     }
-    for (size_t start = 0; start < n; start += HASH_BLOCK) {
-        size_t count = n - start < HASH_BLOCK ? n - start : HASH_BLOCK;
-        for (size_t t = 0; t < count; t++) mixed[t] = mixed32((uint32_t)hashes[start + t]);
+    for (size_t start = 0; start < n; start += AFFINE_BLOCK_HASHES) {
+        size_t count = n - start < AFFINE_BLOCK_HASHES ? n - start : AFFINE_BLOCK_HASHES;
+        for (size_t t = 0; t < count; t++) mixed[t] = affine_mix32((uint32_t)hashes[start + t]);
         for (size_t i = 0; i < whole; i += WIDTH) lower32(mixed, count, a + i, b + i, values + i);
         if (rest) lower32(mixed, count, last_a, last_b, last);
     }
@@ -92,10 +92,10 @@ TARGET_AVX2 static inline void lower_all64(const uint64_t *hashes, size_t n, con
 
 TARGET_AVX2 static void affine64(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                                  uint64_t *values) {
-    uint64_t mixed[HASH_BLOCK];
-    for (size_t start = 0; start < n; start += HASH_BLOCK) {
-        size_t count = n - start < HASH_BLOCK ? n - start : HASH_BLOCK;
-        for (size_t t = 0; t < count; t++) mixed[t] = mixed64(hashes[start + t]);
+    uint64_t mixed[AFFINE_BLOCK_HASHES];
+    for (size_t start = 0; start < n; start += AFFINE_BLOCK_HASHES) {
+        size_t count = n - start < AFFINE_BLOCK_HASHES ? n - start : AFFINE_BLOCK_HASHES;
+        for (size_t t = 0; t < count; t++) mixed[t] = affine_mix64(hashes[start + t]);
         lower_all64(mixed, count, a, b, k, values, 0);
     }
 }

@@ -11,10 +11,10 @@ static inline size_t lanes_left(size_t left, size_t j, size_t lanes) { return le
 
 TARGET_AVX512 static void affine32(const uint64_t *hashes, size_t n, const uint32_t *a, const uint32_t *b, size_t k,
                                    uint32_t *values) {
-    uint32_t mixed[HASH_BLOCK];
-    for (size_t start = 0; start < n; start += HASH_BLOCK) {
-        size_t count = n - start < HASH_BLOCK ? n - start : HASH_BLOCK;
-        for (size_t t = 0; t < count; t++) mixed[t] = mixed32((uint32_t)hashes[start + t]);
+    uint32_t mixed[AFFINE_BLOCK_HASHES];
+    for (size_t start = 0; start < n; start += AFFINE_BLOCK_HASHES) {
+        size_t count = n - start < AFFINE_BLOCK_HASHES ? n - start : AFFINE_BLOCK_HASHES;
+        for (size_t t = 0; t < count; t++) mixed[t] = affine_mix32((uint32_t)hashes[start + t]);
         for (size_t i = 0; i < k; i += HELD * LANES32) {
             __m512i factor[HELD], summand[HELD], least[HELD];
             for (size_t j = 0; j < HELD; j++) {
@@ -71,10 +71,10 @@ TARGET_AVX512 static inline void lower64(const uint64_t *hashes, size_t n, const
 
 TARGET_AVX512 static void affine64(const uint64_t *hashes, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                                    uint64_t *values) {
-    uint64_t mixed[HASH_BLOCK];
-    for (size_t start = 0; start < n; start += HASH_BLOCK) {
-        size_t count = n - start < HASH_BLOCK ? n - start : HASH_BLOCK;
-        for (size_t t = 0; t < count; t++) mixed[t] = mixed64(hashes[start + t]);
+    uint64_t mixed[AFFINE_BLOCK_HASHES];
+    for (size_t start = 0; start < n; start += AFFINE_BLOCK_HASHES) {
+        size_t count = n - start < AFFINE_BLOCK_HASHES ? n - start : AFFINE_BLOCK_HASHES;
+        for (size_t t = 0; t < count; t++) mixed[t] = affine_mix64(hashes[start + t]);
         lower64(mixed, count, a, b, k, values, 0);
     }
 }

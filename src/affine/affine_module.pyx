@@ -40,9 +40,9 @@ cdef extern from "text/text.h":
     struct text_kernels:
         void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels** text_levels
-    token_hasher token_hasher_of(uint64_t seed) nogil
-    uint64_t token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
-    void tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
+    token_hasher text_hasher_of(uint64_t seed) nogil
+    uint64_t text_token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
+    void text_tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
 
 cdef extern from "affine/sha1.h":
     ctypedef void sha1_compressor(uint32_t*, const uint8_t*, size_t) noexcept nogil
@@ -53,12 +53,12 @@ cdef extern from "affine/sha1.h":
     void sha1_heads(const sha1_kernels*, const uint8_t**, const size_t*, size_t, uint64_t*) nogil
 
 cdef extern from "sketch/sketch.h":
-    const size_t CLASSIC_LANES
-    const size_t MAX_SLOTS
+    const size_t SKETCH_CLASSIC_LANES
+    const size_t SKETCH_MAX_SLOTS
     struct sketch_kernels:
         pass
     const sketch_kernels** sketch_levels
-    size_t fast_rounds(size_t k) nogil
+    size_t sketch_fast_rounds(size_t k) nogil
 
 cdef extern from "affine/affine.h":
     struct affine_kernels:
@@ -90,9 +90,9 @@ cdef const int* in_use = level_in_use()
 cdef bint sha = has_sha()
 
 cdef enum:
-    STRETCH = 256  # tokens whose places are noted before they are hashed
-    PIECE = 1 << 14  # tokens hashed between two calls of pause()
-    LONG = 1024  # hashes at a time that are worth giving the interpreter lock away
+    STRETCH_TOKENS = 256  # tokens whose places are noted before they are hashed
+    PIECE_TOKENS = 1 << 14  # tokens hashed between two calls of pause()
+    LONG_HASHES = 1024  # hashes at a time that are worth giving the interpreter lock away
 
 
 cdef inline const sha1_kernels* hashing() noexcept nogil:
@@ -151,14 +151,14 @@ cdef uint64_t _mask(int bits) except 0:
 
 cdef int _heads(tuple tokens, uint64_t mask, uint64_t* out) except -1:
     """Write the hash of each token: those of bytes a stretch at a time, and those of others one by one."""
-    cdef const uint8_t* starts[STRETCH]
-    cdef size_t[STRETCH] lengths
+    cdef const uint8_t* starts[STRETCH_TOKENS]
+    cdef size_t[STRETCH_TOKENS] lengths
     cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
     cdef size_t i, count, first = 0, n = len(tokens)
     cdef uint64_t last_pause = 0
     cdef bint others
     while first < n:
-        count = min(n - first, <size_t>STRETCH)
+        count = min(n - first, <size_t>STRETCH_TOKENS)
         others = False
         for i in range(count):
             if is_bytes(items[first + i]):
@@ -268,7 +268,7 @@ cdef class Tokens:
         cdef uint64_t last_pause = 0
         with nogil:
             while at < self.count:
-                some = min(self.count - at, <size_t>PIECE)
+                some = min(self.count - at, <size_t>PIECE_TOKENS)
                 sha1_heads(hashing(), self.starts + at, self.lengths + at, some, &out[at])
                 at += some
                 pause(&last_pause)
@@ -282,16 +282,16 @@ cdef bint _native(object token, const token_hasher* hasher, uint64_t seed, uint6
     cdef uint64_t number
     cdef int overflow
     if PyBytes_Check(token):
-        out[0] = token_of_bytes(hasher, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
+        out[0] = text_token_of_bytes(hasher, <const uint8_t*>PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
     elif PyUnicode_Check(token):
         if PyUnicode_IS_COMPACT_ASCII(token):
-            out[0] = token_of_bytes(hasher, <const uint8_t*>PyUnicode_DATA(token), PyUnicode_GET_LENGTH(token))
+            out[0] = text_token_of_bytes(hasher, <const uint8_t*>PyUnicode_DATA(token), PyUnicode_GET_LENGTH(token))
             return True
         try:
             encoded = PyUnicode_AsUTF8String(token)
         except UnicodeEncodeError:
             return False
-        out[0] = token_of_bytes(hasher, <const uint8_t*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
+        out[0] = text_token_of_bytes(hasher, <const uint8_t*>PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded))
     elif PyLong_CheckExact(token):
         number = <uint64_t>PyLong_AsLongLongAndOverflow(token, &overflow)
         if overflow < 0:
@@ -301,7 +301,7 @@ cdef bint _native(object token, const token_hasher* hasher, uint64_t seed, uint6
                 number = PyLong_AsUnsignedLongLong(token)
             except OverflowError:
                 return False
-        tokens_of_integers(&number, 1, seed, out)
+        text_tokens_of_integers(&number, 1, seed, out)
     else:
         return False
     return True
@@ -309,7 +309,7 @@ cdef bint _native(object token, const token_hasher* hasher, uint64_t seed, uint6
 
 def native_hash(token, uint64_t seed):
     """Return what `native` is of one token, as an int, or None."""
-    cdef token_hasher hasher = token_hasher_of(seed)
+    cdef token_hasher hasher = text_hasher_of(seed)
     cdef uint64_t found
     return found if _native(token, &hasher, seed, &found) else None
 
@@ -395,13 +395,13 @@ cdef class NativeRows:
 
 cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) except -1:
     """Write the tokens of the n elements of a list or tuple; nothing here runs Python, which might change a list."""
-    cdef const uint8_t* starts[STRETCH]
-    cdef size_t[STRETCH] lengths
-    cdef token_hasher hasher = token_hasher_of(seed)
+    cdef const uint8_t* starts[STRETCH_TOKENS]
+    cdef size_t[STRETCH_TOKENS] lengths
+    cdef token_hasher hasher = text_hasher_of(seed)
     cdef PyObject** items = PySequence_Fast_ITEMS(tokens)
     cdef Py_ssize_t i, count, others, first = 0
     while first < n:
-        count, others = min(n - first, <Py_ssize_t>STRETCH), 0
+        count, others = min(n - first, <Py_ssize_t>STRETCH_TOKENS), 0
         for i in range(count):
             if not _place(items[first + i], &starts[i], &lengths[i]):
                 starts[i], lengths[i] = NULL, 0
@@ -475,11 +475,11 @@ cdef class Functions:
             a64, b64 = first, second
             a64, b64 = aligned(a64), aligned(b64)
             count, other = len(a64), len(b64)
-        if scheme in ("classic", "fast") and k > MAX_SLOTS:
-            raise ValueError(f"k must be in 1..{MAX_SLOTS}, not {k}")
-        needed = (-(-k // CLASSIC_LANES) * CLASSIC_LANES,) * 2 if scheme == "classic" else (k, k)
+        if scheme in ("classic", "fast") and k > SKETCH_MAX_SLOTS:
+            raise ValueError(f"k must be in 1..{SKETCH_MAX_SLOTS}, not {k}")
+        needed = (-(-k // SKETCH_CLASSIC_LANES) * SKETCH_CLASSIC_LANES,) * 2 if scheme == "classic" else (k, k)
         if scheme == "fast":
-            needed = fast_rounds(k), k
+            needed = sketch_fast_rounds(k), k
         if (count, other) != needed:
             raise ValueError(f"{scheme} of {k} functions takes {needed} constants, not {(count, other)}")
         if scheme == "affine32":
@@ -500,9 +500,9 @@ cdef class Functions:
         cdef Py_buffer view
         self._open(values, &view)
         try:
-            if n > WORK // self.held.k + LONG:
+            if n > WORK // self.held.k + LONG_HASHES:
                 self._lower_many(hashes, n, view.buf)
-            elif n >= LONG:
+            elif n >= LONG_HASHES:
                 with nogil:
                     _update(&self.held, hashes, n, view.buf)
             else:
@@ -513,7 +513,7 @@ cdef class Functions:
 
     cdef int _lower_many(self, const uint64_t* hashes, size_t n, void* values) except -1:
         """Lower values by all of the hashes or, where a signal handler raises, by none."""
-        cdef size_t nbytes = self.held.k * self.width, at = 0, some, step = WORK // self.held.k + LONG
+        cdef size_t nbytes = self.held.k * self.width, at = 0, some, step = WORK // self.held.k + LONG_HASHES
         cdef uint64_t last_pause = 0
         cdef void* lowered = malloc(nbytes)
         if lowered == NULL:
@@ -575,7 +575,7 @@ cdef class Functions:
         cdef uint32_t[:, ::1] values32
         cdef uint64_t[:, ::1] values64
         cdef Py_ssize_t i, n, k
-        cdef size_t at, some, step = WORK // self.held.k + LONG, done = 0
+        cdef size_t at, some, step = WORK // self.held.k + LONG_HASHES, done = 0
         cdef uint64_t last_pause = 0
         cdef char* to = NULL
         if self.width == 4:

@@ -1,14 +1,14 @@
 /* The schemes of lower.h: those of affine.h as they are, classic through a part of a signature at a time, fast anew. */
 #include "affine/lower.h"
 
-/* Functions of classic at a time: a multiple of CLASSIC_LANES. */
-#define PART 256
+/* Functions of classic at a time: a multiple of SKETCH_CLASSIC_LANES. */
+#define PART_SLOTS 256
 
 static void lower_classic(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *a,
                           const uint64_t *b, size_t k, uint64_t *values) {
-    uint64_t made[PART];
-    for (size_t start = 0; start < k; start += PART) {
-        size_t count = k - start < PART ? k - start : PART;
+    uint64_t made[PART_SLOTS];
+    for (size_t start = 0; start < k; start += PART_SLOTS) {
+        size_t count = k - start < PART_SLOTS ? k - start : PART_SLOTS;
         kernels->classic(tokens, n, a + start, b + start, count, made);
         for (size_t i = 0; i < count; i++) {
             if (made[i] < values[start + i]) values[start + i] = made[i];
@@ -25,26 +25,26 @@ static inline void land_one(uint64_t *values, size_t slot, uint64_t value) {
  * slot: after a few, once there are many tokens, which makes single ones cheap. */
 static void lower_fast(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *rounds,
                        const uint64_t *slots, size_t k, uint64_t *values) {
-    uint64_t landed[TOKEN_BLOCK];
-    uint32_t places[TOKEN_BLOCK];
-    size_t count = fast_rounds(k), filled = 0; /* slots before `filled` are met in rounds up to this one */
+    uint64_t landed[SKETCH_BLOCK_TOKENS];
+    uint32_t places[SKETCH_BLOCK_TOKENS];
+    size_t count = sketch_fast_rounds(k), filled = 0; /* slots before `filled` are met in rounds up to this one */
     for (size_t r = 0; r < count; r++) {
-        for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
-            size_t block = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+        for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+            size_t block = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
             if (block == 1) {
                 uint64_t hash = mix64(tokens[start] ^ rounds[r]);
-                land_one(values, (hash >> 32) * k >> 32, (uint64_t)r << VALUE_BITS | (hash & VALUE_MASK));
+                land_one(values, (hash >> 32) * k >> 32, (uint64_t)r << SKETCH_VALUE_BITS | (hash & SKETCH_VALUE_MASK));
                 continue;
             }
             kernels->land(tokens + start, block, r, rounds[r], k, landed, places);
             for (size_t t = 0; t < block; t++) land_one(values, places[t], landed[t]);
         }
-        while (filled < k && values[filled] >> VALUE_BITS <= r) filled++;
+        while (filled < k && values[filled] >> SKETCH_VALUE_BITS <= r) filled++;
         if (filled == k) return;
     }
     for (size_t i = filled; i < k; i++) {
-        if (values[i] >> VALUE_BITS >= count) {
-            land_one(values, i, (uint64_t)count << VALUE_BITS | kernels->least(tokens, n, slots[i]));
+        if (values[i] >> SKETCH_VALUE_BITS >= count) {
+            land_one(values, i, (uint64_t)count << SKETCH_VALUE_BITS | kernels->least(tokens, n, slots[i]));
         }
     }
 }

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#define BLOCK 64
+#define BLOCK_BYTES 64
 
 /* Fewer messages than these are quicker one at a time than in sixteen lanes. */
-#define FEW 8
+#define FEW_MESSAGES 8
 
 static inline uint32_t rotated(uint32_t x, int bits) { return x << bits | x >> (32 - bits); }
 
@@ -37,7 +37,7 @@ static inline void step(uint32_t s[5], uint32_t mixed, uint32_t constant, uint32
 }
 
 void sha1_compress_scalar(uint32_t state[5], const uint8_t *blocks, size_t count) {
-    for (; count; blocks += BLOCK, count--) {
+    for (; count; blocks += BLOCK_BYTES, count--) {
         uint32_t w[16], s[5];
         for (int i = 0; i < 16; i++) w[i] = load_big_endian(blocks + 4 * i);
         memcpy(s, state, sizeof s);
@@ -61,13 +61,14 @@ const struct sha1_kernels sha1_levels[2][CPU_LEVELS] = {
 
 uint64_t sha1_head(sha1_compressor *compress, const uint8_t *data, size_t length) {
     uint32_t state[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
-    uint8_t tail[2 * BLOCK] = {0}; /* the rest, a one bit, and the length in bits, big-endian, at the end of a block */
-    size_t whole = length / BLOCK, rest = length % BLOCK, blocks = rest + 9 <= BLOCK ? 1 : 2;
+    /* the rest, a one bit, and the length in bits, big-endian, at the end of a block */
+    uint8_t tail[2 * BLOCK_BYTES] = {0};
+    size_t whole = length / BLOCK_BYTES, rest = length % BLOCK_BYTES, blocks = rest + 9 <= BLOCK_BYTES ? 1 : 2;
     uint64_t bits = (uint64_t)length * 8;
     if (whole) compress(state, data, whole);
-    if (rest) memcpy(tail, data + whole * BLOCK, rest);
+    if (rest) memcpy(tail, data + whole * BLOCK_BYTES, rest);
     tail[rest] = 0x80;
-    for (size_t i = 0; i < 8; i++) tail[blocks * BLOCK - 1 - i] = (uint8_t)(bits >> 8 * i);
+    for (size_t i = 0; i < 8; i++) tail[blocks * BLOCK_BYTES - 1 - i] = (uint8_t)(bits >> 8 * i);
     compress(state, tail, blocks);
     return (uint64_t)swapped(state[1]) << 32 | swapped(state[0]);
 }
@@ -93,7 +94,7 @@ void sha1_heads(const struct sha1_kernels *kernels, const uint8_t *const *starts
             count = 0;
         }
     }
-    if (count < FEW) {
+    if (count < FEW_MESSAGES) {
         for (size_t j = 0; j < count; j++) heads[places[j]] = sha1_head(kernels->compress, waiting[j], sizes[j]);
     } else {
         kernels->sixteen(waiting, sizes, made);

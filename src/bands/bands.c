@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#define TOGETHER 4 /* a key is a chain of products that wait for each other, so several are under way at once */
-#define SPAN 16
+#define BANDS_TOGETHER 4 /* a key is a chain of products that wait for each other, so several are under way at once */
+#define SPAN_BANDS 16
 
-void keys_of_bands(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows, uint64_t *out) {
+void bands_keys_scalar(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows, uint64_t *out) {
     size_t band = 0;
-    for (; band + TOGETHER <= count; band += TOGETHER) {
+    for (; band + BANDS_TOGETHER <= count; band += BANDS_TOGETHER) {
         const uint64_t *slot = slots + band * rows;
         uint64_t a = starts[band], b = starts[band + 1], c = starts[band + 2], d = starts[band + 3];
         for (size_t row = 0; row < rows; row++, slot++) {
@@ -28,18 +28,18 @@ void keys_of_bands(const uint64_t *slots, const uint64_t *starts, size_t count, 
 }
 
 band_key_kernel *const bands_levels[CPU_LEVELS] =
-    CPU_TABLE(keys_of_bands, keys_of_bands, keys_of_bands_avx512, keys_of_bands);
+    CPU_TABLE(bands_keys_scalar, bands_keys_scalar, bands_keys_avx512, bands_keys_scalar);
 
-void band_starts(size_t first, size_t count, uint64_t *starts) {
+void bands_starts(size_t first, size_t count, uint64_t *starts) {
     for (size_t i = 0; i < count; i++) starts[i] = draw(0, DOMAIN_BAND, first + i);
 }
 
-void band_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows,
-               uint64_t *out) {
-    uint64_t starts[SPAN];
-    for (size_t first = 0; first < bands; first += SPAN) {
-        size_t count = bands - first < SPAN ? bands - first : SPAN;
-        band_starts(first, count, starts);
+void bands_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows,
+                uint64_t *out) {
+    uint64_t starts[SPAN_BANDS];
+    for (size_t first = 0; first < bands; first += SPAN_BANDS) {
+        size_t count = bands - first < SPAN_BANDS ? bands - first : SPAN_BANDS;
+        bands_starts(first, count, starts);
         for (size_t i = 0; i < n; i++) {
             const uint64_t *signature = signatures + i * k;
             uint64_t *keys = out + i * bands + first;
@@ -49,8 +49,8 @@ void band_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, si
     }
 }
 
-size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64_t *members, size_t count,
-                    uint64_t *out) {
+size_t bands_records(const uint64_t *keys, size_t bands, size_t band, const int64_t *members, size_t count,
+                     uint64_t *out) {
     size_t made = 0;
     for (size_t m = 0; m < count; m++) {
         uint64_t key = keys[(size_t)members[m] * bands + band];
@@ -63,7 +63,7 @@ size_t band_records(const uint64_t *keys, size_t bands, size_t band, const int64
 /* ---- sorting ---- */
 
 #define PASSES 3 /* 33 bits, of which 32 count */
-#define FEW 64
+#define FEW_RECORDS 64
 
 static void sort_few(uint64_t *records, size_t n) {
     for (size_t i = 1; i < n; i++) {
@@ -74,15 +74,17 @@ static void sort_few(uint64_t *records, size_t n) {
     }
 }
 
-static inline size_t digit(uint64_t record, unsigned pass) { return record >> 32 >> DIGIT_BITS * pass & (DIGIT_VALUES - 1); }
+static inline size_t digit(uint64_t record, unsigned pass) {
+    return record >> 32 >> BANDS_DIGIT_BITS * pass & (BANDS_DIGIT_VALUES - 1);
+}
 
 /* Bring n <= 2^32 records into the stable order of one digit; 0, and nothing is written, where all have the same one. The
  * places are below n, so numbers mod 2^32 do for them, and half the stack: threads may have little. */
 static int sort_by_digit(const uint64_t *from, size_t n, unsigned pass, uint64_t *to) {
-    uint32_t starts[DIGIT_VALUES] = {0}, sum = 0;
+    uint32_t starts[BANDS_DIGIT_VALUES] = {0}, sum = 0;
     for (size_t i = 0; i < n; i++) starts[digit(from[i], pass)]++;
     if (starts[digit(from[0], pass)] == (uint32_t)n) return 0;
-    for (size_t d = 0; d < DIGIT_VALUES; d++) {
+    for (size_t d = 0; d < BANDS_DIGIT_VALUES; d++) {
         uint32_t count = starts[d];
         starts[d] = sum;
         sum += count;
@@ -91,9 +93,9 @@ static int sort_by_digit(const uint64_t *from, size_t n, unsigned pass, uint64_t
     return 1;
 }
 
-void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
+void bands_sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
     uint64_t *from = records, *to = scratch;
-    if (n <= FEW) {
+    if (n <= FEW_RECORDS) {
         sort_few(records, n);
         return;
     }
@@ -106,27 +108,27 @@ void sort_records(uint64_t *records, size_t n, uint64_t *scratch) {
     if (from != records) memcpy(records, from, n * sizeof *records);
 }
 
-void count_digits(const uint64_t *keys, size_t n, unsigned shift, size_t *counts) {
-    for (size_t i = 0; i < n; i++) counts[keys[i] >> shift & (DIGIT_VALUES - 1)]++;
+void bands_count_digits(const uint64_t *keys, size_t n, unsigned shift, size_t *counts) {
+    for (size_t i = 0; i < n; i++) counts[keys[i] >> shift & (BANDS_DIGIT_VALUES - 1)]++;
 }
 
-void starts_of_digits(size_t *counts) {
+void bands_starts_of_digits(size_t *counts) {
     size_t sum = 0;
-    for (size_t d = 0; d < DIGIT_VALUES; d++) {
+    for (size_t d = 0; d < BANDS_DIGIT_VALUES; d++) {
         size_t count = counts[d];
         counts[d] = sum;
         sum += count;
     }
 }
 
-void move_by_digit(const uint64_t *keys, const int64_t *places, size_t n, unsigned shift, size_t *starts, uint64_t *to,
-                   int64_t *places_to) {
+void bands_move_by_digit(const uint64_t *keys, const int64_t *places, size_t n, unsigned shift, size_t *starts,
+                         uint64_t *to, int64_t *places_to) {
     if (!places) {
-        for (size_t i = 0; i < n; i++) to[starts[keys[i] >> shift & (DIGIT_VALUES - 1)]++] = keys[i];
+        for (size_t i = 0; i < n; i++) to[starts[keys[i] >> shift & (BANDS_DIGIT_VALUES - 1)]++] = keys[i];
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        size_t at = starts[keys[i] >> shift & (DIGIT_VALUES - 1)]++;
+        size_t at = starts[keys[i] >> shift & (BANDS_DIGIT_VALUES - 1)]++;
         to[at] = keys[i];
         places_to[at] = places[i];
     }
@@ -169,8 +171,8 @@ static void sort_by_keys(const struct band_keys_of *of, uint64_t *records, size_
     }
 }
 
-size_t number_buckets(uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
-                      size_t band, int32_t *numbers) {
+size_t bands_number_buckets(uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
+                            size_t band, int32_t *numbers) {
     const struct band_keys_of of = {members, keys, bands, band};
     int32_t made = 0;
     for (size_t start = 0, stop; start < n; start = stop) {
@@ -201,8 +203,9 @@ static inline int meet_first(const uint64_t *a, const uint64_t *b, size_t band) 
     return a[band] == b[band];
 }
 
-size_t bucket_pairs(const uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
-                    size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity, size_t work) {
+size_t bands_bucket_pairs(const uint64_t *records, size_t n, const int64_t *members, const uint64_t *keys, size_t bands,
+                          size_t band, struct bucket_walk *walk, int64_t *left, int64_t *right, size_t capacity,
+                          size_t work) {
     size_t made = 0;
     for (;;) {
         for (; walk->i < walk->last; walk->i++, walk->j = walk->i + 1) {

@@ -30,8 +30,8 @@ TARGET_AVX512 static inline void store_keys(__m512i keys, uint64_t *out) {
     _mm512_storeu_si512(out, _mm512_mask_sub_epi64(keys, empty, keys, spread(1)));
 }
 
-TARGET_AVX512 void keys_of_bands_avx512(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows,
-                                        uint64_t *out) {
+TARGET_AVX512 void bands_keys_avx512(const uint64_t *slots, const uint64_t *starts, size_t count, size_t rows,
+                                     uint64_t *out) {
     __m512i these[LANES], those[LANES];
     size_t band = 0;
     for (; band + 2 * LANES <= count; band += 2 * LANES) { /* two chains that do not wait for each other */
@@ -49,6 +49,6 @@ TARGET_AVX512 void keys_of_bands_avx512(const uint64_t *slots, const uint64_t *s
         store_keys(a, out + band);
         store_keys(b, out + band + LANES);
     }
-    keys_of_bands(slots + band * rows, starts + band, count - band, rows, out + band);
+    bands_keys_scalar(slots + band * rows, starts + band, count - band, rows, out + band);
 }
 #endif

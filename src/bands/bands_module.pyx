@@ -13,24 +13,24 @@ cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "bands/bands.h":
-    const uint64_t MOST_MEMBERS
+    const uint64_t BANDS_MOST_MEMBERS
     ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
     band_key_kernel** bands_levels
-    enum: DIGIT_BITS
-    enum: DIGIT_VALUES
-    void count_digits(const uint64_t*, size_t, unsigned, size_t*) nogil
-    void starts_of_digits(size_t*) nogil
-    void move_by_digit(const uint64_t*, const int64_t*, size_t, unsigned, size_t*, uint64_t*, int64_t*) nogil
+    enum: BANDS_DIGIT_BITS
+    enum: BANDS_DIGIT_VALUES
+    void bands_count_digits(const uint64_t*, size_t, unsigned, size_t*) nogil
+    void bands_starts_of_digits(size_t*) nogil
+    void bands_move_by_digit(const uint64_t*, const int64_t*, size_t, unsigned, size_t*, uint64_t*, int64_t*) nogil
     struct bucket_walk:
         size_t last, i, j
         bint done
-    void c_band_keys "band_keys"(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
-    size_t band_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
-    void sort_records(uint64_t*, size_t, uint64_t*) nogil
-    size_t c_number_buckets "number_buckets"(uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t,
-                                             int32_t*) nogil
-    size_t bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
-                        int64_t*, int64_t*, size_t, size_t) nogil
+    void bands_keys(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
+    size_t bands_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
+    void bands_sort_records(uint64_t*, size_t, uint64_t*) nogil
+    size_t bands_number_buckets(uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t,
+                                int32_t*) nogil
+    size_t bands_bucket_pairs(const uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t, bucket_walk*,
+                              int64_t*, int64_t*, size_t, size_t) nogil
 
 cdef extern from "bands/filters.h":
     struct band_filters:
@@ -68,7 +68,7 @@ def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t r
     with nogil:
         while at < n:
             some = min(n - at, WORK // k + 1)
-            c_band_keys(kernel(), &signatures[at, 0], some, k, bands, rows, &out[at, 0])
+            bands_keys(kernel(), &signatures[at, 0], some, k, bands, rows, &out[at, 0])
             at += some
             if at < n:
                 pause(&last_pause)
@@ -97,9 +97,9 @@ def number_buckets(const uint64_t[:, ::1] keys not None, size_t band, const int6
     records_array, scratch_array = np.empty(n, np.uint64), np.empty(n, np.uint64)
     cdef uint64_t[::1] records = records_array, scratch = scratch_array
     with nogil:
-        count = band_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
-        sort_records(&records[0], count, &scratch[0])
-        made = c_number_buckets(&records[0], count, &members[0], &keys[0, 0], bands, band, &out[0, 0])
+        count = bands_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
+        bands_sort_records(&records[0], count, &scratch[0])
+        made = bands_number_buckets(&records[0], count, &members[0], &keys[0, 0], bands, band, &out[0, 0])
     return made
 
 
@@ -125,21 +125,21 @@ def pairs_of_band(const uint64_t[:, ::1] keys not None, size_t band, const int64
         return parts[0]
     if not rise_below(&members[0], n, keys.shape[0]):
         raise ValueError(f"members must rise within 0..{keys.shape[0] - 1}")
-    if n > MOST_MEMBERS:
-        raise ValueError(f"members must be at most {MOST_MEMBERS}, not {n}")
+    if n > BANDS_MOST_MEMBERS:
+        raise ValueError(f"members must be at most {BANDS_MOST_MEMBERS}, not {n}")
     records_array, scratch_array = np.empty(n, np.uint64), np.empty(n, np.uint64)
     cdef uint64_t[::1] records = records_array, scratch = scratch_array
     with nogil:
-        count = band_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
-        sort_records(&records[0], count, &scratch[0])
+        count = bands_records(&keys[0, 0], bands, band, &members[0], n, &records[0])
+        bands_sort_records(&records[0], count, &scratch[0])
     while not walk.done:
         parts.append((np.empty(capacity, np.int64), np.empty(capacity, np.int64)))
         left, right = parts[-1]
         made = 0
         with nogil:
             while not walk.done and made < capacity:
-                made += bucket_pairs(&records[0], count, &members[0], &keys[0, 0], bands, band, &walk, &left[made],
-                                     &right[made], capacity - made, work)
+                made += bands_bucket_pairs(&records[0], count, &members[0], &keys[0, 0], bands, band, &walk,
+                                           &left[made], &right[made], capacity - made, work)
                 pause(&last_pause)
         parts[-1] = parts[-1][0][:made], parts[-1][1][:made]
         if screen is not None:
@@ -174,16 +174,16 @@ def sorted_numbers(uint64_t[::1] numbers not None):
 
 cdef _sorted_below(numbers, int bits):
     """Return numbers that are equal above their lowest bits in ascending order, by their highest digit and by numpy."""
-    cdef size_t[::1] ends = np.zeros(DIGIT_VALUES, np.uintp)
+    cdef size_t[::1] ends = np.zeros(BANDS_DIGIT_VALUES, np.uintp)
     cdef size_t first = 0, digit
     cdef uint64_t last_pause = 0
-    cdef unsigned shift = max(bits - DIGIT_BITS, 0)
+    cdef unsigned shift = max(bits - BANDS_DIGIT_BITS, 0)
     if len(numbers) <= FEW:
         numbers.sort()
         return numbers
     digits = np.empty_like(numbers)
     _move_by_digit(numbers, None, shift, digits, None, &ends[0])
-    for digit in range(DIGIT_VALUES):
+    for digit in range(BANDS_DIGIT_VALUES):
         part = digits[first:ends[digit]]
         if len(part) > FEW and shift:
             part[:] = _sorted_below(part, shift)
@@ -196,7 +196,7 @@ cdef _sorted_below(numbers, int bits):
 
 def order(const uint64_t[::1] numbers not None):
     """Return the stable order that sorts numbers, int64 (n,); this can be interrupted."""
-    cdef size_t[::1] ends = np.zeros(DIGIT_VALUES, np.uintp)
+    cdef size_t[::1] ends = np.zeros(BANDS_DIGIT_VALUES, np.uintp)
     cdef unsigned shift = 0
     keys, places = np.array(numbers), np.arange(len(numbers), dtype=np.int64)
     cdef uint64_t highest = keys.max() if len(keys) else 0
@@ -205,7 +205,7 @@ def order(const uint64_t[::1] numbers not None):
         _move_by_digit(keys, places, shift, spare, spare_places, &ends[0])
         keys, spare = spare, keys
         places, spare_places = spare_places, places
-        shift += DIGIT_BITS
+        shift += BANDS_DIGIT_BITS
     return places
 
 
@@ -215,25 +215,25 @@ cdef _move_by_digit(const uint64_t[::1] numbers, const int64_t[::1] places, unsi
     cdef size_t n = len(numbers), at = 0, some
     cdef uint64_t last_pause = 0
     cdef int64_t* placed = NULL if places is None else &places_to[0]
-    memset(ends, 0, DIGIT_VALUES * sizeof(size_t))
+    memset(ends, 0, BANDS_DIGIT_VALUES * sizeof(size_t))
     with nogil:
         while at < n:
             some = min(n - at, <size_t>WORK)
-            count_digits(&numbers[at], some, shift, ends)
+            bands_count_digits(&numbers[at], some, shift, ends)
             at += some
             pause(&last_pause)
-        starts_of_digits(ends)
+        bands_starts_of_digits(ends)
         at = 0
         while at < n:
             some = min(n - at, <size_t>WORK)
-            move_by_digit(&numbers[at], &places[at] if placed else NULL, some, shift, ends, &to[0], placed)
+            bands_move_by_digit(&numbers[at], &places[at] if placed else NULL, some, shift, ends, &to[0], placed)
             at += some
             pause(&last_pause)
 
 
 cdef void keys_of_bands(const uint64_t* signatures, size_t n, size_t k, size_t bands, size_t rows,
                         uint64_t* out) noexcept nogil:
-    c_band_keys(kernel(), signatures, n, k, bands, rows, out)
+    bands_keys(kernel(), signatures, n, k, bands, rows, out)
 
 
 cdef band_filters shape_of(const uint8_t[:, ::1] filters, size_t slots, size_t first, size_t rows, uint64_t bits,

@@ -26,7 +26,7 @@ static size_t next_keys(band_key_kernel *kernel, const struct band_filters *shap
                         uint64_t *keys) {
     uint64_t starts[BANDS_AT_ONCE];
     size_t count = shape->bands - at < BANDS_AT_ONCE ? shape->bands - at : BANDS_AT_ONCE;
-    band_starts(shape->first + at, count, starts);
+    bands_starts(shape->first + at, count, starts);
     kernel(slots + at * shape->rows, starts, count, shape->rows, keys);
     return count;
 }

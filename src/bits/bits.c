@@ -4,15 +4,15 @@
 #include <string.h>
 
 /* Rows that are compared before empty ones are told apart: their first words are then still in the cache. */
-#define BLOCK 256
+#define BLOCK_ROWS 256
 
-void group_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, uint64_t constant, size_t k,
-                  uint64_t *out) {
-    uint64_t values[TOKEN_BLOCK];
-    uint32_t landed[TOKEN_BLOCK];
+void bits_group_signature(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, uint64_t constant,
+                          size_t k, uint64_t *out) {
+    uint64_t values[SKETCH_BLOCK_TOKENS];
+    uint32_t landed[SKETCH_BLOCK_TOKENS];
     memset(out, 0xFF, k * sizeof *out);
-    for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
-        size_t block = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+    for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+        size_t block = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
         kernels->land(tokens + start, block, 0, constant, k, values, landed);
         for (size_t t = 0; t < block; t++) {
             uint64_t held = out[landed[t]];
@@ -23,7 +23,7 @@ void group_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, 
 
 /* ---- few bits a slot ---- */
 
-void pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out) {
+void bits_pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out) {
     const size_t a_word = 64 / bits;
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
     for (size_t i = 0; i < k; i += a_word) {
@@ -34,9 +34,9 @@ void pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out) {
     }
 }
 
-void pack_signatures(const struct bits_kernels *kernels, const uint64_t *signatures, size_t n, size_t k, unsigned bits,
-                     uint64_t *out) {
-    size_t words = packed_words(k, bits);
+void bits_pack(const struct bits_kernels *kernels, const uint64_t *signatures, size_t n, size_t k, unsigned bits,
+               uint64_t *out) {
+    size_t words = bits_words(k, bits);
     for (size_t row = 0; row < n; row++, signatures += k, out += words) {
         if (signatures[0] == EMPTY_SLOT) {
             memset(out, 0xFF, words * sizeof *out);
@@ -64,11 +64,11 @@ static void differ(const uint64_t *a, size_t step, const uint64_t *b, size_t n, 
     }
 }
 
-void compare_packed(const struct bits_kernels *kernels, const uint64_t *a, size_t step, const uint64_t *b, size_t n,
-                    size_t k, unsigned bits, int32_t *equal) {
-    const size_t words = packed_words(k, bits);
-    for (size_t start = 0; start < n; start += BLOCK) {
-        size_t count = n - start < BLOCK ? n - start : BLOCK;
+void bits_compare(const struct bits_kernels *kernels, const uint64_t *a, size_t step, const uint64_t *b, size_t n,
+                  size_t k, unsigned bits, int32_t *equal) {
+    const size_t words = bits_words(k, bits);
+    for (size_t start = 0; start < n; start += BLOCK_ROWS) {
+        size_t count = n - start < BLOCK_ROWS ? n - start : BLOCK_ROWS;
         kernels->differ(a, step, b, count, words, bits, equal);
         for (size_t row = 0; row < count; row++, a += step, b += words, equal++) {
             *equal = a[0] == EMPTY_SLOT || b[0] == EMPTY_SLOT ? -1 : (int32_t)k - *equal;
@@ -76,7 +76,7 @@ void compare_packed(const struct bits_kernels *kernels, const uint64_t *a, size_
     }
 }
 
-const struct bits_kernels bits_scalar = {pack_slots, differ};
+const struct bits_kernels bits_scalar = {bits_pack_slots, differ};
 
 const struct bits_kernels *const bits_levels[CPU_LEVELS] =
     CPU_TABLE(&bits_scalar, &bits_avx2, &bits_avx512, &bits_neon);

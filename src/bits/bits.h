@@ -12,9 +12,9 @@
 #include "sketch/sketch.h"
 
 /* Words of k slots of `bits` bits, one of 1, 2, 4, 8, 16. */
-static inline size_t packed_words(size_t k, unsigned bits) { return (k * bits + 63) / 64; }
+static inline size_t bits_words(size_t k, unsigned bits) { return (k * bits + 63) / 64; }
 
-static inline int is_width(unsigned bits) { return bits >= 1 && bits <= 16 && (bits & (bits - 1)) == 0; }
+static inline int bits_is_width(unsigned bits) { return bits >= 1 && bits <= 16 && (bits & (bits - 1)) == 0; }
 
 /* What a CPU level does in its own way. */
 struct bits_kernels {
@@ -28,10 +28,10 @@ extern const struct bits_kernels bits_scalar, bits_avx2, bits_avx512, bits_neon;
 extern const struct bits_kernels *const bits_levels[CPU_LEVELS];
 
 /* The portable `pack`: AVX2 has no product of 64 bits, and mixes no faster. */
-void pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out);
+void bits_pack_slots(const uint64_t *slots, size_t k, unsigned bits, uint64_t *out);
 
 /* For a CPU level: how many slots of 1, 2 or 4 bits differ, by the half byte of what differs in them. */
-static inline const uint8_t *differing(unsigned bits) {
+static inline const uint8_t *bits_differing(unsigned bits) {
     static const uint8_t counts[3][16] = {{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4},
                                           {0, 1, 1, 1, 1, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2},
                                           {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
@@ -39,15 +39,15 @@ static inline const uint8_t *differing(unsigned bits) {
 }
 
 /* Write each slot's least value, or EMPTY_SLOT; constant is draw(seed, DOMAIN_GROUP, 0). */
-void group_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, uint64_t constant, size_t k,
-                  uint64_t *out);
+void bits_group_signature(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, uint64_t constant,
+                          size_t k, uint64_t *out);
 
 /* Pack n signatures. An empty one becomes words of all ones, and of no other is the first word that. */
-void pack_signatures(const struct bits_kernels *kernels, const uint64_t *signatures, size_t n, size_t k, unsigned bits,
-                     uint64_t *out);
+void bits_pack(const struct bits_kernels *kernels, const uint64_t *signatures, size_t n, size_t k, unsigned bits,
+               uint64_t *out);
 
 /* Write the number of equal slots of each pair of packed rows; -1 where either is empty. */
-void compare_packed(const struct bits_kernels *kernels, const uint64_t *a, size_t step, const uint64_t *b, size_t n,
-                    size_t k, unsigned bits, int32_t *equal);
+void bits_compare(const struct bits_kernels *kernels, const uint64_t *a, size_t step, const uint64_t *b, size_t n,
+                  size_t k, unsigned bits, int32_t *equal);
 
 #endif

@@ -16,7 +16,7 @@ TARGET_AVX2 static inline __m256i differing_bytes(__m256i x, unsigned bits, __m2
 TARGET_AVX2 static void differ(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t words, unsigned bits,
                                int32_t *unequal) {
     const __m256i zero = _mm256_setzero_si256();
-    const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)differing(bits)));
+    const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)bits_differing(bits)));
     const size_t whole = words / LANES * LANES, left = words - whole;
     const __m256i rest = _mm256_cmpgt_epi64(spread(left), _mm256_setr_epi64x(0, 1, 2, 3));
     for (size_t row = 0; row < n; row++, a += step, b += words) {
@@ -34,5 +34,5 @@ TARGET_AVX2 static void differ(const uint64_t *a, size_t step, const uint64_t *b
     }
 }
 
-const struct bits_kernels bits_avx2 = {pack_slots, differ};
+const struct bits_kernels bits_avx2 = {bits_pack_slots, differ};
 #endif

@@ -35,7 +35,7 @@ TARGET_AVX512 static inline __m512i differing_bytes(__m512i x, unsigned bits, __
 TARGET_AVX512 static void differ(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t words,
                                  unsigned bits, int32_t *unequal) {
     const __m512i zero = _mm512_setzero_si512();
-    const __m512i table = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)differing(bits)));
+    const __m512i table = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)bits_differing(bits)));
     const size_t whole = words / LANES * LANES;
     const __mmask8 rest = first_lanes(words - whole);
     for (size_t row = 0; row < n; row++, a += step, b += words) {

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 
-from lshfast.kernels.guards import lower_in_pieces
+from lshfast.kernels.guards import sketch_in_pieces
 
 from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
@@ -19,19 +19,19 @@ cdef extern from "field.h":
     uint64_t draw(uint64_t, domain, uint64_t) nogil
 
 cdef extern from "bits/bits.h":
-    const size_t MAX_SLOTS
+    const size_t SKETCH_MAX_SLOTS
     struct sketch_kernels:
         pass
     const sketch_kernels** sketch_levels
     struct bits_kernels:
         pass
     const bits_kernels** bits_levels
-    size_t packed_words(size_t, unsigned) nogil
-    bint is_width(unsigned) nogil
-    void group_sketch(const sketch_kernels*, const uint64_t*, size_t, uint64_t, size_t, uint64_t*) nogil
-    void pack_signatures(const bits_kernels*, const uint64_t*, size_t, size_t, unsigned, uint64_t*) nogil
-    void c_compare_packed "compare_packed"(const bits_kernels*, const uint64_t*, size_t, const uint64_t*, size_t,
-                                           size_t, unsigned, int32_t*) nogil
+    size_t bits_words(size_t, unsigned) nogil
+    bint bits_is_width(unsigned) nogil
+    void bits_group_signature(const sketch_kernels*, const uint64_t*, size_t, uint64_t, size_t, uint64_t*) nogil
+    void bits_pack(const bits_kernels*, const uint64_t*, size_t, size_t, unsigned, uint64_t*) nogil
+    void bits_compare(const bits_kernels*, const uint64_t*, size_t, const uint64_t*, size_t,
+                      size_t, unsigned, int32_t*) nogil
 
 cdef extern from "slots/slots.h":
     struct slots_kernels:
@@ -41,7 +41,7 @@ cdef extern from "slots/slots.h":
 cdef const int* in_use = level_in_use()
 
 cdef enum:
-    LONG = 4 * WORK  # tokens of a row that is sketched in pieces
+    LONG_TOKENS = 4 * WORK  # tokens of a row that is sketched in pieces
 
 
 cdef inline const bits_kernels* kernels() noexcept nogil:
@@ -49,12 +49,12 @@ cdef inline const bits_kernels* kernels() noexcept nogil:
 
 
 cdef _check_slots(size_t k):
-    if not 1 <= k <= MAX_SLOTS:
-        raise ValueError(f"a signature must have 1..{MAX_SLOTS} slots, not {k}")
+    if not 1 <= k <= SKETCH_MAX_SLOTS:
+        raise ValueError(f"a signature must have 1..{SKETCH_MAX_SLOTS} slots, not {k}")
 
 
 cdef unsigned _width(int bits) except 0:
-    if bits < 1 or not is_width(bits):
+    if bits < 1 or not bits_is_width(bits):
         raise ValueError(f"bits must be one of 1, 2, 4, 8, 16, not {bits}")
     return bits
 
@@ -83,15 +83,15 @@ def groups(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
     with nogil:
         for i in range(n):
             count = offsets[i + 1] - offsets[i]
-            if count > LONG:
+            if count > LONG_TOKENS:
                 continue
-            group_sketch(level, first + offsets[i], count, constant, k, &out[i, 0])
+            bits_group_signature(level, first + offsets[i], count, constant, k, &out[i, 0])
             done += count + k
             if done >= WORK:
                 done = 0
                 pause(&last_pause)
-    if longest_row(&offsets[0], n) > LONG:
-        lower_in_pieces(groups, np.asarray(offsets), (tokens, constant), np.asarray(out), LONG)
+    if longest_row(&offsets[0], n) > LONG_TOKENS:
+        sketch_in_pieces(groups, np.asarray(offsets), (tokens, constant), np.asarray(out), LONG_TOKENS)
 
 
 cdef size_t _step(const uint64_t[:, ::1] a, const uint64_t[:, ::1] b, size_t width) except? 1:
@@ -135,7 +135,7 @@ def compare(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None
 def words_of(size_t k, int bits):
     """Return the number of words of a packed signature of k slots."""
     _check_slots(k)
-    return packed_words(k, _width(bits))
+    return bits_words(k, _width(bits))
 
 
 def pack(const uint64_t[:, ::1] signatures not None, int bits, uint64_t[:, ::1] out not None):
@@ -146,14 +146,14 @@ def pack(const uint64_t[:, ::1] signatures not None, int bits, uint64_t[:, ::1] 
     cdef const bits_kernels* level = kernels()
     cdef uint64_t last_pause = 0
     _check_slots(k)
-    if <size_t>out.shape[0] != n or <size_t>out.shape[1] != packed_words(k, width):
-        raise ValueError(f"out must be ({n}, {packed_words(k, width)}), not ({out.shape[0]}, {out.shape[1]})")
+    if <size_t>out.shape[0] != n or <size_t>out.shape[1] != bits_words(k, width):
+        raise ValueError(f"out must be ({n}, {bits_words(k, width)}), not ({out.shape[0]}, {out.shape[1]})")
     if n:
         check_out(&out[0, 0], sizeof(uint64_t))
     with nogil:
         while at < n:
             some = min(n - at, WORK // k)
-            pack_signatures(level, &signatures[at, 0], some, k, width, &out[at, 0])
+            bits_pack(level, &signatures[at, 0], some, k, width, &out[at, 0])
             at += some
             if at < n:
                 pause(&last_pause)
@@ -171,12 +171,12 @@ def compare_packed(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b n
     cdef const bits_kernels* level = kernels()
     cdef uint64_t last_pause = 0
     _check_slots(k)
-    step = _step(a, b, packed_words(k, width))
+    step = _step(a, b, bits_words(k, width))
     _check_counts(equal, n, "equal")
     with nogil:
         while at < n:
             some = min(n - at, WORK // k)
-            c_compare_packed(level, &a[0, 0] + at * step, step, &b[at, 0], some, k, width, &equal[at])
+            bits_compare(level, &a[0, 0] + at * step, step, &b[at, 0], some, k, width, &equal[at])
             at += some
             if at < n:
                 pause(&last_pause)
@@ -187,7 +187,7 @@ cdef uint64_t constant_of_groups(uint64_t seed) noexcept nogil:
 
 
 cdef void sketch_groups(const uint64_t* tokens, size_t n, uint64_t constant, size_t k, uint64_t* out) noexcept nogil:
-    group_sketch(sketch_levels[in_use[0]], tokens, n, constant, k, out)
+    bits_group_signature(sketch_levels[in_use[0]], tokens, n, constant, k, out)
 
 
 cdef void compare_slots(const uint64_t* one, const uint64_t* signatures, size_t n, size_t k, int32_t* equal,
@@ -196,13 +196,13 @@ cdef void compare_slots(const uint64_t* one, const uint64_t* signatures, size_t 
 
 
 cdef size_t words_of_packed(size_t k, unsigned bits) noexcept nogil:
-    return packed_words(k, bits)
+    return bits_words(k, bits)
 
 
 cdef void pack_slots(const uint64_t* signatures, size_t n, size_t k, unsigned bits, uint64_t* out) noexcept nogil:
-    pack_signatures(kernels(), signatures, n, k, bits, out)
+    bits_pack(kernels(), signatures, n, k, bits, out)
 
 
 cdef void compare_packed_slots(const uint64_t* one, const uint64_t* packed, size_t n, size_t k, unsigned bits,
                                int32_t* equal) noexcept nogil:
-    c_compare_packed(kernels(), one, 0, packed, n, k, bits, equal)
+    bits_compare(kernels(), one, 0, packed, n, k, bits, equal)

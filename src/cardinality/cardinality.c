@@ -18,14 +18,14 @@ static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll
 static inline unsigned bit_length(uint64_t x) { return x ? 64 - (unsigned)__builtin_clzll(x) : 0; }
 #endif
 
-uint64_t register_constant(uint64_t seed) { return draw(seed, DOMAIN_REGISTER, 0); }
+uint64_t cardinality_constant(uint64_t seed) { return draw(seed, DOMAIN_REGISTER, 0); }
 
 /* A register rises some log2(n / 2^p) times, so the branch is nearly always predicted. */
 static inline void raise_to(uint8_t *reg, uint8_t rank) {
     if (rank > *reg) *reg = rank;
 }
 
-void registers_scalar(const uint64_t *tokens, size_t n, uint64_t constant, unsigned p, uint8_t *registers) {
+void cardinality_registers_scalar(const uint64_t *tokens, size_t n, uint64_t constant, unsigned p, uint8_t *registers) {
     const uint64_t stop = (uint64_t)1 << (64 - p);
     for (size_t t = 0; t < n; t++) {
         uint64_t hash = mix64(tokens[t] ^ constant);
@@ -33,14 +33,14 @@ void registers_scalar(const uint64_t *tokens, size_t n, uint64_t constant, unsig
     }
 }
 
-void registers_by_hashes(const uint64_t *hashes, size_t n, unsigned width, unsigned p, uint8_t *registers) {
+void cardinality_registers_by_hashes(const uint64_t *hashes, size_t n, unsigned width, unsigned p, uint8_t *registers) {
     const uint64_t mask = ((uint64_t)1 << p) - 1;
     for (size_t t = 0; t < n; t++) {
         raise_to(registers + (hashes[t] & mask), (uint8_t)(width - p + 1 - bit_length(hashes[t] >> p)));
     }
 }
 
-uint8_t highest_register(const uint8_t *registers, size_t n) {
+uint8_t cardinality_highest_register(const uint8_t *registers, size_t n) {
     uint8_t highest = 0;
     for (size_t i = 0; i < n; i++) highest = registers[i] > highest ? registers[i] : highest;
     return highest;
@@ -48,14 +48,17 @@ uint8_t highest_register(const uint8_t *registers, size_t n) {
 
 /* Equal neighbours would wait for each other's sums, so they are counted in four places; whatever the bytes are, and
  * should they change meanwhile, each has its place. */
-void count_registers(const uint8_t *registers, unsigned p, uint32_t counts[MAX_REGISTER + 1]) {
+void cardinality_count_registers(const uint8_t *registers, unsigned p, uint32_t counts[CARDINALITY_MAX_REGISTER + 1]) {
     uint32_t held[4][UINT8_MAX + 1];
     memset(held, 0, sizeof held);
     for (size_t i = 0; i < (size_t)1 << p; i += 4) {
         for (size_t j = 0; j < 4; j++) held[j][registers[i + j]]++;
     }
-    for (size_t i = 0; i <= MAX_REGISTER; i++) counts[i] = held[0][i] + held[1][i] + held[2][i] + held[3][i];
+    for (size_t i = 0; i <= CARDINALITY_MAX_REGISTER; i++) {
+        counts[i] = held[0][i] + held[1][i] + held[2][i] + held[3][i];
+    }
 }
 
 register_kernel *const cardinality_levels[CPU_LEVELS] =
-    CPU_TABLE(registers_scalar, registers_scalar, registers_avx512, registers_scalar);
+    CPU_TABLE(cardinality_registers_scalar, cardinality_registers_scalar, cardinality_registers_avx512,
+              cardinality_registers_scalar);

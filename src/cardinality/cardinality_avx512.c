@@ -5,8 +5,8 @@
 #include "lanes_avx512.h"
 
 /* The lowest bit as a double is a power of two, whose exponent (above 1023) is the bit's place. */
-TARGET_AVX512 void registers_avx512(const uint64_t *tokens, size_t n, uint64_t constant, unsigned p,
-                                    uint8_t *registers) {
+TARGET_AVX512 void cardinality_registers_avx512(const uint64_t *tokens, size_t n, uint64_t constant, unsigned p,
+                                                uint8_t *registers) {
     const __m512i c = spread(constant), stop = spread((uint64_t)1 << (64 - p)), zero = _mm512_setzero_si512();
     const __m128i shift = _mm_cvtsi32_si128((int)(64 - p));
     for (size_t t = 0; t < n; t += LANES) {

@@ -46,7 +46,7 @@ static double exp_neg(double x) {
  * A slot tells when its first token came. The hazard up to then is exponential, of mean 1 / n, so the sum of k slots
  * is about k / n, and k over the sum is too large by the square of its relative error. */
 
-double estimate_of_classic(const uint64_t *signature, size_t k) {
+double cardinality_of_classic(const uint64_t *signature, size_t k) {
     double sum = 0;
     if (signature[0] == EMPTY_SLOT) return 0;
     for (size_t i = 0; i < k; i++) {
@@ -57,10 +57,10 @@ double estimate_of_classic(const uint64_t *signature, size_t k) {
     return (double)(k - 1) / sum;
 }
 
-double variance_of_fast(double n, size_t k) {
+double cardinality_variance_of_fast(double n, size_t k) {
     double load = n / (double)k;
     if (load == 0) return 1; /* n is so small that it vanished */
-    double missed = exp_neg(load), last = exp_neg(2 * load * (double)fast_rounds(k));
+    double missed = exp_neg(load), last = exp_neg(2 * load * (double)sketch_fast_rounds(k));
     return 1 - (1 - missed) / ((1 + missed) * load) * (1 - last);
 }
 
@@ -68,18 +68,18 @@ double variance_of_fast(double n, size_t k) {
  * hash, and values begin with the lower 24 bits of that half: a stretch passes through them 2^32 / (2^24 k) times. */
 static uint64_t hashes_below(uint64_t value, size_t i, size_t k) {
     const uint64_t low = (((uint64_t)i << 32) + k - 1) / k, high = (((uint64_t)(i + 1) << 32) + k - 1) / k;
-    const uint64_t first = low << 32 & VALUE_MASK, last = high << 32 & VALUE_MASK;
+    const uint64_t first = low << 32 & SKETCH_VALUE_MASK, last = high << 32 & SKETCH_VALUE_MASK;
     uint64_t whole = ((high >> 24) - (low >> 24)) * value;
     return whole + (last < value ? last : value) - (first < value ? first : value);
 }
 
-double estimate_of_fast(const uint64_t *signature, size_t k) {
-    const double unit = (double)((uint64_t)1 << VALUE_BITS), all = 256 * unit, round = neg_log1m(1 / (double)k);
-    const uint64_t rounds = fast_rounds(k);
+double cardinality_of_fast(const uint64_t *signature, size_t k) {
+    const double unit = (double)((uint64_t)1 << SKETCH_VALUE_BITS), all = 256 * unit, round = neg_log1m(1 / (double)k);
+    const uint64_t rounds = sketch_fast_rounds(k);
     double sum = 0;
     if (signature[0] == EMPTY_SLOT) return 0;
     for (size_t i = 0; i < k; i++) {
-        uint64_t passed = signature[i] >> VALUE_BITS, value = signature[i] & VALUE_MASK;
+        uint64_t passed = signature[i] >> SKETCH_VALUE_BITS, value = signature[i] & SKETCH_VALUE_MASK;
         if (passed < rounds) {
             sum += (double)passed * round + neg_log1m(((double)hashes_below(value, i, k) + 0.5) / all);
         } else {
@@ -88,7 +88,7 @@ double estimate_of_fast(const uint64_t *signature, size_t k) {
         }
     }
     double first = (double)k / sum;
-    return first * (1 - variance_of_fast(first, k) / (double)k);
+    return first * (1 - cardinality_variance_of_fast(first, k) / (double)k);
 }
 
 /* ---- registers ----
@@ -129,7 +129,7 @@ static double tau(double x) {
     return sum / 3;
 }
 
-double estimate_of_registers(const uint32_t counts[MAX_REGISTER + 1], unsigned width, unsigned p) {
+double cardinality_of_registers(const uint32_t counts[CARDINALITY_MAX_REGISTER + 1], unsigned width, unsigned p) {
     const double m = (double)((uint64_t)1 << p);
     const unsigned top = width - p + 1;
     if (counts[0] == (uint32_t)1 << p) return 0;

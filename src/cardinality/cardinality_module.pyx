@@ -12,27 +12,27 @@ cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "sketch/sketch.h":
-    const size_t MAX_SLOTS
+    const size_t SKETCH_MAX_SLOTS
 
 cdef extern from "cardinality/cardinality.h":
-    const unsigned MIN_PRECISION, MAX_PRECISION
-    const size_t MIN_SLOTS
-    enum: MAX_REGISTER
+    const unsigned CARDINALITY_MIN_PRECISION, CARDINALITY_MAX_PRECISION
+    const size_t CARDINALITY_MIN_SLOTS
+    enum: CARDINALITY_MAX_REGISTER
     ctypedef void register_kernel(const uint64_t*, size_t, uint64_t, unsigned, uint8_t*) noexcept nogil
     register_kernel** cardinality_levels
-    uint64_t register_constant(uint64_t seed) nogil
-    void registers_by_hashes(const uint64_t*, size_t, unsigned, unsigned, uint8_t*) nogil
-    uint8_t highest_register(const uint8_t*, size_t) nogil
-    void count_registers(const uint8_t*, unsigned, uint32_t*) nogil
-    double estimate_of_registers(const uint32_t*, unsigned, unsigned) nogil
-    double estimate_of_classic(const uint64_t*, size_t) nogil
-    double estimate_of_fast(const uint64_t*, size_t) nogil
-    double variance_of_fast(double, size_t) nogil
+    uint64_t cardinality_constant(uint64_t seed) nogil
+    void cardinality_registers_by_hashes(const uint64_t*, size_t, unsigned, unsigned, uint8_t*) nogil
+    uint8_t cardinality_highest_register(const uint8_t*, size_t) nogil
+    void cardinality_count_registers(const uint8_t*, unsigned, uint32_t*) nogil
+    double cardinality_of_registers(const uint32_t*, unsigned, unsigned) nogil
+    double cardinality_of_classic(const uint64_t*, size_t) nogil
+    double cardinality_of_fast(const uint64_t*, size_t) nogil
+    double cardinality_variance_of_fast(double, size_t) nogil
 
 cdef const int* in_use = level_in_use()
 
-MIN_P, MAX_P = MIN_PRECISION, MAX_PRECISION
-MIN_NUM_PERM, MAX_NUM_PERM = MIN_SLOTS, MAX_SLOTS
+MIN_P, MAX_P = CARDINALITY_MIN_PRECISION, CARDINALITY_MAX_PRECISION
+MIN_NUM_PERM, MAX_NUM_PERM = CARDINALITY_MIN_SLOTS, SKETCH_MAX_SLOTS
 
 
 cdef inline register_kernel* kernel() noexcept nogil:
@@ -44,10 +44,10 @@ cdef inline register_kernel* kernel() noexcept nogil:
 cdef unsigned _precision(Py_ssize_t registers) except 0:
     """Return p of 2**p registers."""
     cdef unsigned p
-    for p in range(MIN_PRECISION, MAX_PRECISION + 1):
+    for p in range(CARDINALITY_MIN_PRECISION, CARDINALITY_MAX_PRECISION + 1):
         if registers == <Py_ssize_t>1 << p:
             return p
-    raise ValueError(f"there must be 2**p registers, p in {MIN_PRECISION}..{MAX_PRECISION}, not {registers}")
+    raise ValueError(f"there must be 2**p registers, p in {MIN_P}..{MAX_P}, not {registers}")
 
 
 cdef _check_width(int width, unsigned p):
@@ -57,7 +57,7 @@ cdef _check_width(int width, unsigned p):
 
 def constant(uint64_t seed):
     """Return the constant of a seed, which tokens are mixed with."""
-    return register_constant(seed)
+    return cardinality_constant(seed)
 
 
 def update(const uint64_t[::1] tokens not None, uint64_t constant, uint8_t[::1] registers not None):
@@ -125,14 +125,14 @@ def update_hashes(const uint64_t[::1] hashes not None, int width, uint8_t[::1] r
                 raise ValueError(f"hash value {hashes[i]} (item {i}) does not fit in {width} bits")
     if n:
         with nogil:
-            registers_by_hashes(&hashes[0], n, width, p, &registers[0])
+            cardinality_registers_by_hashes(&hashes[0], n, width, p, &registers[0])
 
 
 def register_estimates(const uint8_t[:, ::1] registers not None, int width, double[::1] out not None):
     """Write the estimate of each row of registers, (n, 2**p), of hashes of so many bits to out, (n,)."""
     cdef Py_ssize_t i, n = registers.shape[0]
     cdef unsigned p = _precision(registers.shape[1])
-    cdef uint32_t[MAX_REGISTER + 1] counts
+    cdef uint32_t[CARDINALITY_MAX_REGISTER + 1] counts
     cdef uint8_t highest
     cdef size_t done = 0
     cdef uint64_t last_pause = 0
@@ -143,13 +143,13 @@ def register_estimates(const uint8_t[:, ::1] registers not None, int width, doub
         return
     check_out(&out[0], sizeof(double))
     with nogil:
-        highest = highest_register(&registers[0, 0], n << p)
+        highest = cardinality_highest_register(&registers[0, 0], n << p)
     if highest > width - p + 1:
         raise ValueError(f"a register holds {highest}; with p = {p} they are at most {width - p + 1}")
     with nogil:
         for i in range(n):
-            count_registers(&registers[i, 0], p, counts)
-            out[i] = estimate_of_registers(counts, width, p)
+            cardinality_count_registers(&registers[i, 0], p, counts)
+            out[i] = cardinality_of_registers(counts, width, p)
             done += <size_t>1 << p
             if done >= WORK:
                 done = 0
@@ -169,14 +169,14 @@ cdef int _count(object registers, int width, uint32_t* counts) except -1:
             raise TypeError("registers must be int8 or uint8 of one dimension")
         p = _precision(view.len)
         _check_width(width, p)
-        highest = highest_register(<const uint8_t*>view.buf, view.len)
+        highest = cardinality_highest_register(<const uint8_t*>view.buf, view.len)
         if highest > width - p + 1:
             # bytes of numbers with a sign are read as such
             raise ValueError(
                 f"registers must be in 0..{width - p + 1}, as p is {p}, not {highest if highest < 128 else highest - 256}"
             )
         if counts != NULL:
-            count_registers(<const uint8_t*>view.buf, p, counts)
+            cardinality_count_registers(<const uint8_t*>view.buf, p, counts)
     finally:
         PyBuffer_Release(&view)
     return p
@@ -189,14 +189,14 @@ def check_registers(registers, int width):
 
 def register_estimate(registers, int width):
     """Return the estimate of 2**p registers of hashes of so many bits, as `register_estimates` does."""
-    cdef uint32_t[MAX_REGISTER + 1] counts
+    cdef uint32_t[CARDINALITY_MAX_REGISTER + 1] counts
     cdef unsigned p = _count(registers, width, counts)
-    return estimate_of_registers(counts, width, p)
+    return cardinality_of_registers(counts, width, p)
 
 
 def register_sum(registers, int width):
     """Return the sum of 2**-r over 2**p registers r of hashes of so many bits, and how many of them are 0."""
-    cdef uint32_t[MAX_REGISTER + 1] counts
+    cdef uint32_t[CARDINALITY_MAX_REGISTER + 1] counts
     cdef unsigned p = _count(registers, width, counts)
     cdef double total = 0
     cdef int r
@@ -208,8 +208,8 @@ def register_sum(registers, int width):
 # ---- signatures ----
 
 cdef _check_signatures(const uint64_t[:, ::1] signatures, const double[::1] out):
-    if not <Py_ssize_t>MIN_SLOTS <= signatures.shape[1] <= <Py_ssize_t>MAX_SLOTS:
-        raise ValueError(f"num_perm must be in {MIN_SLOTS}..{MAX_SLOTS} to count, not {signatures.shape[1]}")
+    if not <Py_ssize_t>CARDINALITY_MIN_SLOTS <= signatures.shape[1] <= <Py_ssize_t>SKETCH_MAX_SLOTS:
+        raise ValueError(f"num_perm must be in {MIN_NUM_PERM}..{MAX_NUM_PERM} to count, not {signatures.shape[1]}")
     if len(out) != signatures.shape[0]:
         raise ValueError(f"out must have {signatures.shape[0]} entries, not {len(out)}")
     if len(out):
@@ -225,7 +225,7 @@ def classic_estimates(const uint64_t[:, ::1] signatures not None, double[::1] ou
     _check_signatures(signatures, out)
     with nogil:
         for i in range(signatures.shape[0]):
-            out[i] = estimate_of_classic(&signatures[i, 0], k)
+            out[i] = cardinality_of_classic(&signatures[i, 0], k)
             done += k
             if done >= WORK:
                 done = 0
@@ -241,7 +241,7 @@ def fast_estimates(const uint64_t[:, ::1] signatures not None, double[::1] out n
     _check_signatures(signatures, out)
     with nogil:
         for i in range(signatures.shape[0]):
-            out[i] = estimate_of_fast(&signatures[i, 0], k)
+            out[i] = cardinality_of_fast(&signatures[i, 0], k)
             done += k
             if done >= WORK:
                 done = 0
@@ -250,17 +250,17 @@ def fast_estimates(const uint64_t[:, ::1] signatures not None, double[::1] out n
 
 def fast_variance(double n, size_t k):
     """Return k times the squared relative standard error of fast_estimates for n tokens: in [1/2, 1]."""
-    if not MIN_SLOTS <= k <= MAX_SLOTS:
-        raise ValueError(f"num_perm must be in {MIN_SLOTS}..{MAX_SLOTS} to count, not {k}")
+    if not CARDINALITY_MIN_SLOTS <= k <= SKETCH_MAX_SLOTS:
+        raise ValueError(f"num_perm must be in {MIN_NUM_PERM}..{MAX_NUM_PERM} to count, not {k}")
     if not n > 0:
         raise ValueError(f"n must be above 0, not {n}")
-    return variance_of_fast(n, k)
+    return cardinality_variance_of_fast(n, k)
 
 
 # ---- for other projects' Cython ----
 
 cdef uint64_t draw_registers(uint64_t seed) noexcept nogil:
-    return register_constant(seed)
+    return cardinality_constant(seed)
 
 
 cdef void update_registers(const uint64_t* tokens, size_t n, uint64_t constant, unsigned p,
@@ -269,14 +269,14 @@ cdef void update_registers(const uint64_t* tokens, size_t n, uint64_t constant, 
 
 
 cdef double estimate_registers(const uint8_t* registers, unsigned p) noexcept nogil:
-    cdef uint32_t[MAX_REGISTER + 1] counts
-    count_registers(registers, p, counts)
-    return estimate_of_registers(counts, 64, p)
+    cdef uint32_t[CARDINALITY_MAX_REGISTER + 1] counts
+    cardinality_count_registers(registers, p, counts)
+    return cardinality_of_registers(counts, 64, p)
 
 
 cdef double estimate_classic(const uint64_t* signature, size_t k) noexcept nogil:
-    return estimate_of_classic(signature, k)
+    return cardinality_of_classic(signature, k)
 
 
 cdef double estimate_fast(const uint64_t* signature, size_t k) noexcept nogil:
-    return estimate_of_fast(signature, k)
+    return cardinality_of_fast(signature, k)

@@ -106,7 +106,7 @@ void prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *sh
     size_t least = (size_t)(threshold * (double)tokens); /* overlap with a row that has nothing else */
     while (least > 0 && (double)(least - 1) / (double)tokens >= threshold) least--;
     while (least < tokens && (double)least / (double)tokens < threshold) least++;
-    size_t equal = overlap_needed(tokens, tokens, threshold);
+    size_t equal = sets_overlap_needed(tokens, tokens, threshold);
     *longest = least ? tokens - least + 1 : tokens;
     *shortest = equal ? tokens - equal + 1 : tokens;
     if (*shortest > *longest) *shortest = *longest;
@@ -348,12 +348,12 @@ static enum answer compare_tokens(const struct grouping *grouping, size_t row, i
     if (!grouping->tokens[other]) return MISSING;
     held->count = grouping->counts[row];
     while (held->filled < held->count || !held->begun) {
-        fill_set(held, grouping->tokens[row], scratch->table, STRETCH / 8);
+        sets_fill(held, grouping->tokens[row], scratch->table, STRETCH / 8);
         if (must_stop(scratch, 8 * (held->count < STRETCH / 8 ? held->count : STRETCH / 8))) return STOPPED;
     }
     held->probed = held->overlap = 0;
-    while (!jaccard_with_row(held, grouping->tokens[other], grouping->counts[other], grouping->threshold, STRETCH / 8,
-                             similarity)) {
+    while (!sets_jaccard_with_row(held, grouping->tokens[other], grouping->counts[other], grouping->threshold,
+                                  STRETCH / 8, similarity)) {
         if (must_stop(scratch, STRETCH)) return STOPPED;
     }
     if (must_stop(scratch, 8 * (held->probed % (STRETCH / 8)))) return STOPPED;

@@ -114,7 +114,7 @@ void prefix_list(struct prefixes *prefixes, size_t from, size_t to);
 int prefix_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch);
 
 /* Join the rows from..to that share a bucket of one band: in a forest of labels, which are 0, 1, 2, ... at first and by
- * label_components (sets.h) become the smallest row that each row is joined to. buckets is the band's column of
+ * sets_label_components (sets.h) become the smallest row that each row is joined to. buckets is the band's column of
  * (n, bands), and last holds a number for each of its buckets, NO_ROW at first. */
 void join_bucket_rows(const int32_t *buckets, size_t bands, size_t from, size_t to, int32_t *last, int64_t *labels);
 

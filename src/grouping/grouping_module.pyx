@@ -16,9 +16,9 @@ cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "sets/sets.h":
-    size_t table_size(size_t) nogil
-    void set_key(uint64_t) nogil
-    void label_components(size_t, int64_t*) nogil
+    size_t sets_table_size(size_t) nogil
+    void sets_use_key(uint64_t) nogil
+    void sets_label_components(size_t, int64_t*) nogil
 
 cdef extern from "grouping/grouping.h":
     const int C_COUNT_BITS "COUNT_BITS"
@@ -87,7 +87,7 @@ DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED
 # Numbers of buckets are below it.
 MOST_BUCKETS = 1 << 31
 
-set_key(int.from_bytes(os.urandom(8), "little"))
+sets_use_key(int.from_bytes(os.urandom(8), "little"))
 cdef uint32_t multiplier = int.from_bytes(os.urandom(4), "little") | 1
 
 
@@ -114,7 +114,7 @@ def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] coun
                 join_bucket_rows(&buckets[0, band], bands, at, at + some, &last[0], &labels[0])
                 at += some
                 pause(&last_pause)
-    label_components(n, &labels[0])
+    sets_label_components(n, &labels[0])
     return labels_array
 
 
@@ -390,7 +390,8 @@ cdef class _Scratch:
 
     def __cinit__(self, Grouping of):
         longest, marks = of.longest, of.n if of.state.prefixes.counts != NULL else 0
-        cdef uint64_t[::1] table = np.empty(table_size(longest), np.uint64), words = np.empty(longest + 1, np.uint64)
+        cdef uint64_t[::1] table = np.empty(sets_table_size(longest), np.uint64)
+        cdef uint64_t[::1] words = np.empty(longest + 1, np.uint64)
         cdef uint64_t[::1] found = np.empty(marks + 1, np.uint64)
         cdef int32_t[::1] cursors = np.empty(of.state.bands, np.int32)
         self.arrays = table, words, cursors, found

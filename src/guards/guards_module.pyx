@@ -44,7 +44,7 @@ cdef int pause(uint64_t* last) except -1 nogil:
     return 0
 
 
-def lower_in_pieces(kernel, offsets, columns, out, size_t step):
+def sketch_in_pieces(kernel, offsets, columns, out, size_t step):
     """Write the signatures of rows longer than `step` to out, (n, k), from the signatures of pieces of `step` tokens.
 
     Each slot of the signature of a union is the least of the parts' slots. kernel(offsets, *columns, out) writes the

@@ -8,14 +8,14 @@
  * chosen without the multiplier share a home as rarely as random ones, to a factor of 2, and at half load runs stay short. */
 static uint64_t multiplier = UINT64_C(0x9E3779B97F4A7C15);
 
-void set_key(uint64_t key) {
+void sets_use_key(uint64_t key) {
     static int drawn;
     if (!drawn) multiplier = key | 1;
     drawn = 1;
 }
 
-struct token_set set_in(uint64_t *table, size_t n) {
-    size_t size = table_size(n);
+struct token_set sets_empty_in(uint64_t *table, size_t n) {
+    size_t size = sets_table_size(n);
     struct token_set set = {table, 64, size - 1, 0, multiplier};
     while (size >>= 1) set.shift--;
     memset(table, 0, (set.mask + 1) * sizeof *table);
@@ -46,7 +46,7 @@ static inline int set_has(const struct token_set *set, uint64_t token) {
     return token ? set->slots[set_find(set, token)] != 0 : set->has_zero;
 }
 
-size_t set_add_all(struct token_set *into, const uint64_t *tokens, size_t n, uint64_t *out) {
+size_t sets_add_all(struct token_set *into, const uint64_t *tokens, size_t n, uint64_t *out) {
     struct token_set set = *into;
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
@@ -58,9 +58,9 @@ size_t set_add_all(struct token_set *into, const uint64_t *tokens, size_t n, uin
     return count;
 }
 
-size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
-    struct token_set set = set_in(table, n);
-    return set_add_all(&set, tokens, n, out);
+size_t sets_distinct(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
+    struct token_set set = sets_empty_in(table, n);
+    return sets_add_all(&set, tokens, n, out);
 }
 
 /* A number x + y·i of the field of p^2 elements, i^2 = -1, both parts below 2^61 + 8. */
@@ -81,7 +81,7 @@ static inline struct field_pair times_token(struct field_pair a, const uint64_t 
 }
 
 /* Two chains of products, since each product waits for the one before it. */
-void fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]) {
+void sets_fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]) {
     struct field_pair even = {1, 0}, odd = {1, 0};
     for (size_t i = 0; i + 1 < n; i += 2) {
         even = times_token(even, key, tokens[i]);
@@ -94,7 +94,7 @@ void fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64
     out[2] = p61_of(even.y);
 }
 
-size_t overlap_needed(size_t a, size_t b, double threshold) {
+size_t sets_overlap_needed(size_t a, size_t b, double threshold) {
     double both = (double)a + (double)b;
     size_t most = a < b ? a : b;
     size_t needed = (size_t)(threshold * both / (1 + threshold));
@@ -104,8 +104,8 @@ size_t overlap_needed(size_t a, size_t b, double threshold) {
     return needed;
 }
 
-double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
-    struct token_set set = set_in(table, n);
+double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
+    struct token_set set = sets_empty_in(table, n);
     size_t overlap = 0;
     for (size_t i = 0; i < n; i++) set_add(&set, a[i]);
     for (size_t i = 0; i < m; i++) overlap += (size_t)set_has(&set, b[i]);
@@ -115,10 +115,10 @@ double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m,
 /* Where a step of `work` at most ends that begins at `from` and may go to `to`. */
 static inline size_t step_end(size_t from, size_t to, size_t work) { return to - from < work ? to : from + work; }
 
-int fill_set(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work) {
+int sets_fill(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work) {
     if (!walk->begun) {
         walk->begun = 1;
-        walk->set = set_in(table, walk->count);
+        walk->set = sets_empty_in(table, walk->count);
     }
     struct token_set set = walk->set;
     size_t end = step_end(walk->filled, walk->count, work);
@@ -139,7 +139,7 @@ static size_t fill_left(struct pair_walk *walk, const int64_t *offsets, const ui
     }
     size_t first = walk->filled;
     if (walk->count) tokens += offsets[left];
-    fill_set(walk, tokens, table, work);
+    sets_fill(walk, tokens, table, work);
     return walk->filled - first;
 }
 
@@ -147,7 +147,7 @@ static size_t fill_left(struct pair_walk *walk, const int64_t *offsets, const ui
 static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count, double threshold, size_t work,
                        double *out) {
     struct token_set set = walk->set;
-    size_t set_count = walk->count, needed = overlap_needed(set_count, count, threshold);
+    size_t set_count = walk->count, needed = sets_overlap_needed(set_count, count, threshold);
     size_t most = set_count < count ? set_count : count, overlap = walk->overlap, i = walk->probed;
     *out = -1;
     if (needed > most) return 1;
@@ -168,14 +168,16 @@ static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count
     return 1;
 }
 
-int jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work, double *out) {
+int sets_jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work,
+                          double *out) {
     if (walk->count + m > 0) return probe_right(walk, row, m, threshold, work, out);
     *out = threshold > 0 ? -1 : 0;
     return 1;
 }
 
-int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
-                  size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work, double *out) {
+int sets_jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                       size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work,
+                       double *out) {
     while (walk->pair < pairs) {
         size_t p = walk->pair;
         if (!walk->begun || left[p] != walk->held || walk->filled < walk->count) {
@@ -185,7 +187,7 @@ int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t 
         }
         size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]), before = walk->probed;
         const uint64_t *row = count ? tokens + offsets[right[p]] : NULL;
-        if (!jaccard_with_row(walk, row, count, threshold, work, out + p)) return 0;
+        if (!sets_jaccard_with_row(walk, row, count, threshold, work, out + p)) return 0;
         size_t done = walk->probed - before + 1;
         walk->pair++;
         walk->probed = walk->overlap = 0;
@@ -204,7 +206,7 @@ static int64_t root_of(int64_t *parent, int64_t i) {
 }
 
 /* The smaller root wins, so that a root is its component's smallest row; halving the paths keeps them short. */
-void join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels) {
+void sets_join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels) {
     for (size_t p = 0; p < pairs; p++) {
         int64_t a = root_of(labels, left[p]), b = root_of(labels, right[p]);
         if (a < b) labels[b] = a;
@@ -212,12 +214,12 @@ void join_components(const int64_t *left, const int64_t *right, size_t pairs, in
     }
 }
 
-void label_components(size_t n, int64_t *labels) {
+void sets_label_components(size_t n, int64_t *labels) {
     for (size_t i = 0; i < n; i++) labels[i] = labels[labels[i]]; /* parents come first and are roots by then */
 }
 
-void stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
-           int64_t *by) {
+void sets_stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
+                int64_t *by) {
     for (size_t o = 0; o < n; o++) {
         int64_t row = order[o];
         if (keeper[row] >= 0) continue;

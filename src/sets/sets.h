@@ -1,6 +1,6 @@
 /* Comparing token sets and signatures, and grouping what is alike: the last stages.
  *
- * Contract: a table is a power of two of slots, at least table_size(n) of them for n tokens, owned by the caller;
+ * Contract: a table is a power of two of slots, at least sets_table_size(n) of them for n tokens, owned by the caller;
  * its content need not be prepared. A set is a row of different tokens in any order. */
 #ifndef LSHFAST_SETS_H
 #define LSHFAST_SETS_H
@@ -8,7 +8,7 @@
 #include "field.h"
 
 /* Slots for a set of n tokens, at most 2^60: a power of two, at most half full. */
-static inline size_t table_size(size_t n) {
+static inline size_t sets_table_size(size_t n) {
     size_t size = 16;
     while (size / 2 < n && size <= SIZE_MAX / 2) size *= 2;
     return size;
@@ -16,7 +16,7 @@ static inline size_t table_size(size_t n) {
 
 /* Draw places of tokens by this key, a random number of the process; results do not depend on it. Only the first call
  * counts, which comes before any table is in use: threads and forked processes read what never changes. */
-void set_key(uint64_t key);
+void sets_use_key(uint64_t key);
 
 /* A set of tokens in a table. */
 struct token_set {
@@ -28,24 +28,24 @@ struct token_set {
 };
 
 /* An empty set for n tokens in a table. */
-struct token_set set_in(uint64_t *table, size_t n);
+struct token_set sets_empty_in(uint64_t *table, size_t n);
 
 /* Add n tokens: write each that was not there, in order, and return their number. out may be tokens. */
-size_t set_add_all(struct token_set *set, const uint64_t *tokens, size_t n, uint64_t *out);
+size_t sets_add_all(struct token_set *set, const uint64_t *tokens, size_t n, uint64_t *out);
 
 /* Write each different token once, in order of first occurrence, and return their number. out may be tokens. */
-size_t distinct_tokens(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
+size_t sets_distinct(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
 
 /* What both parts of a fingerprint's key are at least, so that half a token can be taken from them. */
-#define KEY_LEAST ((uint64_t)1 << 32)
+#define SETS_KEY_LEAST ((uint64_t)1 << 32)
 
 /* (n, x, y), x + y·i the product of key[0] + key[1]·i - t over the tokens t in the field of p^2 elements: equal for equal
- * multisets, whatever their order. Both parts of the key are in [KEY_LEAST, p). Different multisets of n tokens agree for at
- * most n - 1 of all keys. */
-void fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]);
+ * multisets, whatever their order. Both parts of the key are in [SETS_KEY_LEAST, p). Different multisets of n tokens
+ * agree for at most n - 1 of all keys. */
+void sets_fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]);
 
 /* The least overlap o of sets of a and b tokens with o / (a + b - o) >= threshold, as doubles divide. */
-size_t overlap_needed(size_t a, size_t b, double threshold);
+size_t sets_overlap_needed(size_t a, size_t b, double threshold);
 
 /* Where a walk over pairs stands; all zero at the start. */
 struct pair_walk {
@@ -61,31 +61,33 @@ struct pair_walk {
  * below the threshold, which is found out early. Two empty rows have similarity 0. The table serves the longest
  * left row; it is filled once for each run of equal lefts, so sort the pairs by them. Looks at about `work` (at least 1)
  * tokens and pairs and returns 1 if all is done, 0 if it has to be called again. */
-int jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
-                  size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work, double *out);
+int sets_jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                       size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work,
+                       double *out);
 
 /* Put the next tokens of a row of walk->count different ones into walk->set, at most `work`; the rest of the walk is zero
  * at first. Returns 1 if all are in. */
-int fill_set(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work);
+int sets_fill(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work);
 
 /* Write the Jaccard similarity of walk's set and a row of m different tokens, or -1 where it is below the threshold. Looks
  * at about `work` tokens (at least 1) and returns 1 if all is done, 0 if it has to be called again; walk->probed and
  * walk->overlap are 0 before a new row. */
-int jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work, double *out);
+int sets_jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work,
+                          double *out);
 
 /* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
-double jaccard_of_sets(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
+double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 
 /* Components of a graph over n rows: labels begin as 0, 1, 2, ...; join the two ends of each pair, in one or more calls;
  * then labels[i] becomes the smallest row of i's component. */
-void join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels);
-void label_components(size_t n, int64_t *labels);
+void sets_join_components(const int64_t *left, const int64_t *right, size_t pairs, int64_t *labels);
+void sets_label_components(size_t n, int64_t *labels);
 
 /* Go through the next n rows in the given order: a row that nobody keeps yet is kept, and keeps all its neighbours that
  * nobody keeps yet. Row i's neighbours are neighbours[offsets[i]..offsets[i + 1]). keeper[i] becomes the row kept in
  * i's place (i itself where it is kept) and by[i] the place in neighbours that says so. Both begin as -1 everywhere, and
  * by stays so where a row is kept. */
-void stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
-           int64_t *by);
+void sets_stars(const int64_t *order, size_t n, const int64_t *offsets, const int64_t *neighbours, int64_t *keeper,
+                int64_t *by);
 
 #endif

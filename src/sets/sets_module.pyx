@@ -19,24 +19,24 @@ cdef extern from "field.h":
     const uint64_t P61
 
 cdef extern from "sets/sets.h":
-    const uint64_t KEY_LEAST
-    size_t table_size(size_t) nogil
-    void set_key(uint64_t) nogil
+    const uint64_t SETS_KEY_LEAST
+    size_t sets_table_size(size_t) nogil
+    void sets_use_key(uint64_t) nogil
     struct token_set:
         pass
-    token_set set_in(uint64_t*, size_t) nogil
-    size_t set_add_all(token_set*, const uint64_t*, size_t, uint64_t*) nogil
-    size_t c_distinct_tokens "distinct_tokens"(const uint64_t*, size_t, uint64_t*, uint64_t*) nogil
-    void c_fingerprint "fingerprint"(const uint64_t*, size_t, const uint64_t*, uint64_t*) nogil
-    size_t c_overlap_needed "overlap_needed"(size_t, size_t, double) nogil
+    token_set sets_empty_in(uint64_t*, size_t) nogil
+    size_t sets_add_all(token_set*, const uint64_t*, size_t, uint64_t*) nogil
+    size_t sets_distinct(const uint64_t*, size_t, uint64_t*, uint64_t*) nogil
+    void sets_fingerprint(const uint64_t*, size_t, const uint64_t*, uint64_t*) nogil
+    size_t sets_overlap_needed(size_t, size_t, double) nogil
     struct pair_walk:
         pass
-    bint jaccard_pairs(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t, double, uint64_t*,
-                       pair_walk*, size_t, double*) nogil
-    double c_jaccard_of_sets "jaccard_of_sets"(const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
-    void join_components(const int64_t*, const int64_t*, size_t, int64_t*) nogil
-    void label_components(size_t, int64_t*) nogil
-    void c_stars "stars"(const int64_t*, size_t, const int64_t*, const int64_t*, int64_t*, int64_t*) nogil
+    bint sets_jaccard_pairs(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t, double, uint64_t*,
+                            pair_walk*, size_t, double*) nogil
+    double sets_jaccard(const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
+    void sets_join_components(const int64_t*, const int64_t*, size_t, int64_t*) nogil
+    void sets_label_components(size_t, int64_t*) nogil
+    void sets_stars(const int64_t*, size_t, const int64_t*, const int64_t*, int64_t*, int64_t*) nogil
 
 cdef extern from "slots/slots.h":
     struct slots_kernels:
@@ -49,7 +49,7 @@ cdef const int* in_use = level_in_use()
 cdef enum:
     ROWS = 1 << 12  # whose neighbours are looked at between two calls of pause()
 
-set_key(int.from_bytes(os.urandom(8), "little"))
+sets_use_key(int.from_bytes(os.urandom(8), "little"))
 
 
 cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens) except? 0:
@@ -78,7 +78,7 @@ def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not
     cdef token_set held
     out_offsets_array = np.zeros(n + 1, np.int64)
     out_array = np.empty(len(tokens) + 1, np.uint64)
-    table_array = np.empty(table_size(longest_row(&offsets[0], n)), np.uint64)
+    table_array = np.empty(sets_table_size(longest_row(&offsets[0], n)), np.uint64)
     cdef int64_t[::1] out_offsets = out_offsets_array
     cdef uint64_t[::1] out = out_array, table = table_array
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
@@ -86,12 +86,12 @@ def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not
         for i in range(n):
             at, count = offsets[i], offsets[i + 1] - offsets[i]
             if count <= WORK:
-                made += c_distinct_tokens(first + at, count, &table[0], &out[made])
+                made += sets_distinct(first + at, count, &table[0], &out[made])
             else:
-                held = set_in(&table[0], count)
+                held = sets_empty_in(&table[0], count)
                 begun = 0
                 while begun < count:
-                    made += set_add_all(&held, first + at + begun, min(count - begun, <size_t>WORK), &out[made])
+                    made += sets_add_all(&held, first + at + begun, min(count - begun, <size_t>WORK), &out[made])
                     begun += WORK
                     pause(&last_pause)
             done += count
@@ -113,14 +113,14 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
     cdef uint64_t last_pause = 0
     cdef uint64_t[2] at
     at[0], at[1] = key
-    if not (KEY_LEAST <= at[0] < P61 and KEY_LEAST <= at[1] < P61):
+    if not (SETS_KEY_LEAST <= at[0] < P61 and SETS_KEY_LEAST <= at[1] < P61):
         raise ValueError("key must be two numbers in 2**32..2**61 - 2")
     out_array = np.empty((n, 3), np.uint64)
     cdef uint64_t[:, ::1] out = out_array
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     with nogil:
         for i in range(n):
-            c_fingerprint(first + offsets[i], offsets[i + 1] - offsets[i], at, &out[i, 0])
+            sets_fingerprint(first + offsets[i], offsets[i + 1] - offsets[i], at, &out[i, 0])
             done += offsets[i + 1] - offsets[i] + 1
             if done >= WORK:
                 done = 0
@@ -131,7 +131,7 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
 def overlap_needed(size_t a, size_t b, double threshold):
     """Return the least overlap of sets of a and b tokens whose Jaccard similarity reaches the threshold."""
     _check_threshold(threshold)
-    return c_overlap_needed(a, b, threshold) if a or b else 0
+    return sets_overlap_needed(a, b, threshold) if a or b else 0
 
 
 def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
@@ -150,12 +150,12 @@ def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
     out_array = np.empty(pairs, np.float64)
     if pairs == 0:
         return out_array
-    table_array = np.empty(table_size(longest_row(&offsets[0], n)), np.uint64)
+    table_array = np.empty(sets_table_size(longest_row(&offsets[0], n)), np.uint64)
     cdef double[::1] out = out_array
     cdef uint64_t[::1] table = table_array
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     with nogil:
-        while not jaccard_pairs(&offsets[0], first, &left[0], &right[0], pairs, threshold, &table[0], &walk, WORK,
+        while not sets_jaccard_pairs(&offsets[0], first, &left[0], &right[0], pairs, threshold, &table[0], &walk, WORK,
                                 &out[0]):
             pause(&last_pause)
     return out_array
@@ -195,10 +195,10 @@ def components(const int64_t[::1] left not None, const int64_t[::1] right not No
         with nogil:
             while at < pairs:
                 some = min(pairs - at, <size_t>WORK)
-                join_components(&left[at], &right[at], some, &labels[0])
+                sets_join_components(&left[at], &right[at], some, &labels[0])
                 at += some
                 pause(&last_pause)
-            label_components(n, &labels[0])
+            sets_label_components(n, &labels[0])
     return labels_array
 
 
@@ -221,7 +221,7 @@ def stars(const int64_t[::1] order not None, const int64_t[::1] offsets not None
         with nogil:
             while at < n:
                 some = min(n - at, <size_t>ROWS)
-                c_stars(&order[at], some, &offsets[0], &neighbours[0] if neighbours.shape[0] else NULL, &keeper[0],
+                sets_stars(&order[at], some, &offsets[0], &neighbours[0] if neighbours.shape[0] else NULL, &keeper[0],
                         &by[0])
                 at += some
                 pause(&last_pause)
@@ -235,12 +235,12 @@ cdef size_t equal_slots(const uint64_t* a, const uint64_t* b, size_t k) noexcept
 
 
 cdef size_t table_of_set(size_t n) noexcept nogil:
-    return table_size(n)
+    return sets_table_size(n)
 
 
 cdef size_t distinct_tokens(const uint64_t* tokens, size_t n, uint64_t* table, uint64_t* out) noexcept nogil:
-    return c_distinct_tokens(tokens, n, table, out)
+    return sets_distinct(tokens, n, table, out)
 
 
 cdef double jaccard_of_sets(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t* table) noexcept nogil:
-    return c_jaccard_of_sets(a, n, b, m, table)
+    return sets_jaccard(a, n, b, m, table)

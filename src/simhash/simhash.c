@@ -21,7 +21,7 @@ static inline uint64_t carry_save(uint64_t *a, uint64_t b, uint64_t c) {
 static void count(const uint64_t *tokens, size_t n, uint64_t constant, uint64_t *planes) {
     enum { GROUP = 8 };
     uint64_t ones = 0, twos = 0, fours = 0;
-    memset(planes, 0, COUNT_PLANES * sizeof *planes);
+    memset(planes, 0, SIMHASH_COUNT_PLANES * sizeof *planes);
     for (size_t start = 0; start < n; start += GROUP) {
         uint64_t h[GROUP] = {0};
         size_t group = n - start < GROUP ? n - start : GROUP;
@@ -30,7 +30,7 @@ static void count(const uint64_t *tokens, size_t n, uint64_t constant, uint64_t 
         for (size_t i = 0; i < 4; i++) two[i] = carry_save(&ones, h[2 * i], h[2 * i + 1]);
         for (size_t i = 0; i < 2; i++) four[i] = carry_save(&twos, two[2 * i], two[2 * i + 1]);
         uint64_t carry = carry_save(&fours, four[0], four[1]);
-        for (size_t p = 3; p < COUNT_PLANES; p++) {
+        for (size_t p = 3; p < SIMHASH_COUNT_PLANES; p++) {
             uint64_t both = planes[p] & carry;
             planes[p] ^= carry;
             carry = both;
@@ -56,37 +56,38 @@ static void add_doubles(const uint64_t *masks, size_t stride, const double *weig
     }
 }
 
-/* Add a number of COUNT_PLANES planes to one of 64. */
+/* Add a number of SIMHASH_COUNT_PLANES planes to one of 64. */
 static void add_planes(const uint64_t *planes, uint64_t *total) {
     uint64_t carry = 0;
-    for (size_t p = 0; p < 64 && (p < COUNT_PLANES || carry); p++) {
-        carry = carry_save(&total[p], p < COUNT_PLANES ? planes[p] : 0, carry);
+    for (size_t p = 0; p < 64 && (p < SIMHASH_COUNT_PLANES || carry); p++) {
+        carry = carry_save(&total[p], p < SIMHASH_COUNT_PLANES ? planes[p] : 0, carry);
     }
 }
 
 static void count_all(const struct simhash_kernels *kernels, const uint64_t *tokens, size_t n, uint64_t constant,
                       uint64_t *total) {
-    kernels->count(tokens, n < COUNT_BLOCK ? n : COUNT_BLOCK, constant, total);
-    if (n <= COUNT_BLOCK) return;
-    memset(total + COUNT_PLANES, 0, (64 - COUNT_PLANES) * sizeof *total);
-    for (size_t start = COUNT_BLOCK; start < n; start += COUNT_BLOCK) {
-        uint64_t planes[COUNT_PLANES];
-        kernels->count(tokens + start, n - start < COUNT_BLOCK ? n - start : COUNT_BLOCK, constant, planes);
+    kernels->count(tokens, n < SIMHASH_COUNT_TOKENS ? n : SIMHASH_COUNT_TOKENS, constant, total);
+    if (n <= SIMHASH_COUNT_TOKENS) return;
+    memset(total + SIMHASH_COUNT_PLANES, 0, (64 - SIMHASH_COUNT_PLANES) * sizeof *total);
+    for (size_t start = SIMHASH_COUNT_TOKENS; start < n; start += SIMHASH_COUNT_TOKENS) {
+        uint64_t planes[SIMHASH_COUNT_PLANES];
+        kernels->count(tokens + start, n - start < SIMHASH_COUNT_TOKENS ? n - start : SIMHASH_COUNT_TOKENS, constant,
+                       planes);
         add_planes(planes, total);
     }
 }
 
 /* The planes that count_all may have set. */
 static size_t planes_of(size_t n) {
-    size_t planes = COUNT_PLANES;
-    if (n <= COUNT_BLOCK) return planes;
+    size_t planes = SIMHASH_COUNT_PLANES;
+    if (n <= SIMHASH_COUNT_TOKENS) return planes;
     while (planes < 64 && (uint64_t)n >> planes) planes++;
     return planes;
 }
 
 void simhash_code(const struct simhash_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *constants,
                   size_t words, uint64_t *code) {
-    uint64_t total[64], zero[MAX_WORDS];
+    uint64_t total[64], zero[SIMHASH_MAX_WORDS];
     size_t half = n / 2, planes = planes_of(n);
     for (size_t w = 0; w < words; w++) {
         count_all(kernels, tokens, n, constants[w], total);
@@ -99,12 +100,12 @@ void simhash_code(const struct simhash_kernels *kernels, const uint64_t *tokens,
         code[w] = more;
         zero[w] = n % 2 ? 0 : equal;
     }
-    settle_code(code, zero, 64 * words, ZERO_IS_MINUS, 0);
+    simhash_settle(code, zero, 64 * words, ZERO_IS_MINUS, 0);
 }
 
 void simhash_counters(const struct simhash_kernels *kernels, const uint64_t *tokens, const int64_t *weights, size_t n,
                       const uint64_t *constants, size_t words, int64_t *counters) {
-    uint64_t sums[64], total[64], hashes[HASH_BLOCK];
+    uint64_t sums[64], total[64], hashes[SIMHASH_BLOCK_TOKENS];
     int64_t powers[64];
     uint64_t whole = n;
     if (weights) {
@@ -119,8 +120,8 @@ void simhash_counters(const struct simhash_kernels *kernels, const uint64_t *tok
             count_all(kernels, tokens, n, constants[w], total);
             kernels->add(total, 1, powers, planes_of(n), sums);
         }
-        for (size_t start = 0; weights && start < n; start += HASH_BLOCK) {
-            size_t block = n - start < HASH_BLOCK ? n - start : HASH_BLOCK;
+        for (size_t start = 0; weights && start < n; start += SIMHASH_BLOCK_TOKENS) {
+            size_t block = n - start < SIMHASH_BLOCK_TOKENS ? n - start : SIMHASH_BLOCK_TOKENS;
             kernels->hash(tokens + start, block, constants[w], hashes);
             kernels->add(hashes, 1, weights + start, block, sums);
         }
@@ -128,8 +129,8 @@ void simhash_counters(const struct simhash_kernels *kernels, const uint64_t *tok
     }
 }
 
-void sign_dots(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words, const int64_t *x, size_t n,
-               int64_t *dots) {
+void simhash_dots(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words, const int64_t *x,
+                  size_t n, int64_t *dots) {
     uint64_t sums[64], whole = 0;
     for (size_t j = 0; j < n; j++) whole += (uint64_t)x[j];
     for (size_t w = 0; w < words; w++) {
@@ -139,15 +140,15 @@ void sign_dots(const struct simhash_kernels *kernels, const uint64_t *masks, siz
     }
 }
 
-void sign_dots_of_doubles(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words, const double *x,
-                          size_t n, double *dots) {
+void simhash_dots_of_doubles(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words,
+                             const double *x, size_t n, double *dots) {
     for (size_t w = 0; w < words; w++) {
         for (size_t i = 0; i < 64; i++) dots[64 * w + i] = 0;
         kernels->add_doubles(masks + w, words, x, n, dots + 64 * w);
     }
 }
 
-int weights_fit(const int64_t *weights, size_t n) {
+int simhash_weights_fit(const int64_t *weights, size_t n) {
     uint64_t sum = 0;
     for (size_t t = 0; t < n; t++) {
         sum += weights[t] < 0 ? 0 - (uint64_t)weights[t] : (uint64_t)weights[t];
@@ -180,7 +181,7 @@ static void draw_zeros(uint64_t *code, const uint64_t *zero, size_t bits, size_t
     }
 }
 
-void settle_code(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_rule rule, uint64_t seed) {
+void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_rule rule, uint64_t seed) {
     size_t words = (bits + 63) / 64;
     int empty = 1, full = 1;
     uint64_t any = 0;
@@ -195,19 +196,19 @@ void settle_code(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_ru
     if (any && rule == ZERO_IS_DRAWN) draw_zeros(code, zero, bits, words, seed);
     for (size_t w = 0; w < words; w++) {
         if (rule == ZERO_IS_PLUS) code[w] |= zero[w];
-        full &= code[w] == EMPTY_WORD;
+        full &= code[w] == SIMHASH_EMPTY_WORD;
     }
     if (full) code[0] ^= 1;
 }
 
-size_t code_distance(const uint64_t *a, const uint64_t *b, size_t bits) {
-    uint64_t every_a = EMPTY_WORD, every_b = EMPTY_WORD, distance = 0;
+size_t simhash_distance(const uint64_t *a, const uint64_t *b, size_t bits) {
+    uint64_t every_a = SIMHASH_EMPTY_WORD, every_b = SIMHASH_EMPTY_WORD, distance = 0;
     for (size_t w = 0; w < (bits + 63) / 64; w++) {
         every_a &= a[w];
         every_b &= b[w];
         distance += ones_of(a[w] ^ b[w]);
     }
-    return every_a == EMPTY_WORD || every_b == EMPTY_WORD ? bits + 1 : (size_t)distance;
+    return every_a == SIMHASH_EMPTY_WORD || every_b == SIMHASH_EMPTY_WORD ? bits + 1 : (size_t)distance;
 }
 
 const struct simhash_kernels simhash_scalar = {hash, count, add, add_doubles};

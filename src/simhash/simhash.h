@@ -15,17 +15,17 @@
 #include "field.h"
 
 /* Words of a code. */
-#define MAX_WORDS 64
+#define SIMHASH_MAX_WORDS 64
 
 /* Tokens counted at once, and the planes of such a number: below 2^6 in each of eight lanes. */
-#define COUNT_BLOCK 504
-#define COUNT_PLANES 9
+#define SIMHASH_COUNT_TOKENS 504
+#define SIMHASH_COUNT_PLANES 9
 
 /* Tokens weighed at once. */
-#define HASH_BLOCK 256
+#define SIMHASH_BLOCK_TOKENS 256
 
 /* A code that no vector has: that of an empty set, or of zeros. */
-#define EMPTY_WORD UINT64_MAX
+#define SIMHASH_EMPTY_WORD UINT64_MAX
 
 /* What becomes of a bit whose dot product is zero. */
 enum zero_rule { ZERO_IS_MINUS, ZERO_IS_PLUS, ZERO_IS_DRAWN };
@@ -34,7 +34,8 @@ enum zero_rule { ZERO_IS_MINUS, ZERO_IS_PLUS, ZERO_IS_DRAWN };
 struct simhash_kernels {
     /* hashes[t] = mix64(tokens[t] ^ constant); they may be the tokens. */
     void (*hash)(const uint64_t *tokens, size_t n, uint64_t constant, uint64_t *hashes);
-    /* The numbers of tokens whose hash has bit 0, 1, .. 63, as COUNT_PLANES planes; n at most COUNT_BLOCK. */
+    /* The numbers of tokens whose hash has bit 0, 1, .. 63, as SIMHASH_COUNT_PLANES planes; n at most
+     * SIMHASH_COUNT_TOKENS. */
     void (*count)(const uint64_t *tokens, size_t n, uint64_t constant, uint64_t *planes);
     /* sums[i] += weights[t] for all t whose masks[t * stride] has bit i; 64 sums. */
     void (*add)(const uint64_t *masks, size_t stride, const int64_t *weights, size_t n, uint64_t *sums);
@@ -56,19 +57,19 @@ void simhash_counters(const struct simhash_kernels *kernels, const uint64_t *tok
 
 /* The dot products of x, of n numbers, with 64 words vectors: of the bits i, where 1 is +1 and 0 is -1, of
  * masks[j * words], j = 0 .. n - 1, with i below 64, and so on for each word. */
-void sign_dots(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words, const int64_t *x, size_t n,
-               int64_t *dots);
-void sign_dots_of_doubles(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words, const double *x,
-                          size_t n, double *dots);
+void simhash_dots(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words, const int64_t *x,
+                  size_t n, int64_t *dots);
+void simhash_dots_of_doubles(const struct simhash_kernels *kernels, const uint64_t *masks, size_t words,
+                             const double *x, size_t n, double *dots);
 
 /* 1 if the numbers without their signs add up to less than 2^63. */
-int weights_fit(const int64_t *weights, size_t n);
+int simhash_weights_fit(const int64_t *weights, size_t n);
 
 /* Make a code of the bits whose dot product is above zero; `zero` are those at zero, none of them in both and none in
  * either at `bits` and above. The code is empty if all are at zero. */
-void settle_code(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_rule rule, uint64_t seed);
+void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_rule rule, uint64_t seed);
 
 /* The bits in which two codes differ; bits + 1 where one is empty. */
-size_t code_distance(const uint64_t *a, const uint64_t *b, size_t bits);
+size_t simhash_distance(const uint64_t *a, const uint64_t *b, size_t bits);
 
 #endif

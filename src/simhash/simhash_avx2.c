@@ -39,7 +39,7 @@ TARGET_AVX2 static inline void add_group(const __m256i h[GROUP], __m256i planes[
 
 TARGET_AVX2 static void count(const uint64_t *tokens, size_t n, uint64_t constant, uint64_t *planes) {
     const __m256i c = spread(constant), none = _mm256_setzero_si256();
-    __m256i held[COUNT_PLANES] = {none, none, none, none, none, none, none, none, none}, h[GROUP];
+    __m256i held[SIMHASH_COUNT_PLANES] = {none, none, none, none, none, none, none, none, none}, h[GROUP];
     for (; n >= GROUP * LANES; n -= GROUP * LANES, tokens += GROUP * LANES) {
         for (size_t i = 0; i < GROUP; i++) h[i] = mix64_lanes(_mm256_xor_si256(load_lanes(tokens + LANES * i), c));
         add_group(h, held);
@@ -61,7 +61,9 @@ TARGET_AVX2 static void count(const uint64_t *tokens, size_t n, uint64_t constan
         carry = carry_save(&held[p], _mm256_permute4x64_epi64(held[p], _MM_SHUFFLE(2, 3, 0, 1)), carry);
     }
     held[LANE_PLANES + 1] = carry;
-    for (size_t p = 0; p < COUNT_PLANES; p++) planes[p] = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(held[p]));
+    for (size_t p = 0; p < SIMHASH_COUNT_PLANES; p++) {
+        planes[p] = (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(held[p]));
+    }
 }
 
 /* All ones in the lanes whose bit, the lowest four of a mask shifted, is one. */

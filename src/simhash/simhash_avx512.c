@@ -40,7 +40,7 @@ TARGET_AVX512 static inline void add_group(const __m512i h[GROUP], __m512i plane
 
 TARGET_AVX512 static void count(const uint64_t *tokens, size_t n, uint64_t constant, uint64_t *planes) {
     const __m512i c = spread(constant), none = _mm512_setzero_si512();
-    __m512i held[COUNT_PLANES] = {none, none, none, none, none, none, none, none, none}, h[GROUP];
+    __m512i held[SIMHASH_COUNT_PLANES] = {none, none, none, none, none, none, none, none, none}, h[GROUP];
     for (; n >= GROUP * LANES; n -= GROUP * LANES, tokens += GROUP * LANES) {
         for (size_t i = 0; i < GROUP; i++) {
             h[i] = mix64_lanes(_mm512_xor_si512(_mm512_loadu_si512(tokens + LANES * i), c));
@@ -72,7 +72,9 @@ TARGET_AVX512 static void count(const uint64_t *tokens, size_t n, uint64_t const
         carry = carry_save(&held[p], _mm512_permutex_epi64(held[p], _MM_SHUFFLE(2, 3, 0, 1)), carry);
     }
     held[LANE_PLANES + 2] = carry;
-    for (size_t p = 0; p < COUNT_PLANES; p++) planes[p] = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(held[p]));
+    for (size_t p = 0; p < SIMHASH_COUNT_PLANES; p++) {
+        planes[p] = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(held[p]));
+    }
 }
 
 TARGET_AVX512 static void add(const uint64_t *masks, size_t stride, const int64_t *weights, size_t n, uint64_t *sums) {

@@ -12,7 +12,7 @@ cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "simhash/simhash.h":
-    const size_t MAX_WORDS
+    const size_t SIMHASH_MAX_WORDS
     cdef enum zero_rule:
         ZERO_IS_MINUS
         ZERO_IS_DRAWN
@@ -23,11 +23,11 @@ cdef extern from "simhash/simhash.h":
     void simhash_code(const simhash_kernels*, const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
     void simhash_counters(const simhash_kernels*, const uint64_t*, const int64_t*, size_t, const uint64_t*, size_t,
                           int64_t*) nogil
-    void sign_dots(const simhash_kernels*, const uint64_t*, size_t, const int64_t*, size_t, int64_t*) nogil
-    void sign_dots_of_doubles(const simhash_kernels*, const uint64_t*, size_t, const double*, size_t, double*) nogil
-    bint weights_fit(const int64_t*, size_t) nogil
-    void settle_code(uint64_t*, const uint64_t*, size_t, zero_rule, uint64_t) nogil
-    size_t code_distance(const uint64_t*, const uint64_t*, size_t) nogil
+    void simhash_dots(const simhash_kernels*, const uint64_t*, size_t, const int64_t*, size_t, int64_t*) nogil
+    void simhash_dots_of_doubles(const simhash_kernels*, const uint64_t*, size_t, const double*, size_t, double*) nogil
+    bint simhash_weights_fit(const int64_t*, size_t) nogil
+    void simhash_settle(uint64_t*, const uint64_t*, size_t, zero_rule, uint64_t) nogil
+    size_t simhash_distance(const uint64_t*, const uint64_t*, size_t) nogil
 
 cdef const int* in_use = level_in_use()
 
@@ -36,16 +36,16 @@ cdef inline const simhash_kernels* kernels() noexcept nogil:
     return simhash_levels[in_use[0]]
 
 
-MAX_BITS = 64 * MAX_WORDS
+MAX_BITS = 64 * SIMHASH_MAX_WORDS
 
 
 cdef _check_words(size_t words):
-    if not 1 <= words <= MAX_WORDS:
-        raise ValueError(f"a code must have 1..{MAX_WORDS} words, not {words}")
+    if not 1 <= words <= SIMHASH_MAX_WORDS:
+        raise ValueError(f"a code must have 1..{SIMHASH_MAX_WORDS} words, not {words}")
 
 
 cdef enum:
-    LONG = 64 * WORK  # steps, tokens times words, of a row that is counted in pieces
+    LONG_STEPS = 64 * WORK  # steps, tokens times words, of a row that is counted in pieces
 
 
 cdef _check_shape(str name, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t n, Py_ssize_t k):
@@ -87,7 +87,7 @@ def overflowing(const int64_t[::1] offsets not None, const int64_t[::1] weights 
     _check_offsets(offsets, len(weights))
     with nogil:
         for i in range(n):
-            if not weights_fit(first + offsets[i], offsets[i + 1] - offsets[i]):
+            if not simhash_weights_fit(first + offsets[i], offsets[i + 1] - offsets[i]):
                 break
         else:
             i = -1
@@ -111,7 +111,7 @@ def codes(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not No
     with nogil:
         for i in range(n):
             count = offsets[i + 1] - offsets[i]
-            if count <= LONG // words:
+            if count <= LONG_STEPS // words:
                 simhash_code(level, first + offsets[i], count, &constants[0], words, &out[i, 0])
             else:
                 with gil:
@@ -133,7 +133,7 @@ cdef _long_code(const simhash_kernels* level, const uint64_t* tokens, size_t n, 
     for bit in range(64 * words):
         code[bit // 64] |= <uint64_t>(sums[bit] > 0) << bit % 64
         zero[bit // 64] |= <uint64_t>(sums[bit] == 0) << bit % 64
-    settle_code(code, &zero[0], 64 * words, ZERO_IS_MINUS, 0)
+    simhash_settle(code, &zero[0], 64 * words, ZERO_IS_MINUS, 0)
 
 
 cdef _count_in_pieces(const simhash_kernels* level, const uint64_t* tokens, const int64_t* weights, size_t n,
@@ -145,7 +145,7 @@ cdef _count_in_pieces(const simhash_kernels* level, const uint64_t* tokens, cons
     memset(counters, 0, 64 * words * sizeof(int64_t))
     with nogil:
         while at < n:
-            some = min(n - at, LONG // words)
+            some = min(n - at, LONG_STEPS // words)
             simhash_counters(level, tokens + at, weights + at if weights != NULL else NULL, some, &constants[0], words,
                              &part[0])
             for i in range(64 * words):
@@ -182,7 +182,7 @@ def counters(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not
     with nogil:
         for i in range(n):
             count = offsets[i + 1] - offsets[i]
-            if count <= LONG // words:
+            if count <= LONG_STEPS // words:
                 simhash_counters(level, first + offsets[i], weight + offsets[i] if weighted else NULL, count,
                                  &constants[0], words, &out[i, 0])
             else:
@@ -214,7 +214,7 @@ def dots(const int64_t[:, ::1] vectors not None, const uint64_t[:, ::1] masks no
     check_out(&out[0, 0], sizeof(int64_t))
     with nogil:
         for i in range(n):
-            sign_dots(level, &masks[0, 0], words, &vectors[i, 0], dim, &out[i, 0])
+            simhash_dots(level, &masks[0, 0], words, &vectors[i, 0], dim, &out[i, 0])
             done += 64 * words * dim
             if done >= WORK:
                 done = 0
@@ -238,7 +238,7 @@ def dots_of_doubles(const double[:, ::1] vectors not None, const uint64_t[:, ::1
     check_out(&out[0, 0], sizeof(double))
     with nogil:
         for i in range(n):
-            sign_dots_of_doubles(level, &masks[0, 0], words, &vectors[i, 0], dim, &out[i, 0])
+            simhash_dots_of_doubles(level, &masks[0, 0], words, &vectors[i, 0], dim, &out[i, 0])
             done += 64 * words * dim
             if done >= WORK:
                 done = 0
@@ -261,7 +261,7 @@ def settle(uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] zeros not Non
         check_out(&codes[0, 0], sizeof(uint64_t))
     with nogil:
         for i in range(n):
-            settle_code(&codes[i, 0], &zeros[i, 0], bits, <zero_rule>rule, seed)
+            simhash_settle(&codes[i, 0], &zeros[i, 0], bits, <zero_rule>rule, seed)
 
 
 def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None, size_t bits,
@@ -280,7 +280,7 @@ def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not No
         raise ValueError(f"bits must be in {64 * (words - 1) + 1}..{64 * words}, not {bits}")
     with nogil:
         for i in range(n):
-            out[i] = <int32_t>code_distance(&a[step * i, 0], &b[i, 0], bits)
+            out[i] = <int32_t>simhash_distance(&a[step * i, 0], &b[i, 0], bits)
 
 
 cdef void draw_simhash(uint64_t seed, size_t words, uint64_t* constants) noexcept nogil:
@@ -298,4 +298,4 @@ cdef void count_simhash(const uint64_t* tokens, const int64_t* weights, size_t n
 
 
 cdef size_t distance_of_codes(const uint64_t* a, const uint64_t* b, size_t bits) noexcept nogil:
-    return code_distance(a, b, bits)
+    return simhash_distance(a, b, bits)

@@ -3,29 +3,29 @@
 
 #include <string.h>
 
-void classic_constants(uint64_t seed, size_t k, uint64_t *a, uint64_t *b) {
+void sketch_classic_constants(uint64_t seed, size_t k, uint64_t *a, uint64_t *b) {
     for (size_t i = 0; i < k; i++) {
         a[i] = draw_multiplier(seed, DOMAIN_CLASSIC, 2 * i);
         b[i] = draw(seed, DOMAIN_CLASSIC, 2 * i + 1) % P61;
     }
-    for (size_t i = k; i % CLASSIC_LANES; i++) {
+    for (size_t i = k; i % SKETCH_CLASSIC_LANES; i++) {
         a[i] = 1;
         b[i] = 0;
     }
 }
 
-void fast_constants(uint64_t seed, size_t k, uint64_t *rounds, uint64_t *slots) {
-    for (size_t r = 0; r < fast_rounds(k); r++) rounds[r] = draw(seed, DOMAIN_FAST_ROUND, r);
+void sketch_fast_constants(uint64_t seed, size_t k, uint64_t *rounds, uint64_t *slots) {
+    for (size_t r = 0; r < sketch_fast_rounds(k); r++) rounds[r] = draw(seed, DOMAIN_FAST_ROUND, r);
     for (size_t i = 0; i < k; i++) slots[i] = draw(seed, DOMAIN_FAST_SLOT, i);
 }
 
 /* Four functions at a time stay in registers while the tokens stream by. */
 static void classic(const uint64_t *tokens, size_t n, const uint64_t *a, const uint64_t *b, size_t k, uint64_t *out) {
     enum { HELD = 4 };
-    uint64_t values[TOKEN_BLOCK];
+    uint64_t values[SKETCH_BLOCK_TOKENS];
     for (size_t i = 0; i < k; i++) out[i] = EMPTY_SLOT;
-    for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
-        size_t count = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+    for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+        size_t count = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
         for (size_t t = 0; t < count; t++) values[t] = p61_of(mix64(tokens[start + t]));
         for (size_t i = 0; i < k; i += HELD) {
             uint64_t least[HELD] = {EMPTY_SLOT, EMPTY_SLOT, EMPTY_SLOT, EMPTY_SLOT};
@@ -47,7 +47,7 @@ static void land(const uint64_t *tokens, size_t n, uint64_t round, uint64_t cons
                  uint32_t *slots) {
     for (size_t t = 0; t < n; t++) {
         uint64_t hash = mix64(tokens[t] ^ constant);
-        values[t] = round << VALUE_BITS | (hash & VALUE_MASK);
+        values[t] = round << SKETCH_VALUE_BITS | (hash & SKETCH_VALUE_MASK);
         slots[t] = (uint32_t)((hash >> 32) * k >> 32);
     }
 }
@@ -55,23 +55,23 @@ static void land(const uint64_t *tokens, size_t n, uint64_t round, uint64_t cons
 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t constant) {
     uint64_t found = EMPTY_SLOT;
     for (size_t t = 0; t < n; t++) {
-        uint64_t value = mix64(tokens[t] ^ constant) & VALUE_MASK;
+        uint64_t value = mix64(tokens[t] ^ constant) & SKETCH_VALUE_MASK;
         found = value < found ? value : found;
     }
     return found;
 }
 
 /* The scatter takes the minimum without a branch: whether a value wins cannot be foretold. */
-void fast_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n, const uint64_t *rounds,
-                 const uint64_t *slots, size_t k, uint64_t *out) {
-    uint64_t values[TOKEN_BLOCK];
-    uint32_t landed[TOKEN_BLOCK];
+void sketch_fast_signature(const struct sketch_kernels *kernels, const uint64_t *tokens, size_t n,
+                           const uint64_t *rounds, const uint64_t *slots, size_t k, uint64_t *out) {
+    uint64_t values[SKETCH_BLOCK_TOKENS];
+    uint32_t landed[SKETCH_BLOCK_TOKENS];
     memset(out, 0xFF, k * sizeof *out);
     if (n == 0) return;
-    size_t count = fast_rounds(k), filled = 0; /* slots before `filled` are filled, and stay so */
+    size_t count = sketch_fast_rounds(k), filled = 0; /* slots before `filled` are filled, and stay so */
     for (size_t r = 0; r < count; r++) {
-        for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
-            size_t block = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+        for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+            size_t block = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
             kernels->land(tokens + start, block, r, rounds[r], k, values, landed);
             for (size_t t = 0; t < block; t++) {
                 uint64_t held = out[landed[t]];
@@ -82,7 +82,7 @@ void fast_sketch(const struct sketch_kernels *kernels, const uint64_t *tokens, s
         if (filled == k) return;
     }
     for (size_t i = filled; i < k; i++) {
-        if (out[i] == EMPTY_SLOT) out[i] = (uint64_t)count << VALUE_BITS | kernels->least(tokens, n, slots[i]);
+        if (out[i] == EMPTY_SLOT) out[i] = (uint64_t)count << SKETCH_VALUE_BITS | kernels->least(tokens, n, slots[i]);
     }
 }
 

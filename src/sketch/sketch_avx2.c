@@ -39,10 +39,10 @@ TARGET_AVX2 static inline void store_least(__m256i least, uint64_t *out, size_t 
 
 TARGET_AVX2 static void classic(const uint64_t *tokens, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                                 uint64_t *out) {
-    uint64_t values[TOKEN_BLOCK];
+    uint64_t values[SKETCH_BLOCK_TOKENS];
     memset(out, 0xFF, k * sizeof *out);
-    for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
-        size_t count = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+    for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+        size_t count = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
         for (size_t t = 0; t < count; t++) values[t] = p61_of(mix64(tokens[start + t]));
         for (size_t i = 0; i < k; i += 2 * LANES) {
             struct functions f = load(a + i, b + i), g = load(a + i + LANES, b + i + LANES);
@@ -66,8 +66,8 @@ TARGET_AVX2 static inline __m256i hash_lanes(const uint64_t *tokens, size_t left
 TARGET_AVX2 static void land(const uint64_t *tokens, size_t n, uint64_t round, uint64_t constant, size_t k,
                              uint64_t *values, uint32_t *slots) {
     const __m256i c = spread(constant), width = spread(k);
-    const __m256i tag = spread(round << VALUE_BITS);
-    const __m256i value_mask = spread(VALUE_MASK);
+    const __m256i tag = spread(round << SKETCH_VALUE_BITS);
+    const __m256i value_mask = spread(SKETCH_VALUE_MASK);
     const __m256i odd_halves = _mm256_setr_epi32(1, 3, 5, 7, 1, 3, 5, 7);
     for (size_t t = 0; t < n; t += LANES) {
         __m256i hash = hash_lanes(tokens + t, n - t, c);
@@ -79,7 +79,7 @@ TARGET_AVX2 static void land(const uint64_t *tokens, size_t n, uint64_t round, u
 }
 
 TARGET_AVX2 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t constant) {
-    const __m256i c = spread(constant), value_mask = spread(VALUE_MASK);
+    const __m256i c = spread(constant), value_mask = spread(SKETCH_VALUE_MASK);
     __m256i found = spread(INT64_MAX);
     uint64_t lanes[LANES], lowest = EMPTY_SLOT;
     for (; n >= LANES; tokens += LANES, n -= LANES) {
@@ -89,7 +89,7 @@ TARGET_AVX2 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t con
     store_lanes(lanes, found);
     for (size_t l = 0; l < LANES; l++) lowest = lanes[l] < lowest ? lanes[l] : lowest;
     for (size_t t = 0; t < n; t++) {
-        uint64_t value = mix64(tokens[t] ^ constant) & VALUE_MASK;
+        uint64_t value = mix64(tokens[t] ^ constant) & SKETCH_VALUE_MASK;
         lowest = value < lowest ? value : lowest;
     }
     return lowest;

@@ -34,10 +34,10 @@ TARGET_AVX512 static inline void store_least(__m512i least, uint64_t *out, size_
 
 TARGET_AVX512 static void classic(const uint64_t *tokens, size_t n, const uint64_t *a, const uint64_t *b, size_t k,
                                   uint64_t *out) {
-    uint64_t low[TOKEN_BLOCK], high[TOKEN_BLOCK];
+    uint64_t low[SKETCH_BLOCK_TOKENS], high[SKETCH_BLOCK_TOKENS];
     memset(out, 0xFF, k * sizeof *out);
-    for (size_t start = 0; start < n; start += TOKEN_BLOCK) {
-        size_t count = n - start < TOKEN_BLOCK ? n - start : TOKEN_BLOCK;
+    for (size_t start = 0; start < n; start += SKETCH_BLOCK_TOKENS) {
+        size_t count = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
         for (size_t t = 0; t < count; t++) {
             uint64_t x = p61_of(mix64(tokens[start + t]));
             low[t] = x & LOW52;
@@ -62,8 +62,8 @@ TARGET_AVX512 static inline __m512i hash_lanes(const uint64_t *tokens, __mmask8 
 
 TARGET_AVX512 static void land(const uint64_t *tokens, size_t n, uint64_t round, uint64_t constant, size_t k,
                                uint64_t *values, uint32_t *slots) {
-    const __m512i c = spread(constant), tag = spread(round << VALUE_BITS);
-    const __m512i value_mask = spread(VALUE_MASK), width = spread(k);
+    const __m512i c = spread(constant), tag = spread(round << SKETCH_VALUE_BITS);
+    const __m512i value_mask = spread(SKETCH_VALUE_MASK), width = spread(k);
     for (size_t t = 0; t < n; t += LANES) {
         __m512i hash = hash_lanes(tokens + t, first_lanes(n - t), c);
         __m512i scaled = _mm512_mul_epu32(_mm512_srli_epi64(hash, 32), width);
@@ -73,7 +73,7 @@ TARGET_AVX512 static void land(const uint64_t *tokens, size_t n, uint64_t round,
 }
 
 TARGET_AVX512 static uint64_t least(const uint64_t *tokens, size_t n, uint64_t constant) {
-    const __m512i c = spread(constant), value_mask = spread(VALUE_MASK);
+    const __m512i c = spread(constant), value_mask = spread(SKETCH_VALUE_MASK);
     __m512i found = spread(UINT64_MAX);
     for (size_t t = 0; t < n; t += LANES) {
         __mmask8 mask = first_lanes(n - t);

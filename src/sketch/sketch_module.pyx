@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from lshfast.kernels.guards import lower_in_pieces
+from lshfast.kernels.guards import sketch_in_pieces
 
 from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, check_out, pause
@@ -15,16 +15,16 @@ cdef extern from "rows.h":
     size_t longest_row(const int64_t*, size_t) nogil
 
 cdef extern from "sketch/sketch.h":
-    const size_t CLASSIC_LANES
-    const size_t MAX_SLOTS
+    const size_t SKETCH_CLASSIC_LANES
+    const size_t SKETCH_MAX_SLOTS
     struct sketch_kernels:
         void (*classic)(const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*) noexcept nogil
     const sketch_kernels** sketch_levels
-    size_t fast_rounds(size_t k) nogil
-    void c_classic_constants "classic_constants"(uint64_t, size_t, uint64_t*, uint64_t*) nogil
-    void c_fast_constants "fast_constants"(uint64_t, size_t, uint64_t*, uint64_t*) nogil
-    void fast_sketch(const sketch_kernels*, const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t,
-                     uint64_t*) nogil
+    size_t sketch_fast_rounds(size_t k) nogil
+    void sketch_classic_constants(uint64_t, size_t, uint64_t*, uint64_t*) nogil
+    void sketch_fast_constants(uint64_t, size_t, uint64_t*, uint64_t*) nogil
+    void sketch_fast_signature(const sketch_kernels*, const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t,
+                               uint64_t*) nogil
 
 cdef const int* in_use = level_in_use()
 
@@ -33,10 +33,10 @@ cdef inline const sketch_kernels* kernels() noexcept nogil:
     return sketch_levels[in_use[0]]
 
 
-MAX_NUM_PERM = MAX_SLOTS
+MAX_NUM_PERM = SKETCH_MAX_SLOTS
 
 cdef enum:
-    LONG = 64 * WORK  # steps, tokens times slots, of a row that is sketched in pieces
+    LONG_STEPS = 64 * WORK  # steps, tokens times slots, of a row that is sketched in pieces
 
 
 def is_signature(array not None, size_t k):
@@ -55,26 +55,26 @@ def is_signature(array not None, size_t k):
 
 
 cdef _check_slots(size_t k):
-    if not 1 <= k <= MAX_SLOTS:
-        raise ValueError(f"num_perm must be in 1..{MAX_SLOTS}, not {k}")
+    if not 1 <= k <= SKETCH_MAX_SLOTS:
+        raise ValueError(f"num_perm must be in 1..{SKETCH_MAX_SLOTS}, not {k}")
 
 
 def classic_constants(uint64_t seed, size_t k):
     """Return (a, b), the multipliers and summands of `classic`, padded for the kernels."""
     _check_slots(k)
-    padded = -(-k // CLASSIC_LANES) * CLASSIC_LANES
+    padded = -(-k // SKETCH_CLASSIC_LANES) * SKETCH_CLASSIC_LANES
     a_array, b_array = np.empty(padded, np.uint64), np.empty(padded, np.uint64)
     cdef uint64_t[::1] a = a_array, b = b_array
-    c_classic_constants(seed, k, &a[0], &b[0])
+    sketch_classic_constants(seed, k, &a[0], &b[0])
     return a_array, b_array
 
 
 def fast_constants(uint64_t seed, size_t k):
     """Return (rounds, slots), the constants of `fast`."""
     _check_slots(k)
-    rounds_array, slots_array = np.empty(fast_rounds(k), np.uint64), np.empty(k, np.uint64)
+    rounds_array, slots_array = np.empty(sketch_fast_rounds(k), np.uint64), np.empty(k, np.uint64)
     cdef uint64_t[::1] rounds = rounds_array, slots = slots_array
-    c_fast_constants(seed, k, &rounds[0], &slots[0])
+    sketch_fast_constants(seed, k, &rounds[0], &slots[0])
     return rounds_array, slots_array
 
 
@@ -93,12 +93,12 @@ def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
     """Write the classic signatures of the rows of (offsets, tokens) to out, (n, k), with classic_constants(seed, k)."""
     offsets, tokens, a, b = aligned(offsets), aligned(tokens), aligned(a), aligned(b)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
+    cdef size_t k = out.shape[1], step = LONG_STEPS // max(k, <size_t>1), count, done = 0
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef const sketch_kernels* level = kernels()
     _check_rows(offsets, tokens, out)
-    if <size_t>len(a) < k or len(a) % CLASSIC_LANES or len(a) != len(b):
+    if <size_t>len(a) < k or len(a) % SKETCH_CLASSIC_LANES or len(a) != len(b):
         raise ValueError(f"a and b must be those of classic_constants(seed, {k})")
     with nogil:
         for i in range(n):
@@ -111,7 +111,7 @@ def classic(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
                 done = 0
                 pause(&last_pause)
     if longest_row(&offsets[0], n) > step:
-        lower_in_pieces(classic, np.asarray(offsets), (tokens, a, b), np.asarray(out), step)
+        sketch_in_pieces(classic, np.asarray(offsets), (tokens, a, b), np.asarray(out), step)
 
 
 def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
@@ -119,33 +119,33 @@ def fast(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not Non
     """Write the fast signatures of the rows of (offsets, tokens) to out, (n, k), with fast_constants(seed, k)."""
     offsets, tokens, rounds, slots = aligned(offsets), aligned(tokens), aligned(rounds), aligned(slots)
     cdef Py_ssize_t i, n = out.shape[0]
-    cdef size_t k = out.shape[1], step = LONG // max(k, <size_t>1), count, done = 0
+    cdef size_t k = out.shape[1], step = LONG_STEPS // max(k, <size_t>1), count, done = 0
     cdef uint64_t last_pause = 0
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     cdef const sketch_kernels* level = kernels()
     _check_rows(offsets, tokens, out)
-    if <size_t>len(rounds) != fast_rounds(k) or <size_t>len(slots) != k:
+    if <size_t>len(rounds) != sketch_fast_rounds(k) or <size_t>len(slots) != k:
         raise ValueError(f"rounds and slots must be those of fast_constants(seed, {k})")
     with nogil:
         for i in range(n):
             count = offsets[i + 1] - offsets[i]
             if count > step:
                 continue
-            fast_sketch(level, first + offsets[i], count, &rounds[0], &slots[0], k, &out[i, 0])
+            sketch_fast_signature(level, first + offsets[i], count, &rounds[0], &slots[0], k, &out[i, 0])
             done += (count + 1) * k
             if done >= WORK:
                 done = 0
                 pause(&last_pause)
     if longest_row(&offsets[0], n) > step:
-        lower_in_pieces(fast, np.asarray(offsets), (tokens, rounds, slots), np.asarray(out), step)
+        sketch_in_pieces(fast, np.asarray(offsets), (tokens, rounds, slots), np.asarray(out), step)
 
 
 cdef size_t classic_padding(size_t k) noexcept nogil:
-    return (k + CLASSIC_LANES - 1) // CLASSIC_LANES * CLASSIC_LANES
+    return (k + SKETCH_CLASSIC_LANES - 1) // SKETCH_CLASSIC_LANES * SKETCH_CLASSIC_LANES
 
 
 cdef void draw_classic(uint64_t seed, size_t k, uint64_t* a, uint64_t* b) noexcept nogil:
-    c_classic_constants(seed, k, a, b)
+    sketch_classic_constants(seed, k, a, b)
 
 
 cdef void sketch_classic(const uint64_t* tokens, size_t n, const uint64_t* a, const uint64_t* b, size_t k,
@@ -154,13 +154,13 @@ cdef void sketch_classic(const uint64_t* tokens, size_t n, const uint64_t* a, co
 
 
 cdef size_t rounds_of_fast(size_t k) noexcept nogil:
-    return fast_rounds(k)
+    return sketch_fast_rounds(k)
 
 
 cdef void draw_fast(uint64_t seed, size_t k, uint64_t* rounds, uint64_t* slots) noexcept nogil:
-    c_fast_constants(seed, k, rounds, slots)
+    sketch_fast_constants(seed, k, rounds, slots)
 
 
 cdef void sketch_fast(const uint64_t* tokens, size_t n, const uint64_t* rounds, const uint64_t* slots, size_t k,
                       uint64_t* out) noexcept nogil:
-    fast_sketch(kernels(), tokens, n, rounds, slots, k, out)
+    sketch_fast_signature(kernels(), tokens, n, rounds, slots, k, out)

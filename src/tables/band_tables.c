@@ -109,7 +109,7 @@ static enum answer answer_one(const struct band_tables *index, const uint64_t *q
         answers->needed = count;
         return NO_ROOM;
     }
-    sort_records(answers->records, count, answers->records + answers->room);
+    bands_sort_records(answers->records, count, answers->records + answers->room);
     answers->met += count;
     answers->used += settle(index, query, answers->records, count, answers, answers->rows + answers->used,
                             answers->count ? answers->agreements + answers->used : NULL);

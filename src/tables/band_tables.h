@@ -13,7 +13,7 @@
 
 struct band_tables {
     size_t k, bands, rows;     /* slots of a signature; the banding */
-    const uint64_t *starts;    /* of band_starts */
+    const uint64_t *starts;    /* of bands_starts */
     band_key_kernel *keys;     /* of a CPU level, and so is the next */
     const struct table_kernels *kernels;
     size_t limit;              /* rows below it may be in use */

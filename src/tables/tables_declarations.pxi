@@ -9,7 +9,7 @@ cdef extern from "rows.h":
 cdef extern from "bands/bands.h":
     ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
     band_key_kernel** bands_levels
-    void band_starts(size_t, size_t, uint64_t*) nogil
+    void bands_starts(size_t, size_t, uint64_t*) nogil
 
 cdef extern from "tables/tables.h":
     const uint32_t NO_ROW

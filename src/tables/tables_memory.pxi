@@ -73,7 +73,7 @@ cdef class _Memory:
         self.key_starts = <uint64_t*>malloc(bands * sizeof(uint64_t))
         if not self.c.tables or not self.key_starts:
             raise MemoryError
-        band_starts(0, bands, self.key_starts)
+        bands_starts(0, bands, self.key_starts)
         self.c.starts = self.key_starts
         self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]
         self.c.pool = &self.pool

@@ -20,7 +20,7 @@ static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll
 
 /* ---- tokens ---- */
 
-#define LIMB 7
+#define LIMB_BYTES 7
 #define LIMB_MASK (((uint64_t)1 << 56) - 1)
 
 static inline uint64_t little_endian(uint64_t x) {
@@ -51,20 +51,20 @@ static inline uint64_t load_limb(const uint8_t *bytes, size_t n) {
     return bytes[0] | (uint64_t)bytes[n / 2] << 8 * (n / 2) | (uint64_t)bytes[n - 1] << 8 * (n - 1);
 }
 
-struct hash_key hash_key_of(uint64_t seed) {
+struct hash_key text_hash_key_of(uint64_t seed) {
     struct hash_key key = {draw_multiplier(seed, DOMAIN_TOKEN, 0), draw_multiplier(seed, DOMAIN_NGRAM, 0),
                            draw_multiplier(seed, DOMAIN_CHARACTER, 0), draw(seed, DOMAIN_INTEGER, 0)};
     return key;
 }
 
-struct token_hasher token_hasher_under(const struct hash_key *key) {
+struct token_hasher text_hasher_under(const struct hash_key *key) {
     struct token_hasher hasher = {key->bytes, p61_product(key->bytes, key->bytes)};
     return hasher;
 }
 
-struct token_hasher token_hasher_of(uint64_t seed) {
-    struct hash_key key = hash_key_of(seed);
-    return token_hasher_under(&key);
+struct token_hasher text_hasher_of(uint64_t seed) {
+    struct hash_key key = text_hash_key_of(seed);
+    return text_hasher_under(&key);
 }
 
 /* One Horner step: below 2^61 + 8 for any sum below 2^62. */
@@ -74,78 +74,81 @@ static inline uint64_t add_limb(const struct token_hasher *hasher, uint64_t sum,
 
 /* Add the whole limbs of bytes[0..length) to sum. */
 static uint64_t add_limbs(const struct token_hasher *hasher, uint64_t sum, const uint8_t *bytes, size_t length) {
-    for (; length >= LIMB; bytes += LIMB, length -= LIMB) sum = add_limb(hasher, sum, load_limb(bytes, LIMB));
+    for (; length >= LIMB_BYTES; bytes += LIMB_BYTES, length -= LIMB_BYTES) {
+        sum = add_limb(hasher, sum, load_limb(bytes, LIMB_BYTES));
+    }
     return sum;
 }
 
 /* H of bytes whose first limbs, `before` bytes of them, are in sum already. */
 static uint64_t finish_hash(const struct token_hasher *hasher, uint64_t sum, uint64_t before, const uint8_t *bytes,
                             size_t length) {
-    size_t whole = length - length % LIMB;
+    size_t whole = length - length % LIMB_BYTES;
     sum = add_limbs(hasher, sum, bytes, whole);
     if (length > whole) sum = add_limb(hasher, sum, load_limb(bytes + whole, length - whole));
     return p61_of(sum + (before + length) % P61);
 }
 
 /* As finish_hash, in one pass: where more than a limb is left eight bytes can be read. */
-uint64_t token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length) {
+uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length) {
     uint64_t sum = 0;
     size_t left = length;
-    for (; left > LIMB; bytes += LIMB, left -= LIMB) {
+    for (; left > LIMB_BYTES; bytes += LIMB_BYTES, left -= LIMB_BYTES) {
         sum = add_limb(hasher, sum, load_little_endian(bytes) & LIMB_MASK);
     }
     if (left) sum = add_limb(hasher, sum, load_limb(bytes, left));
     return mix64(p61_of(sum + length)); /* no length comes near 2^61 */
 }
 
-void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
-                            size_t n, uint64_t *out) {
-    for (size_t i = 0; i < n; i++) out[i] = token_of_bytes(hasher, starts[i], lengths[i]);
+void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                        size_t n, uint64_t *out) {
+    for (size_t i = 0; i < n; i++) out[i] = text_token_of_bytes(hasher, starts[i], lengths[i]);
 }
 
-void tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out) {
+void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out) {
     for (size_t i = 0; i < n; i++) out[i] = mix64(values[i] ^ key->integers);
 }
 
-void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out) {
-    struct hash_key key = hash_key_of(seed);
-    tokens_of_integers_under(values, n, &key, out);
+void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out) {
+    struct hash_key key = text_hash_key_of(seed);
+    text_tokens_of_integers_under(values, n, &key, out);
 }
 
 /* ---- shinglers ---- */
 
 static void shingler_of(struct shingler *shingler, size_t size, const struct hash_key *key, uint64_t base) {
-    shingler->words = token_hasher_under(key);
+    shingler->words = text_hasher_under(key);
     shingler->size = size;
     shingler->powers[0] = 1;
     for (size_t i = 1; i <= size; i++) shingler->powers[i] = p61_product(shingler->powers[i - 1], base);
 }
 
-void shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key) {
+void text_shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key) {
     shingler_of(shingler, size, key, key->words);
 }
 
-void shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key) {
+void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key) {
     shingler_of(shingler, size, key, key->characters);
 }
 
 /* ---- words ---- */
 
 /* The longest part of an unfinished word that is carried to the next stretch as bytes; more of it goes as a sum. */
-#define CARRY 256
+#define CARRY_BYTES 256
 /* Normalised bytes of a stretch: a solo character of three bytes becomes four, a two-byte letter at most three after
  * a separator; a stretch ends at most 64 bytes late. */
-#define NORMALISED (2 * (STRETCH + 64) + 64)
+#define NORMALISED_BYTES (2 * (TEXT_STRETCH_BYTES + 64) + 64)
 
 struct words {
-    uint8_t buffer[CARRY + NORMALISED + 16]; /* a carried word's bytes end at buffer + CARRY, where a stretch begins */
-    uint64_t mask[NORMALISED / 64 + 2];
+    uint8_t buffer[CARRY_BYTES + NORMALISED_BYTES +
+                   16]; /* a carried word's bytes end at buffer + CARRY_BYTES, where a stretch begins */
+    uint64_t mask[NORMALISED_BYTES / 64 + 2];
     size_t filled; /* bytes of this stretch */
     enum character_class open; /* what the word at the end is: SEPARATOR (there is none), LETTER or SOLO */
-    size_t carried;            /* bytes of the open word before buffer + CARRY */
+    size_t carried;            /* bytes of the open word before buffer + CARRY_BYTES */
     uint64_t sum, summed;      /* the open word's limbs before these, and their bytes */
-    int32_t edges[NORMALISED + 10];
-    uint64_t hashes[MAX_SHINGLE + NORMALISED / 2 + 8];
+    int32_t edges[NORMALISED_BYTES + 10];
+    uint64_t hashes[TEXT_MAX_SHINGLE + NORMALISED_BYTES / 2 + 8];
     size_t held; /* word hashes carried over, at most size - 1 */
 };
 
@@ -154,11 +157,11 @@ struct text_walk {
     size_t at, held, made; /* bytes done; codes carried over; shingles written */
     union { /* for words or for characters */
         struct words words;
-        uint64_t codes[MAX_SHINGLE + STRETCH + 8];
+        uint64_t codes[TEXT_MAX_SHINGLE + TEXT_STRETCH_BYTES + 8];
     };
 };
 
-/* Append the bits of n <= 64 bytes that stand at buffer + CARRY + filled. */
+/* Append the bits of n <= 64 bytes that stand at buffer + CARRY_BYTES + filled. */
 static inline void append_bits(struct words *words, uint64_t bits, size_t n) {
     size_t word = words->filled >> 6, shift = words->filled & 63;
     words->mask[word] |= bits << shift;
@@ -167,7 +170,7 @@ static inline void append_bits(struct words *words, uint64_t bits, size_t n) {
 }
 
 static inline void append_separator(struct words *words) {
-    words->buffer[CARRY + words->filled] = ' ';
+    words->buffer[CARRY_BYTES + words->filled] = ' ';
     append_bits(words, 0, 1);
 }
 
@@ -183,14 +186,14 @@ static inline void append_character(struct words *words, uint32_t code) {
         append_separator(words);
     }
     if (class != MARK) words->open = class;
-    size_t n = utf8_encode(code + (uint32_t)unicode_delta[property], words->buffer + CARRY + words->filled);
+    size_t n = utf8_encode(code + (uint32_t)unicode_delta[property], words->buffer + CARRY_BYTES + words->filled);
     append_bits(words, ((uint64_t)1 << n) - 1, n);
 }
 
 /* Normalise from text[at] until a stretch is done. Returns where it stopped, or SIZE_MAX with *bad set. */
 static size_t normalise(const struct text_kernels *kernels, struct words *words, const uint8_t *text, size_t length,
                         size_t at, size_t *bad) {
-    size_t stop = length - at < STRETCH ? length : at + STRETCH;
+    size_t stop = length - at < TEXT_STRETCH_BYTES ? length : at + TEXT_STRETCH_BYTES;
     words->filled = 0;
     words->mask[0] = 0;
     while (at < stop) {
@@ -202,11 +205,11 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
             memcpy(padded, block, n);
             block = padded;
         }
-        uint64_t other, bits = kernels->classify(block, words->buffer + CARRY + words->filled, &other);
+        uint64_t other, bits = kernels->classify(block, words->buffer + CARRY_BYTES + words->filled, &other);
         if (!other) {
             if (words->open == SOLO && (bits & 1)) {
                 append_separator(words);
-                bits = kernels->classify(block, words->buffer + CARRY + words->filled, &other);
+                bits = kernels->classify(block, words->buffer + CARRY_BYTES + words->filled, &other);
             }
             words->open = bits >> (n - 1) & 1 ? LETTER : SEPARATOR;
             append_bits(words, bits, n);
@@ -249,19 +252,19 @@ static void hash_words(const struct token_hasher *hasher, const uint8_t *base, c
                        uint64_t *hashes) {
     uint64_t first_mask[15], second_mask[15], first_multiplier[15];
     for (unsigned n = 0; n < 15; n++) {
-        first_mask[n] = n < LIMB ? ((uint64_t)1 << 8 * n) - 1 : LIMB_MASK;
-        second_mask[n] = n < LIMB ? 0 : ((uint64_t)1 << 8 * (n - LIMB)) - 1;
-        first_multiplier[n] = n <= LIMB ? hasher->a : hasher->a2;
+        first_mask[n] = n < LIMB_BYTES ? ((uint64_t)1 << 8 * n) - 1 : LIMB_MASK;
+        second_mask[n] = n < LIMB_BYTES ? 0 : ((uint64_t)1 << 8 * (n - LIMB_BYTES)) - 1;
+        first_multiplier[n] = n <= LIMB_BYTES ? hasher->a : hasher->a2;
     }
     for (size_t i = 0; i < pairs; i++) {
         const uint8_t *word = base + edges[2 * i];
         size_t n = (size_t)(edges[2 * i + 1] - edges[2 * i]);
-        if (n > 2 * LIMB) {
+        if (n > 2 * LIMB_BYTES) {
             hashes[i] = finish_hash(hasher, 0, 0, word, n);
             continue;
         }
         wide first = wide_product(load_little_endian(word) & first_mask[n], first_multiplier[n]);
-        wide second = wide_product(load_little_endian(word + LIMB) & second_mask[n], hasher->a);
+        wide second = wide_product(load_little_endian(word + LIMB_BYTES) & second_mask[n], hasher->a);
         hashes[i] = p61_fold(wide_add(first, second)) + n;
     }
 }
@@ -295,7 +298,7 @@ static void roll_windows(const uint64_t *hashes, size_t windows, size_t size, co
     }
 }
 
-void word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out) {
+void text_word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out) {
     const uint64_t *powers = shingler->powers;
     switch (shingler->size) { /* constants, so that the inner loop is unrolled */
     case 1: sum_windows(hashes, windows, 1, powers, out); return;
@@ -312,16 +315,16 @@ void word_windows_scalar(const uint64_t *hashes, size_t windows, const struct sh
 
 /* Put the open word, which begins at `start` of the stretch, before the place where the next stretch begins. */
 static void carry_word(const struct token_hasher *hasher, struct words *words, int32_t start) {
-    uint8_t *word = words->buffer + CARRY + start;
+    uint8_t *word = words->buffer + CARRY_BYTES + start;
     size_t n = (size_t)((int32_t)words->filled - start);
-    if (n > CARRY - LIMB) {
-        size_t whole = n - n % LIMB;
+    if (n > CARRY_BYTES - LIMB_BYTES) {
+        size_t whole = n - n % LIMB_BYTES;
         words->sum = add_limbs(hasher, words->sum, word, whole);
         words->summed += whole;
         word += whole;
         n -= whole;
     }
-    memmove(words->buffer + CARRY - n, word, n);
+    memmove(words->buffer + CARRY_BYTES - n, word, n);
     words->carried = n;
 }
 
@@ -341,10 +344,10 @@ static int walk_words(const struct text_kernels *kernels, const struct shingler 
         edges += find_edges(words, open, words->edges + edges);
         size_t pairs = edges / 2;
         uint64_t *hashes = words->hashes + words->held;
-        hash_words(&shingler->words, words->buffer + CARRY, words->edges, pairs, hashes);
+        hash_words(&shingler->words, words->buffer + CARRY_BYTES, words->edges, pairs, hashes);
         if (open && words->summed && pairs) { /* the first word began long before */
             size_t n = (size_t)(words->edges[1] - words->edges[0]);
-            const uint8_t *rest = words->buffer + CARRY - words->carried;
+            const uint8_t *rest = words->buffer + CARRY_BYTES - words->carried;
             hashes[0] = finish_hash(&shingler->words, words->sum, words->summed, rest, n);
         }
         if (pairs) words->sum = words->summed = 0;
@@ -370,7 +373,8 @@ static int walk_words(const struct text_kernels *kernels, const struct shingler 
 
 /* The same rolling sum over characters, four stretches of the text side by side: each step waits for the reduction
  * before it, and four independent chains hide that. */
-void character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out) {
+void text_character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler,
+                                   uint64_t *out) {
     enum { LANES = 4 };
     const size_t size = shingler->size, lane = windows / LANES;
     if (lane < size) {
@@ -399,7 +403,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
     uint64_t *codes = walk->codes;
     size_t at = walk->at, held = walk->held, made = walk->made, size = shingler->size;
     while (at < end) {
-        size_t total = held, stop = held + STRETCH;
+        size_t total = held, stop = held + TEXT_STRETCH_BYTES;
         while (at < length && total < stop) {
             uint8_t lower[64];
             uint64_t other = 1;
@@ -456,18 +460,18 @@ static size_t walk_end(const struct text_walk *walk, const struct shingler *shin
     return 1;
 }
 
-size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                     size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
-    size_t end = length - walk->at < work ? length : walk->at + work;
-    if (!walk_words(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
-    return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->words.hashes, walk->words.held, out);
-}
-
-size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+size_t text_word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                           size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
     size_t end = length - walk->at < work ? length : walk->at + work;
+    if (!walk_words(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
+    return walk->at < length ? TEXT_UNFINISHED : walk_end(walk, shingler, walk->words.hashes, walk->words.held, out);
+}
+
+size_t text_character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                               size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad) {
+    size_t end = length - walk->at < work ? length : walk->at + work;
     if (!walk_characters(kernels, shingler, text, length, walk, end, out, bad)) return SIZE_MAX;
-    return walk->at < length ? UNFINISHED_TEXT : walk_end(walk, shingler, walk->codes, walk->held, out);
+    return walk->at < length ? TEXT_UNFINISHED : walk_end(walk, shingler, walk->codes, walk->held, out);
 }
 
 /* ---- the portable level ---- */
@@ -497,7 +501,8 @@ static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64_t *other) {
     return bits;
 }
 
-const struct text_kernels text_scalar = {tokens_of_bytes_scalar, classify, word_windows_scalar, character_windows_scalar};
+const struct text_kernels text_scalar = {text_tokens_scalar, classify, text_word_windows_scalar,
+                                         text_character_windows_scalar};
 
 const struct text_kernels *const text_levels[CPU_LEVELS] =
     CPU_TABLE(&text_scalar, &text_avx2, &text_avx512, &text_neon);

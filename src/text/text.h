@@ -10,10 +10,10 @@
 #include "field.h"
 
 /* The largest shingle, in words or characters: window hashes of a stretch start with this many carried over. */
-#define MAX_SHINGLE 256
+#define TEXT_MAX_SHINGLE 256
 
 /* Bytes of text that are normalised at a time: small enough that all working buffers stay in the L1/L2 cache. */
-#define STRETCH 4096
+#define TEXT_STRETCH_BYTES 4096
 
 /* What all hashes depend on: multipliers of bytes, of words and of characters, each in [1, p), and a mask of integers.
  * Drawn from a seed, the tokens are the same in every run; drawn independently of each other and kept secret, nobody who
@@ -28,12 +28,12 @@ struct token_hasher {
 
 struct shingler {
     struct token_hasher words;
-    size_t size;                     /* words or characters a shingle, 1 to MAX_SHINGLE */
-    uint64_t powers[MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
+    size_t size;                     /* words or characters a shingle, 1 to TEXT_MAX_SHINGLE */
+    uint64_t powers[TEXT_MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
 };
 
 /* Bytes of a token that are two limbs at most: what the levels with lanes for it hash side by side. */
-#define SHORT_TOKEN 14
+#define TEXT_SHORT_BYTES 14
 
 struct text_kernels {
     /* The tokens of n strings of bytes. */
@@ -50,39 +50,41 @@ struct text_kernels {
 extern const struct text_kernels text_scalar, text_avx2, text_avx512, text_neon;
 extern const struct text_kernels *const text_levels[CPU_LEVELS];
 
-struct hash_key hash_key_of(uint64_t seed);
+struct hash_key text_hash_key_of(uint64_t seed);
 
-struct token_hasher token_hasher_of(uint64_t seed);
-struct token_hasher token_hasher_under(const struct hash_key *key);
-uint64_t token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
-void tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
-void tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out);
+struct token_hasher text_hasher_of(uint64_t seed);
+struct token_hasher text_hasher_under(const struct hash_key *key);
+uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
+void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
+void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out);
 
 /* size must be in 1..MAX_SHINGLE. */
-void shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key);
-void shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key);
+void text_shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key);
+void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key);
 
 /* At most so many shingles come out of a text of so many bytes: a word takes two bytes with its separator, or three
  * bytes where it needs none. */
-static inline size_t most_words(size_t length) { return length / 2 + 1; }
+static inline size_t text_most_words(size_t length) { return length / 2 + 1; }
 
 /* Write the shingles of a text and return their number, or SIZE_MAX with *bad = offset where it is not UTF-8.
- * out: most_words(length) tokens for words, length tokens for characters.
- * The walk is text_walk_size() bytes of the caller's, aligned for uint64_t: some 80 KB, more than a small stack has. Begin
- * it before each text. A call goes on for about `work` > 0 bytes; UNFINISHED_TEXT: call again with the same arguments. */
-#define UNFINISHED_TEXT (SIZE_MAX - 1)
+ * out: text_most_words(length) tokens for words, length tokens for characters.
+ * The walk is text_walk_size() bytes of the caller's, aligned for uint64_t: some 80 KB, more than a small stack has.
+ * Begin it before each text. A call goes on for about `work` > 0 bytes; TEXT_UNFINISHED: call again with the same
+ * arguments. */
+#define TEXT_UNFINISHED (SIZE_MAX - 1)
 struct text_walk;
 size_t text_walk_size(void);
 void text_walk_begin(struct text_walk *walk);
-size_t word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
-                     size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
-size_t character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+size_t text_word_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                           size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
+size_t text_character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
+                               size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
 
 /* The portable tokens and windows, which the other levels use for the sizes that they have no faster way for. */
-void tokens_of_bytes_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
-                            size_t n, uint64_t *out);
-void word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
-void character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler, uint64_t *out);
+void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
+                        size_t n, uint64_t *out);
+void text_word_windows_scalar(const uint64_t *hashes, size_t windows, const struct shingler *shingler, uint64_t *out);
+void text_character_windows_scalar(const uint64_t *codes, size_t windows, const struct shingler *shingler,
+                                   uint64_t *out);
 
 #endif

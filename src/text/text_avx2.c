@@ -32,13 +32,13 @@ TARGET_AVX2 static uint64_t classify(const uint8_t *text, uint8_t *lower, uint64
 
 /* A code point has at most 21 bits, so that two 32-bit products do and sixteen of their sums fit in 64 bits; up to
  * this size they beat the rolling sum. */
-#define DIRECT_CHARACTERS 16
+#define MOST_DIRECT_CHARACTERS 16
 
 TARGET_AVX2 static void character_windows(const uint64_t *codes, size_t windows, const struct shingler *shingler,
                                           uint64_t *out) {
     const size_t size = shingler->size;
-    if (size > DIRECT_CHARACTERS) {
-        character_windows_scalar(codes, windows, shingler, out);
+    if (size > MOST_DIRECT_CHARACTERS) {
+        text_character_windows_scalar(codes, windows, shingler, out);
         return;
     }
     for (size_t i = 0; i < windows; i += LANES) {
@@ -59,5 +59,5 @@ TARGET_AVX2 static void character_windows(const uint64_t *codes, size_t windows,
     }
 }
 
-const struct text_kernels text_avx2 = {tokens_of_bytes_scalar, classify, word_windows_scalar, character_windows};
+const struct text_kernels text_avx2 = {text_tokens_scalar, classify, text_word_windows_scalar, character_windows};
 #endif

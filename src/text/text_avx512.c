@@ -5,7 +5,7 @@
 #if LSHFAST_X86
 #include "lanes_avx512.h"
 
-/* The tokens of eight strings of at most SHORT_TOKEN bytes, which stand in 16 bytes each, zeros behind them. */
+/* The tokens of eight strings of at most TEXT_SHORT_BYTES bytes, which stand in 16 bytes each, zeros behind them. */
 TARGET_AVX512 static inline __m512i short_tokens(const struct token_hasher *hasher, const uint8_t (*bytes)[16],
                                                  const uint64_t *lengths) {
     const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
@@ -23,20 +23,20 @@ TARGET_AVX512 static inline __m512i short_tokens(const struct token_hasher *hash
     return mix64_lanes(p61_of_limbs(_mm512_add_epi64(sum.low, n), sum.middle, sum.high));
 }
 
-#define BATCH 64
+#define BATCH_TOKENS 64
 
 /* Short strings are loaded through masks, as nothing may be read behind them. */
 TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
                                  size_t n, uint64_t *out) {
-    uint8_t bytes[BATCH][16] = {{0}};
-    uint64_t sizes[BATCH] = {0};
-    for (size_t first = 0; first < n; first += BATCH) {
-        size_t count = n - first < BATCH ? n - first : BATCH;
+    uint8_t bytes[BATCH_TOKENS][16] = {{0}};
+    uint64_t sizes[BATCH_TOKENS] = {0};
+    for (size_t first = 0; first < n; first += BATCH_TOKENS) {
+        size_t count = n - first < BATCH_TOKENS ? n - first : BATCH_TOKENS;
         uint64_t longer = 0;
         for (size_t i = 0; i < count; i++) {
             sizes[i] = lengths[first + i];
-            longer |= (uint64_t)(sizes[i] > SHORT_TOKEN) << i;
-            __mmask16 held = (__mmask16)_bzhi_u32((1 << SHORT_TOKEN) - 1, (unsigned)sizes[i]);
+            longer |= (uint64_t)(sizes[i] > TEXT_SHORT_BYTES) << i;
+            __mmask16 held = (__mmask16)_bzhi_u32((1 << TEXT_SHORT_BYTES) - 1, (unsigned)sizes[i]);
             _mm_storeu_si128((__m128i *)bytes[i], _mm_maskz_loadu_epi8(held, starts[first + i]));
         }
         for (size_t i = 0; i < count; i += LANES) {
@@ -45,7 +45,7 @@ TARGET_AVX512 static void tokens(const struct token_hasher *hasher, const uint8_
         }
         for (; longer; longer &= longer - 1) {
             size_t i = _tzcnt_u64(longer);
-            out[first + i] = token_of_bytes(hasher, starts[first + i], lengths[first + i]);
+            out[first + i] = text_token_of_bytes(hasher, starts[first + i], lengths[first + i]);
         }
     }
 }
@@ -89,18 +89,18 @@ TARGET_AVX512 static void word_windows(const uint64_t *hashes, size_t windows, c
     case 6: sum_windows(hashes, windows, 6, powers, out); return;
     case 7: sum_windows(hashes, windows, 7, powers, out); return;
     case 8: sum_windows(hashes, windows, 8, powers, out); return;
-    default: word_windows_scalar(hashes, windows, shingler, out);
+    default: text_word_windows_scalar(hashes, windows, shingler, out);
     }
 }
 
 /* A code point is one limb, so three multiply-adds a product do, and up to this size they beat the rolling sum. */
-#define DIRECT_CHARACTERS 16
+#define MOST_DIRECT_CHARACTERS 16
 
 TARGET_AVX512 static void character_windows(const uint64_t *codes, size_t windows, const struct shingler *shingler,
                                             uint64_t *out) {
     const size_t size = shingler->size;
-    if (size > DIRECT_CHARACTERS) {
-        character_windows_scalar(codes, windows, shingler, out);
+    if (size > MOST_DIRECT_CHARACTERS) {
+        text_character_windows_scalar(codes, windows, shingler, out);
         return;
     }
     for (size_t i = 0; i < windows; i += LANES) {

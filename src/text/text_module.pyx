@@ -43,7 +43,7 @@ cdef extern from "text/arrow_abi.h":
         void (*release)(ArrowArrayStream*)
 
 cdef extern from "text/text.h":
-    const size_t MAX_SHINGLE
+    const size_t TEXT_MAX_SHINGLE
     const size_t SIZE_MAX
     struct hash_key:
         uint64_t bytes, words, characters, integers
@@ -54,24 +54,24 @@ cdef extern from "text/text.h":
     struct text_kernels:
         void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels** text_levels
-    hash_key hash_key_of(uint64_t seed) nogil
-    token_hasher token_hasher_of(uint64_t seed) nogil
-    token_hasher token_hasher_under(const hash_key*) nogil
-    uint64_t c_token_of_bytes "token_of_bytes"(const token_hasher*, const uint8_t*, size_t) nogil
-    void c_tokens_of_integers "tokens_of_integers"(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
-    void tokens_of_integers_under(const uint64_t*, size_t, const hash_key*, uint64_t*) nogil
-    void shingler_of_words(shingler*, size_t, const hash_key*) nogil
-    void shingler_of_characters(shingler*, size_t, const hash_key*) nogil
-    size_t most_words(size_t) nogil
-    const size_t UNFINISHED_TEXT
+    hash_key text_hash_key_of(uint64_t seed) nogil
+    token_hasher text_hasher_of(uint64_t seed) nogil
+    token_hasher text_hasher_under(const hash_key*) nogil
+    uint64_t text_token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
+    void text_tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
+    void text_tokens_of_integers_under(const uint64_t*, size_t, const hash_key*, uint64_t*) nogil
+    void text_shingler_of_words(shingler*, size_t, const hash_key*) nogil
+    void text_shingler_of_characters(shingler*, size_t, const hash_key*) nogil
+    size_t text_most_words(size_t) nogil
+    const size_t TEXT_UNFINISHED
     struct text_walk:
         pass
     size_t text_walk_size() nogil
     void text_walk_begin(text_walk*) nogil
-    size_t c_word_shingles "word_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
-                                           uint64_t*, size_t*) nogil
-    size_t c_character_shingles "character_shingles"(const text_kernels*, const shingler*, const uint8_t*, size_t,
-                                                     text_walk*, size_t, uint64_t*, size_t*) nogil
+    size_t text_word_shingles(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
+                              uint64_t*, size_t*) nogil
+    size_t text_character_shingles(const text_kernels*, const shingler*, const uint8_t*, size_t,
+                                   text_walk*, size_t, uint64_t*, size_t*) nogil
 
 cdef extern from "field.h":
     const uint64_t P61
@@ -84,13 +84,13 @@ cdef inline const text_kernels* kernels() noexcept nogil:
 
 
 cdef enum:
-    LONG = 4 * WORK  # bytes of a text that is shingled step by step
-    BATCH = 256  # texts whose tokens are made at a time
+    LONG_BYTES = 4 * WORK  # bytes of a text that is shingled step by step
+    BATCH_TEXTS = 256  # texts whose tokens are made at a time
 
 # Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
 cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
 
-MAX_SIZE = MAX_SHINGLE
+MAX_SIZE = TEXT_MAX_SHINGLE
 
 
 
@@ -116,7 +116,7 @@ cdef class HashKey:
 
 cdef hash_key _key_of(seed) except *:
     """Return what a seed gives, or what a HashKey holds."""
-    return (<HashKey>seed).held if isinstance(seed, HashKey) else hash_key_of(seed)
+    return (<HashKey>seed).held if isinstance(seed, HashKey) else text_hash_key_of(seed)
 
 
 class TextError(ValueError):
@@ -707,10 +707,10 @@ cdef int _shingle(const text_kernels* level, const shingler* how, Unit unit, con
     text_walk_begin(walk)
     while True:
         if unit == WORDS:
-            made[0] = c_word_shingles(level, how, text, length, walk, LONG, out, bad)
+            made[0] = text_word_shingles(level, how, text, length, walk, LONG_BYTES, out, bad)
         else:
-            made[0] = c_character_shingles(level, how, text, length, walk, LONG, out, bad)
-        if made[0] != UNFINISHED_TEXT:
+            made[0] = text_character_shingles(level, how, text, length, walk, LONG_BYTES, out, bad)
+        if made[0] != TEXT_UNFINISHED:
             return 0
         pause(&last_pause)
 
@@ -725,10 +725,10 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef shingler how
     cdef const text_kernels* level = kernels()
     cdef text_walk* walk
-    if not 1 <= size <= MAX_SHINGLE:
-        raise ValueError(f"size must be in 1..{MAX_SHINGLE}, not {size}")
+    if not 1 <= size <= TEXT_MAX_SHINGLE:
+        raise ValueError(f"size must be in 1..{TEXT_MAX_SHINGLE}, not {size}")
     for i in range(n):
-        capacity = sum_of(capacity, most_words(lengths[i]) if unit == WORDS else <size_t>lengths[i])
+        capacity = sum_of(capacity, text_most_words(lengths[i]) if unit == WORDS else <size_t>lengths[i])
     offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
     cdef int64_t[::1] offsets = offsets_array
     cdef uint64_t[::1] tokens = tokens_array
@@ -738,9 +738,9 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     try:
         with nogil:
             if unit == WORDS:
-                shingler_of_words(&how, size, &key)
+                text_shingler_of_words(&how, size, &key)
             else:
-                shingler_of_characters(&how, size, &key)
+                text_shingler_of_characters(&how, size, &key)
             for i in range(n):
                 _shingle(level, &how, unit, <const uint8_t*>addresses[i], lengths[i], walk, &tokens[made], &got, &bad)
                 if got == SIZE_MAX:
@@ -776,17 +776,17 @@ def tokens_of_texts(Texts texts not None, seed):
     """Return the token of each text's bytes, uint64 (n,); seed is an int or a HashKey."""
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
-    cdef const uint8_t* starts[BATCH]
-    cdef size_t[BATCH] sizes
+    cdef const uint8_t* starts[BATCH_TEXTS]
+    cdef size_t[BATCH_TEXTS] sizes
     cdef Py_ssize_t i, count, first = 0, n = len(texts)
     cdef uint64_t last_pause = 0
     out_array = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = out_array
     cdef hash_key key = _key_of(seed)
-    cdef token_hasher hasher = token_hasher_under(&key)
+    cdef token_hasher hasher = text_hasher_under(&key)
     with nogil:
         while first < n:
-            count = min(n - first, <Py_ssize_t>BATCH)
+            count = min(n - first, <Py_ssize_t>BATCH_TEXTS)
             for i in range(count):
                 starts[i], sizes[i] = <const uint8_t*>addresses[first + i], lengths[first + i]
             kernels().tokens(&hasher, starts, sizes, count, &out[first])
@@ -804,13 +804,13 @@ def tokens_of_integers(const uint64_t[::1] values not None, seed):
     cdef hash_key key = _key_of(seed)
     if n:
         with nogil:
-            tokens_of_integers_under(&values[0], n, &key, &out[0])
+            text_tokens_of_integers_under(&values[0], n, &key, &out[0])
     return out_array
 
 
 cdef uint64_t token_of_bytes(const uint8_t* data, size_t length, uint64_t seed) noexcept nogil:
-    cdef token_hasher hasher = token_hasher_of(seed)
-    return c_token_of_bytes(&hasher, data, length)
+    cdef token_hasher hasher = text_hasher_of(seed)
+    return text_token_of_bytes(&hasher, data, length)
 
 
 cdef size_t scratch_of_shingles() noexcept nogil:
@@ -820,26 +820,26 @@ cdef size_t scratch_of_shingles() noexcept nogil:
 cdef size_t word_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* scratch,
                         uint64_t* out) noexcept nogil:
     cdef shingler how
-    cdef hash_key key = hash_key_of(seed)
+    cdef hash_key key = text_hash_key_of(seed)
     cdef size_t bad
-    if size < 1 or size > MAX_SHINGLE:
+    if size < 1 or size > TEXT_MAX_SHINGLE:
         return SIZE_MAX
-    shingler_of_words(&how, size, &key)
+    text_shingler_of_words(&how, size, &key)
     text_walk_begin(<text_walk*>scratch)
-    return c_word_shingles(kernels(), &how, text, length, <text_walk*>scratch, SIZE_MAX, out, &bad)
+    return text_word_shingles(kernels(), &how, text, length, <text_walk*>scratch, SIZE_MAX, out, &bad)
 
 
 cdef size_t character_tokens(const uint8_t* text, size_t length, size_t size, uint64_t seed, uint64_t* scratch,
                              uint64_t* out) noexcept nogil:
     cdef shingler how
-    cdef hash_key key = hash_key_of(seed)
+    cdef hash_key key = text_hash_key_of(seed)
     cdef size_t bad
-    if size < 1 or size > MAX_SHINGLE:
+    if size < 1 or size > TEXT_MAX_SHINGLE:
         return SIZE_MAX
-    shingler_of_characters(&how, size, &key)
+    text_shingler_of_characters(&how, size, &key)
     text_walk_begin(<text_walk*>scratch)
-    return c_character_shingles(kernels(), &how, text, length, <text_walk*>scratch, SIZE_MAX, out, &bad)
+    return text_character_shingles(kernels(), &how, text, length, <text_walk*>scratch, SIZE_MAX, out, &bad)
 
 
 cdef void tokens_of_numbers(const uint64_t* values, size_t n, uint64_t seed, uint64_t* out) noexcept nogil:
-    c_tokens_of_integers(values, n, seed, out)
+    text_tokens_of_integers(values, n, seed, out)

@@ -9,8 +9,8 @@
 
 /* ---- codes and marks ---- */
 
-void tree_codes(const struct tree_shape *shape, const uint64_t *signature, uint64_t *out, size_t stride) {
-    const unsigned first = code_bits(shape->levels, 1), other = code_bits(shape->levels, 2) - first;
+void trees_codes(const struct tree_shape *shape, const uint64_t *signature, uint64_t *out, size_t stride) {
+    const unsigned first = trees_code_bits(shape->levels, 1), other = trees_code_bits(shape->levels, 2) - first;
     const size_t slots = shape->k / shape->deep;
     for (size_t t = 0; t < shape->deep; t++) {
         const uint64_t *slot = signature + t * slots;
@@ -28,9 +28,9 @@ void tree_codes(const struct tree_shape *shape, const uint64_t *signature, uint6
     }
 }
 
-void slot_marks(const uint64_t *signature, size_t k, uint64_t *out) {
-    uint64_t *upper = out + mark_words(k) / 2;
-    memset(out, 0, mark_words(k) * sizeof *out);
+void trees_marks(const uint64_t *signature, size_t k, uint64_t *out) {
+    uint64_t *upper = out + trees_mark_words(k) / 2;
+    memset(out, 0, trees_mark_words(k) * sizeof *out);
     for (size_t i = 0; i < k; i++) {
         uint64_t mark = mix64(signature[i]);
         out[i / 16] |= (mark & 15) << i % 16 * 4;
@@ -53,8 +53,8 @@ static inline size_t sum_of_nibbles(uint64_t nibbles) {
 /* A nibble can count fifteen words, and all of them together no more than 240. */
 #define COUNTED 15
 
-size_t equal_low_marks(const uint64_t *a, const uint64_t *b, size_t k) {
-    size_t words = mark_words(k) / 2, equal = 0;
+size_t trees_equal_low_marks(const uint64_t *a, const uint64_t *b, size_t k) {
+    size_t words = trees_mark_words(k) / 2, equal = 0;
     for (size_t i = 0; i < words;) {
         size_t stop = words - i < COUNTED ? words : i + COUNTED;
         uint64_t counts = 0;
@@ -64,8 +64,8 @@ size_t equal_low_marks(const uint64_t *a, const uint64_t *b, size_t k) {
     return equal - (words * 16 - k);
 }
 
-size_t equal_marks(const uint64_t *a, const uint64_t *b, size_t k) {
-    size_t words = mark_words(k) / 2, equal = 0;
+size_t trees_equal_marks(const uint64_t *a, const uint64_t *b, size_t k) {
+    size_t words = trees_mark_words(k) / 2, equal = 0;
     for (size_t i = 0; i < words;) {
         size_t stop = words - i < COUNTED ? words : i + COUNTED;
         uint64_t counts = 0;
@@ -77,33 +77,35 @@ size_t equal_marks(const uint64_t *a, const uint64_t *b, size_t k) {
 
 /* ---- runs ---- */
 
-void lay_out_fences(struct run *run) {
-    size_t counts[MOST_LISTS], at = 0;
+void trees_lay_out_fences(struct run *run) {
+    size_t counts[TREES_MOST_LISTS], at = 0;
     run->lists = 0;
-    for (size_t n = run->n; n > BLOCK;) counts[run->lists++] = n = (n + BLOCK - 1) / BLOCK;
+    for (size_t n = run->n; n > TREES_BLOCK_CODES;) {
+        counts[run->lists++] = n = (n + TREES_BLOCK_CODES - 1) / TREES_BLOCK_CODES;
+    }
     for (size_t list = 0; list < run->lists; list++) {
         run->list_at[list] = at;
-        at += (counts[run->lists - 1 - list] + BLOCK - 1) / BLOCK * BLOCK;
+        at += (counts[run->lists - 1 - list] + TREES_BLOCK_CODES - 1) / TREES_BLOCK_CODES * TREES_BLOCK_CODES;
     }
     run->fence_words = at;
 }
 
-void set_fences(const struct run *run, const uint64_t *codes, uint64_t *fences) {
+void trees_set_fences(const struct run *run, const uint64_t *codes, uint64_t *fences) {
     size_t n = run->n, end = run->fence_words;
     for (size_t list = run->lists; list-- > 0;) {
         uint64_t *made = fences + run->list_at[list];
-        for (size_t i = 0; i < n; i += BLOCK) *made++ = codes[i];
+        for (size_t i = 0; i < n; i += TREES_BLOCK_CODES) *made++ = codes[i];
         for (; made < fences + end; made++) *made = UINT64_MAX;
-        n = (n + BLOCK - 1) / BLOCK;
+        n = (n + TREES_BLOCK_CODES - 1) / TREES_BLOCK_CODES;
         end = run->list_at[list];
         codes = fences + end;
     }
 }
 
-#define DIGIT 11
+#define DIGIT_BITS 11
 #define PASSES 6 /* 66 bits, of which 64 count */
-#define BUCKETS (1 << DIGIT)
-#define FEW 48
+#define DIGIT_VALUES (1 << DIGIT_BITS)
+#define FEW_CODES 48
 
 static void sort_few(uint64_t *codes, uint32_t *rows, size_t n) {
     for (size_t i = 1; i < n; i++) {
@@ -127,30 +129,30 @@ struct coded {
 /* Bring n codes with their rows into the stable order of one digit; 0, and nothing is written, where all have the same
  * one. The counts are of 32 bits: threads may have small stacks. */
 static int sort_by_digit(struct coded from, size_t n, unsigned shift, struct coded to) {
-    uint32_t starts[BUCKETS] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++) starts[from.codes[i] >> shift & (BUCKETS - 1)]++;
-    if (starts[from.codes[0] >> shift & (BUCKETS - 1)] == n) return 0;
-    for (size_t d = 0; d < BUCKETS; d++) {
+    uint32_t starts[DIGIT_VALUES] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++) starts[from.codes[i] >> shift & (DIGIT_VALUES - 1)]++;
+    if (starts[from.codes[0] >> shift & (DIGIT_VALUES - 1)] == n) return 0;
+    for (size_t d = 0; d < DIGIT_VALUES; d++) {
         uint32_t count = starts[d];
         starts[d] = sum;
         sum += count;
     }
     for (size_t i = 0; i < n; i++) {
-        size_t at = starts[from.codes[i] >> shift & (BUCKETS - 1)]++;
+        size_t at = starts[from.codes[i] >> shift & (DIGIT_VALUES - 1)]++;
         to.codes[at] = from.codes[i];
         to.rows[at] = from.rows[i];
     }
     return 1;
 }
 
-void sort_codes(uint64_t *codes, uint32_t *rows, size_t n, uint64_t *scratch_codes, uint32_t *scratch_rows) {
+void trees_sort_codes(uint64_t *codes, uint32_t *rows, size_t n, uint64_t *scratch_codes, uint32_t *scratch_rows) {
     struct coded from = {codes, rows}, to = {scratch_codes, scratch_rows};
-    if (n <= FEW) {
+    if (n <= FEW_CODES) {
         sort_few(codes, rows, n);
         return;
     }
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        if (!sort_by_digit(from, n, DIGIT * pass, to)) continue;
+        if (!sort_by_digit(from, n, DIGIT_BITS * pass, to)) continue;
         struct coded swap = from;
         from = to;
         to = swap;
@@ -161,8 +163,8 @@ void sort_codes(uint64_t *codes, uint32_t *rows, size_t n, uint64_t *scratch_cod
     }
 }
 
-size_t merge_codes(const uint64_t *codes_a, const uint32_t *rows_a, size_t a, const uint64_t *codes_b,
-                   const uint32_t *rows_b, size_t b, const uint8_t *live, uint64_t *codes, uint32_t *rows) {
+size_t trees_merge_codes(const uint64_t *codes_a, const uint32_t *rows_a, size_t a, const uint64_t *codes_b,
+                         const uint32_t *rows_b, size_t b, const uint8_t *live, uint64_t *codes, uint32_t *rows) {
     size_t i = 0, j = 0, made = 0;
     while (i < a || j < b) {
         int from_a = j == b || (i < a && codes_a[i] <= codes_b[j]);
@@ -177,7 +179,7 @@ size_t merge_codes(const uint64_t *codes_a, const uint32_t *rows_a, size_t a, co
     return made;
 }
 
-double mean_group(const uint64_t *codes, size_t n, unsigned bits) {
+double trees_mean_group(const uint64_t *codes, size_t n, unsigned bits) {
     double squares = 0;
     for (size_t i = 0, first = 0; i < n; i++) {
         if (i + 1 < n && (codes[i + 1] ^ codes[i]) >> (64 - bits) == 0) continue;
@@ -191,7 +193,7 @@ double mean_group(const uint64_t *codes, size_t n, unsigned bits) {
 /* ---- searches ---- */
 
 /* A lookup's last fences are asked for so many steps before it is needed, and its codes half as many. */
-#define AHEAD 8
+#define AHEAD_ROWS 8
 
 /* Rows are gathered up to the first number and compared from the second on, so that their marks have time to arrive. */
 #define MOST_GATHERED 32
@@ -215,11 +217,11 @@ struct search {
     uint32_t gathered[MOST_GATHERED];
     size_t gathered_count;
     size_t found;
-    /* forest_top: a heap, its root the worst of the `most` best so far */
+    /* trees_top: a heap, its root the worst of the `most` best so far */
     uint64_t *best;
     size_t most, enough;
     int done;
-    /* forest_within */
+    /* trees_within */
     int64_t q;
     double threshold, slack;
     uint32_t *rows;
@@ -227,24 +229,24 @@ struct search {
     size_t capacity;
 };
 
-size_t seen_words(const struct forest *forest) { return forest->row_count / 64 + 1; }
+size_t trees_seen_words(const struct forest *forest) { return forest->row_count / 64 + 1; }
 
-size_t room_words(const struct forest *forest) {
-    return forest->shape.trees * (1 + forest->run_count) + mark_words(forest->shape.k) + seen_words(forest);
+size_t trees_room_words(const struct forest *forest) {
+    return forest->shape.trees * (1 + forest->run_count) + trees_mark_words(forest->shape.k) + trees_seen_words(forest);
 }
 
 static struct search search_for(const struct forest *forest, const uint64_t *query, uint64_t *room, uint64_t *seen) {
     struct search search = {0};
     uint64_t *marks = room + forest->shape.trees;
-    tree_codes(&forest->shape, query, room, 1);
-    slot_marks(query, forest->shape.k, marks);
+    trees_codes(&forest->shape, query, room, 1);
+    trees_marks(query, forest->shape.k, marks);
     search.forest = forest;
     search.query = query;
     search.codes = room;
     search.marks = marks;
     search.seen = seen;
-    search.touched = marks + mark_words(forest->shape.k);
-    search.spans = (struct span *)(search.touched + seen_words(forest));
+    search.touched = marks + trees_mark_words(forest->shape.k);
+    search.spans = (struct span *)(search.touched + trees_seen_words(forest));
     memset(search.spans, 0xFF, forest->shape.trees * forest->run_count * sizeof(struct span)); /* NOT_YET */
     return search;
 }
@@ -317,18 +319,18 @@ static inline void ask_for_slots(const struct forest *forest, uint32_t row) {
  * and those that are most similar by these by their slots, as long as the others may still be wanted. */
 static void compare(struct search *search) {
     const struct forest *forest = search->forest;
-    const size_t k = forest->shape.k, words = mark_words(k);
+    const size_t k = forest->shape.k, words = trees_mark_words(k);
     uint32_t *rows = search->gathered;
     uint64_t likely[MOST_GATHERED]; /* as matches, the best first */
     size_t possible = 0, count = 0;
     for (size_t i = 0; i < search->gathered_count; i++) {
         const uint64_t *marks = forest->marks + rows[i] * words;
-        if (!is_wanted(search, rows[i], equal_low_marks(search->marks, marks, k))) continue;
+        if (!is_wanted(search, rows[i], trees_equal_low_marks(search->marks, marks, k))) continue;
         prefetch(marks + words / 2);
         rows[possible++] = rows[i];
     }
     for (size_t i = 0; i < possible; i++) {
-        size_t most = equal_marks(search->marks, forest->marks + rows[i] * words, k), at = count;
+        size_t most = trees_equal_marks(search->marks, forest->marks + rows[i] * words, k), at = count;
         if (!is_wanted(search, rows[i], most) || !forest->live[rows[i]]) continue;
         uint64_t match = match_of(most, rows[i]);
         for (; at && likely[at - 1] < match; at--) likely[at] = likely[at - 1];
@@ -354,9 +356,9 @@ static inline void meet(struct search *search, uint32_t row) {
     if (*word & bit) return;
     if (*word == 0) search->touched[search->touched_count++] = row / 64;
     *word |= bit;
-    const uint64_t *marks = search->forest->marks + row * mark_words(search->forest->shape.k);
+    const uint64_t *marks = search->forest->marks + row * trees_mark_words(search->forest->shape.k);
     prefetch(marks);
-    if (search->found < search->most) prefetch(marks + mark_words(search->forest->shape.k) / 2);
+    if (search->found < search->most) prefetch(marks + trees_mark_words(search->forest->shape.k) / 2);
     if (!search->best) prefetch(search->forest->sizes + row);
     search->gathered[search->gathered_count++] = row;
     if (search->gathered_count == MOST_GATHERED) compare(search);
@@ -370,8 +372,8 @@ static void meet_loose(struct search *search) {
 /* The block of the next list in which the first number from `code` on is, or is the first behind. */
 static inline size_t next_block(const uint64_t *list, size_t block, uint64_t code) {
     size_t below = 0;
-    for (size_t i = 0; i < BLOCK; i++) below += list[block * BLOCK + i] < code;
-    return block * BLOCK + below - (below > 0);
+    for (size_t i = 0; i < TREES_BLOCK_CODES; i++) below += list[block * TREES_BLOCK_CODES + i] < code;
+    return block * TREES_BLOCK_CODES + below - (below > 0);
 }
 
 /* Go on with a lookup as far as memory that may have to be waited for. At its end the span is the empty one before the
@@ -384,18 +386,18 @@ static void approach(const struct run *run, size_t t, uint64_t code, struct span
     case NOT_YET:
         if (run->lists) {
             for (size_t list = 0; list < last; list++) block = next_block(fences + run->list_at[list], block, code);
-            prefetch(fences + run->list_at[last] + block * BLOCK);
+            prefetch(fences + run->list_at[last] + block * TREES_BLOCK_CODES);
         }
         span->low = FENCES_ASKED;
         break;
     case FENCES_ASKED:
         if (run->lists) block = next_block(fences + run->list_at[last], span->high, code);
-        prefetch(codes + block * BLOCK);
-        prefetch(run->rows + t * run->n + block * BLOCK);
+        prefetch(codes + block * TREES_BLOCK_CODES);
+        prefetch(run->rows + t * run->n + block * TREES_BLOCK_CODES);
         span->low = CODES_ASKED;
         break;
     default:
-        at = (size_t)span->high * BLOCK;
+        at = (size_t)span->high * TREES_BLOCK_CODES;
         while (at < run->n && codes[at] < code) at++;
         block = span->low = (uint32_t)at;
     }
@@ -413,19 +415,19 @@ static inline void ask(struct search *search, size_t r, const struct step *step,
 }
 
 static void ask_for_first(struct search *search, size_t r, const struct step *steps, size_t count) {
-    for (size_t i = 0; i < count && i < AHEAD; i++) ask(search, r, steps + i, NOT_YET);
-    for (size_t i = 0; i < count && i < AHEAD / 2; i++) ask(search, r, steps + i, FENCES_ASKED);
+    for (size_t i = 0; i < count && i < AHEAD_ROWS; i++) ask(search, r, steps + i, NOT_YET);
+    for (size_t i = 0; i < count && i < AHEAD_ROWS / 2; i++) ask(search, r, steps + i, FENCES_ASKED);
 }
 
 /* Take the first of so many steps in one run: meet the rows beside the tree's span whose codes begin as the query's. */
 static void take_step(struct search *search, size_t r, const struct step *steps, size_t count) {
     const struct run *run = search->forest->runs + r;
     const size_t t = steps->tree;
-    const unsigned shift = 64 - code_bits(search->forest->shape.levels, steps->depth);
+    const unsigned shift = 64 - trees_code_bits(search->forest->shape.levels, steps->depth);
     const uint64_t *codes = run->codes + t * run->n, code = search->codes[t];
     const uint32_t *rows = run->rows + t * run->n;
-    if (count > AHEAD) ask(search, r, steps + AHEAD, NOT_YET);
-    if (count > AHEAD / 2) ask(search, r, steps + AHEAD / 2, FENCES_ASKED);
+    if (count > AHEAD_ROWS) ask(search, r, steps + AHEAD_ROWS, NOT_YET);
+    if (count > AHEAD_ROWS / 2) ask(search, r, steps + AHEAD_ROWS / 2, FENCES_ASKED);
     struct span span = *span_of(search, r, steps);
     while (span.low >= CODES_ASKED) approach(run, t, code, &span);
     while (span.low > 0 && (codes[span.low - 1] ^ code) >> shift == 0 && !search->done) meet(search, rows[--span.low]);
@@ -444,8 +446,8 @@ static int is_time_to_compare(const struct search *search, const struct step *st
            (next < end && next->depth < next[-1].depth);
 }
 
-size_t forest_top(const struct forest *forest, const uint64_t *query, const struct step *steps, size_t step_count,
-                  size_t most, uint64_t *best, uint64_t *room, uint64_t *seen) {
+size_t trees_top(const struct forest *forest, const uint64_t *query, const struct step *steps, size_t step_count,
+                 size_t most, uint64_t *best, uint64_t *room, uint64_t *seen) {
     if (query[0] == EMPTY_SLOT) return 0;
     struct search search = search_for(forest, query, room, seen);
     search.best = best;
@@ -471,9 +473,9 @@ size_t forest_top(const struct forest *forest, const uint64_t *query, const stru
     return search.found;
 }
 
-size_t forest_within(const struct forest *forest, const uint64_t *query, int64_t q, const struct step *steps,
-                     const uint32_t *counts, double threshold, double slack, uint32_t *rows, double *containments,
-                     size_t capacity, uint64_t *room, uint64_t *seen) {
+size_t trees_within(const struct forest *forest, const uint64_t *query, int64_t q, const struct step *steps,
+                    const uint32_t *counts, double threshold, double slack, uint32_t *rows, double *containments,
+                    size_t capacity, uint64_t *room, uint64_t *seen) {
     if (query[0] == EMPTY_SLOT) return 0;
     struct search search = search_for(forest, query, room, seen);
     search.q = q;
@@ -534,10 +536,10 @@ static void order_many(int64_t *keys, int64_t *scores, size_t n) {
     }
 }
 
-void order_matches(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores) {
+void trees_order_matches(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores) {
     for (size_t i = 0; i < queries; i++) {
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
-        if (n <= FEW) order_few(keys + offsets[i], scores + offsets[i], n);
+        if (n <= FEW_CODES) order_few(keys + offsets[i], scores + offsets[i], n);
         else order_many(keys + offsets[i], scores + offsets[i], n);
     }
 }

@@ -17,10 +17,10 @@ cdef extern from "rows.h":
     bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "sketch/sketch.h":
-    const size_t MAX_SLOTS
+    const size_t SKETCH_MAX_SLOTS
 
 cdef extern from "trees/trees.h":
-    const size_t C_MOST_LEVELS "MOST_LEVELS", C_MOST_ROWS "MOST_TREE_ROWS"
+    const size_t TREES_MOST_LEVELS, TREES_MOST_ROWS
     const uint64_t EMPTY_SLOT
     struct tree_shape:
         size_t k, deep, levels, trees
@@ -42,32 +42,32 @@ cdef extern from "trees/trees.h":
         size_t loose_count
     struct step:
         uint32_t tree, depth, enough
-    size_t levels_of(size_t, size_t) nogil
-    unsigned c_code_bits "code_bits"(size_t, size_t) nogil
-    void tree_codes(const tree_shape*, const uint64_t*, uint64_t*, size_t) nogil
-    size_t mark_words(size_t) nogil
-    void c_slot_marks "slot_marks"(const uint64_t*, size_t, uint64_t*) nogil
-    size_t c_equal_marks "equal_marks"(const uint64_t*, const uint64_t*, size_t) nogil
-    size_t equal_low_marks(const uint64_t*, const uint64_t*, size_t) nogil
-    void lay_out_fences(c_run*) nogil
-    void set_fences(const c_run*, const uint64_t*, uint64_t*) nogil
-    void sort_codes(uint64_t*, uint32_t*, size_t, uint64_t*, uint32_t*) nogil
-    size_t merge_codes(const uint64_t*, const uint32_t*, size_t, const uint64_t*, const uint32_t*, size_t,
-                       const uint8_t*, uint64_t*, uint32_t*) nogil
-    double mean_group(const uint64_t*, size_t, unsigned) nogil
-    size_t room_words(const c_forest*) nogil
-    size_t seen_words(const c_forest*) nogil
+    size_t trees_levels_of(size_t, size_t) nogil
+    unsigned trees_code_bits(size_t, size_t) nogil
+    void trees_codes(const tree_shape*, const uint64_t*, uint64_t*, size_t) nogil
+    size_t trees_mark_words(size_t) nogil
+    void trees_marks(const uint64_t*, size_t, uint64_t*) nogil
+    size_t trees_equal_marks(const uint64_t*, const uint64_t*, size_t) nogil
+    size_t trees_equal_low_marks(const uint64_t*, const uint64_t*, size_t) nogil
+    void trees_lay_out_fences(c_run*) nogil
+    void trees_set_fences(const c_run*, const uint64_t*, uint64_t*) nogil
+    void trees_sort_codes(uint64_t*, uint32_t*, size_t, uint64_t*, uint32_t*) nogil
+    size_t trees_merge_codes(const uint64_t*, const uint32_t*, size_t, const uint64_t*, const uint32_t*, size_t,
+                             const uint8_t*, uint64_t*, uint32_t*) nogil
+    double trees_mean_group(const uint64_t*, size_t, unsigned) nogil
+    size_t trees_room_words(const c_forest*) nogil
+    size_t trees_seen_words(const c_forest*) nogil
     uint32_t match_row(uint64_t) nogil
     size_t match_agreement(uint64_t) nogil
-    size_t forest_top(const c_forest*, const uint64_t*, const step*, size_t, size_t, uint64_t*, uint64_t*,
-                      uint64_t*) nogil
-    size_t forest_within(const c_forest*, const uint64_t*, int64_t, const step*, const uint32_t*, double, double,
-                         uint32_t*, double*, size_t, uint64_t*, uint64_t*) nogil
-    void c_order_matches "order_matches"(const int64_t*, size_t, int64_t*, int64_t*) nogil
+    size_t trees_top(const c_forest*, const uint64_t*, const step*, size_t, size_t, uint64_t*, uint64_t*,
+                     uint64_t*) nogil
+    size_t trees_within(const c_forest*, const uint64_t*, int64_t, const step*, const uint32_t*, double, double,
+                        uint32_t*, double*, size_t, uint64_t*, uint64_t*) nogil
+    void trees_order_matches(const int64_t*, size_t, int64_t*, int64_t*) nogil
 
 # Levels of a tree; rows are numbered below the second.
-MOST_LEVELS = C_MOST_LEVELS
-MOST_ROWS = C_MOST_ROWS
+MOST_LEVELS = TREES_MOST_LEVELS
+MOST_ROWS = TREES_MOST_ROWS
 
 # Matches of `Snapshot.within` that there is room for at first.
 FIRST_PIECE = 1 << 8
@@ -103,11 +103,11 @@ def large_empty(shape, dtype):
 
 def code_bits(size_t levels, size_t depth):
     """Return how many bits of a code the first `depth` of so many levels take."""
-    if not 1 <= levels <= C_MOST_LEVELS:
+    if not 1 <= levels <= TREES_MOST_LEVELS:
         raise ValueError(f"levels must be in 1..{MOST_LEVELS}, not {levels}")
     if depth > levels:
         raise ValueError(f"depth must be in 0..{levels}, not {depth}")
-    return c_code_bits(levels, depth)
+    return trees_code_bits(levels, depth)
 
 
 def slot_marks(const uint64_t[:, ::1] signatures not None):
@@ -115,33 +115,34 @@ def slot_marks(const uint64_t[:, ::1] signatures not None):
     signatures = aligned_rows(signatures)
     cdef size_t i, n = signatures.shape[0], k = signatures.shape[1]
     _check_slots(k)
-    out_array = np.empty((n, mark_words(k)), np.uint64)
+    out_array = np.empty((n, trees_mark_words(k)), np.uint64)
     cdef uint64_t[:, ::1] out = out_array
     if n:
         with nogil:
             for i in range(n):
-                c_slot_marks(&signatures[0, 0] + i * k, k, &out[0, 0] + i * mark_words(k))
+                trees_marks(&signatures[0, 0] + i * k, k, &out[0, 0] + i * trees_mark_words(k))
     return out_array
 
 
 def equal_marks(const uint64_t[::1] a not None, const uint64_t[::1] b not None, size_t k):
     """Return how many lower halves, and how many marks, are equal of two rows of marks of k slots."""
     a, b = aligned(a), aligned(b)
-    if not 1 <= k <= MAX_SLOTS or <size_t>len(a) != mark_words(k) or <size_t>len(b) != mark_words(k):
-        raise ValueError(f"marks of k slots, 1..{MAX_SLOTS}, are 2 ceil(k / 16) words; not {len(a)} and {len(b)} for {k}")
-    return equal_low_marks(&a[0], &b[0], k), c_equal_marks(&a[0], &b[0], k)
+    if not 1 <= k <= SKETCH_MAX_SLOTS or <size_t>len(a) != trees_mark_words(k) or <size_t>len(b) != trees_mark_words(k):
+        raise ValueError(
+            f"marks of k slots, 1..{SKETCH_MAX_SLOTS}, are 2 ceil(k / 16) words; not {len(a)} and {len(b)} for {k}")
+    return trees_equal_low_marks(&a[0], &b[0], k), trees_equal_marks(&a[0], &b[0], k)
 
 
 cdef _check_slots(size_t k):
-    if not 1 <= k <= MAX_SLOTS:
-        raise ValueError(f"signatures must have at least one slot and at most {MAX_SLOTS}, not {k}")
+    if not 1 <= k <= SKETCH_MAX_SLOTS:
+        raise ValueError(f"signatures must have at least one slot and at most {SKETCH_MAX_SLOTS}, not {k}")
 
 
 cdef tree_shape _shape(size_t k, size_t trees, bint singles) except *:
     _check_slots(k)
     if not 1 <= trees <= k:
         raise ValueError(f"trees must be in 1..{k}, the length of the signatures, not {trees}")
-    return tree_shape(k, trees, levels_of(k, trees), k if singles else trees)
+    return tree_shape(k, trees, trees_levels_of(k, trees), k if singles else trees)
 
 
 @cython.auto_pickle(False)
@@ -217,11 +218,11 @@ cdef class Run:
         if n:
             with nogil:
                 for i in range(n):
-                    tree_codes(&shape, &signatures[0, 0] + <size_t>rows[i] * k, &codes[0, 0] + i, n)
+                    trees_codes(&shape, &signatures[0, 0] + <size_t>rows[i] * k, &codes[0, 0] + i, n)
                 for t in range(shape.trees):
                     for i in range(n):
                         (&own[t, 0])[i] = <uint32_t>rows[i]
-                    sort_codes(&codes[t, 0], &own[t, 0], n, &scratch_codes[0], &scratch_rows[0])
+                    trees_sort_codes(&codes[t, 0], &own[t, 0], n, &scratch_codes[0], &scratch_rows[0])
         return _sealed(run)
 
     @staticmethod
@@ -248,18 +249,18 @@ cdef class Run:
         if n:
             with nogil:
                 for t in range(run.shape.trees):
-                    merge_codes(a.held.codes + t * many, a.held.rows + t * many, many, b.held.codes + t * few,
+                    trees_merge_codes(a.held.codes + t * many, a.held.rows + t * many, many, b.held.codes + t * few,
                                 b.held.rows + t * few, few, &still[0], &codes[t, 0], &rows[t, 0])
         return _sealed(run)
 
 
 cdef Run _new_run(tree_shape shape, size_t n, size_t limit):
-    if limit > C_MOST_ROWS:
+    if limit > TREES_MOST_ROWS:
         raise ValueError(f"at most {MOST_ROWS} rows can be numbered, not {limit}")
     cdef Run run = Run.__new__(Run)
     run.shape, run.limit = shape, limit
     run.held.n = n
-    lay_out_fences(&run.held)
+    trees_lay_out_fences(&run.held)
     run.held_codes = large_empty((shape.trees, n), np.uint64)
     run.held_rows = large_empty((shape.trees, n), np.uint32)
     run.held_fences = large_empty((shape.trees, run.held.fence_words), np.uint64)
@@ -280,11 +281,11 @@ cdef Run _sealed(Run run):
         with nogil:
             for t in range(run.shape.trees):
                 if run.held.fence_words:
-                    set_fences(&run.held, &codes[t, 0], &fences[t, 0])
+                    trees_set_fences(&run.held, &codes[t, 0], &fences[t, 0])
                 if t < run.shape.deep and t % every == 0:
                     sampled += 1
                     for level in range(run.shape.levels):
-                        crowds[level] += mean_group(&codes[t, 0], n, c_code_bits(run.shape.levels, level + 1))
+                        crowds[level] += trees_mean_group(&codes[t, 0], n, trees_code_bits(run.shape.levels, level + 1))
         run.held_crowds /= sampled
     return run
 
@@ -338,10 +339,10 @@ cdef class Snapshot:
         cdef const int64_t[::1] wide = np.array(loose, np.int64)
         cdef const uint32_t[::1] apart = np.asarray(wide).astype(np.uint32)
         cdef Run run
-        if n > C_MOST_ROWS:
+        if n > TREES_MOST_ROWS:
             raise ValueError(f"at most {MOST_ROWS} rows can be numbered, not {n}")
-        if <size_t>marks.shape[0] != n or <size_t>marks.shape[1] != mark_words(k):
-            raise ValueError(f"marks must be ({n}, {mark_words(k)}), not ({marks.shape[0]}, {marks.shape[1]})")
+        if <size_t>marks.shape[0] != n or <size_t>marks.shape[1] != trees_mark_words(k):
+            raise ValueError(f"marks must be ({n}, {trees_mark_words(k)}), not ({marks.shape[0]}, {marks.shape[1]})")
         if <size_t>len(live) != n or sizes is not None and <size_t>len(sizes) != n:
             raise ValueError(f"live and sizes must tell of {n} rows")
         if len(wide) and not are_below(&wide[0], len(wide), n):
@@ -394,8 +395,8 @@ cdef class Snapshot:
             seen = self.spare.pop()
         except IndexError:
             seen = None
-        if seen is None or <size_t>len(seen) < seen_words(&self.forest):
-            return np.zeros(seen_words(&self.forest), np.uint64)
+        if seen is None or <size_t>len(seen) < trees_seen_words(&self.forest):
+            return np.zeros(trees_seen_words(&self.forest), np.uint64)
         return seen
 
     def top(self, const uint64_t[:, ::1] queries not None, size_t k):
@@ -414,15 +415,15 @@ cdef class Snapshot:
         offsets_array, seen_array = np.zeros(m + 1, np.int64), self._borrow()
         cdef int64_t[::1] offsets = offsets_array, rows, agreements
         cdef uint64_t[::1] seen = seen_array
-        words = sum_of(room_words(&self.forest), product_of(m, most))
+        words = sum_of(trees_room_words(&self.forest), product_of(m, most))
         cdef uint64_t* room = <uint64_t*>PyMem_Malloc(product_of(words, sizeof(uint64_t)))
         if room == NULL:
             raise MemoryError
-        cdef uint64_t* best = room + room_words(&self.forest)
+        cdef uint64_t* best = room + trees_room_words(&self.forest)
         try:
             with nogil:
                 for i in range(m):
-                    total += forest_top(&self.forest, query + i * self.forest.shape.k, self.steps, self.step_count, most,
+                    total += trees_top(&self.forest, query + i * self.forest.shape.k, self.steps, self.step_count, most,
                                         best + total, room, &seen[0])
                     offsets[i + 1] = <int64_t>total
                     if i % SOME == SOME - 1:
@@ -465,11 +466,11 @@ cdef class Snapshot:
         cdef int64_t[::1] offsets = offsets_array
         cdef uint32_t[::1] rows = rows_array
         cdef double[::1] containments = containments_array
-        cdef uint64_t[::1] room = np.empty(room_words(&self.forest), np.uint64), seen = seen_array
+        cdef uint64_t[::1] room = np.empty(trees_room_words(&self.forest), np.uint64), seen = seen_array
         for i in range(m):
             while True:
                 with nogil:
-                    found = forest_within(&self.forest, query + i * self.forest.shape.k, query_sizes[i], self.steps,
+                    found = trees_within(&self.forest, query + i * self.forest.shape.k, query_sizes[i], self.steps,
                                           &counts[i, 0] if self.groups else NULL, threshold, slack, &rows[0] + total,
                                           &containments[0] + total, capacity - total, &room[0], &seen[0])
                 if found <= capacity - total:
@@ -498,9 +499,9 @@ def order_matches(const int64_t[::1] offsets not None, int64_t[::1] keys not Non
         check_out(&keys[0], sizeof(int64_t))
         check_out(&scores[0], sizeof(int64_t))
         with nogil:
-            c_order_matches(&offsets[0], len(offsets) - 1, &keys[0], &scores[0])
+            trees_order_matches(&offsets[0], len(offsets) - 1, &keys[0], &scores[0])
 
 
 cdef void codes_of_trees(const uint64_t* signature, size_t k, size_t trees, uint64_t* out) noexcept nogil:
-    cdef tree_shape shape = tree_shape(k, trees, levels_of(k, trees), trees)
-    tree_codes(&shape, signature, out, 1)
+    cdef tree_shape shape = tree_shape(k, trees, trees_levels_of(k, trees), trees)
+    trees_codes(&shape, signature, out, 1)

@@ -71,7 +71,7 @@ static inline double log_of(double j, double d) {
     return j * LN2 + 2.0 * s * (even + z * odd);
 }
 
-double exact_log(double x) {
+double weighted_log(double x) {
     struct parts parts = parts_of(x);
     double m = double_of(parts.fraction | (uint64_t)1023 << 52);
     int halved = m > 0x1.6a09e667f3bcdp+0;
@@ -90,7 +90,7 @@ static inline int leading_zeros(uint64_t x) {
 }
 
 /* 1 - v / 2^63 is u / 2^63. u 2^j, brought to about 2^63, is compared with it as an integer: nothing is lost near 1. */
-double exact_exponential(uint64_t v) {
+double weighted_exponential(uint64_t v) {
     const uint64_t one = (uint64_t)1 << 63, root_half = UINT64_C(0x5A827999FCEF3242);
     uint64_t u = one - v;
     int j = leading_zeros(u) - 1;
@@ -98,7 +98,7 @@ double exact_exponential(uint64_t v) {
     return -log_of(-j, (double)(int64_t)((u << j) - one) * 0x1p-63);
 }
 
-int weights_are_valid(const double *weights, size_t m, size_t *at) {
+int weighted_are_valid(const double *weights, size_t m, size_t *at) {
     for (size_t i = 0; i < m; i++) {
         if (!(weights[i] > 0 && weights[i] <= DBL_MAX)) {
             *at = i;
@@ -121,7 +121,7 @@ static void shell_points(const struct search *search, uint64_t hash, int a, uint
                          uint64_t fraction) {
     uint64_t state = mix64(hash + GOLDEN * (uint64_t)(a + SHELL_BASE)), word = mix64(state + GOLDEN);
     uint64_t shift = (uint64_t)(1024 - a) << 52;
-    double time = exact_exponential(first << 55 | word >> 9 | 1);
+    double time = weighted_exponential(first << 55 | word >> 9 | 1);
     while (time < end) {
         if (!own || mix64(state + 3 * GOLDEN) >> 12 < fraction) {
             uint64_t *slot = &search->out[(mix64(state + 2 * GOLDEN) >> 32) * search->k >> 32];
@@ -129,12 +129,13 @@ static void shell_points(const struct search *search, uint64_t hash, int a, uint
             *slot = value < *slot ? value : *slot;
         }
         state += 3 * GOLDEN;
-        time += exact_exponential(mix64(state + GOLDEN) >> 1 | 1);
+        time += weighted_exponential(mix64(state + GOLDEN) >> 1 | 1);
     }
 }
 
-/* The lowest group has number -135: adding a multiple of SHELL_GROUP first makes the division one of positive numbers. */
-static inline int group_of(int a) { return (a + 2048) / SHELL_GROUP - 2048 / SHELL_GROUP; }
+/* The lowest group has number -135: adding a multiple of WEIGHTED_GROUP_SHELLS first makes the division one of positive
+ * numbers. */
+static inline int group_of(int a) { return (a + 2048) / WEIGHTED_GROUP_SHELLS - 2048 / WEIGHTED_GROUP_SHELLS; }
 
 /* The highest bit of each byte that is 0. */
 static inline uint64_t zero_bytes(uint64_t word) {
@@ -146,13 +147,13 @@ static inline uint64_t zero_bytes(uint64_t word) {
 static void token_points(const struct search *search, uint64_t token, double weight, uint64_t constant) {
     struct parts parts = parts_of(weight);
     int a = parts.fraction ? parts.exponent : parts.exponent - 1, group = group_of(a);
-    int lowest = SHELL_GROUP * (group - SHELL_GROUPS + 1);
+    int lowest = WEIGHTED_GROUP_SHELLS * (group - WEIGHTED_SHELL_GROUPS + 1);
     if (a - search->top < -1000) return;
     uint64_t hash = mix64(token ^ constant);
     double end = search->reach * power_of_two(a - search->top);
     while (a >= lowest && end > 0x1p-63) {
         uint64_t word = mix64(hash + GOLDEN * (uint64_t)(group + GROUP_BASE));
-        int first = SHELL_GROUP * group;
+        int first = WEIGHTED_GROUP_SHELLS * group;
         if (end <= 1.0 / 256) { /* a byte other than 0 says no */
             word |= a - first < 7 ? UINT64_MAX << 8 * (a - first + 1) : 0;
             uint64_t zeros = zero_bytes(word);
@@ -184,8 +185,8 @@ static int has_empty_slot(const uint64_t *out, size_t k) {
 }
 
 /* A point that was entered once changes nothing when it is entered again. */
-void shells_sketch(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, double points, size_t k,
-                   uint64_t *out) {
+void weighted_shells(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, double points,
+                     size_t k, uint64_t *out) {
     memset(out, 0xFF, k * sizeof *out);
     if (n == 0) return;
     struct search search = {points, -1074, k, out};
@@ -207,8 +208,8 @@ void shells_sketch(const uint64_t *tokens, const double *weights, size_t n, uint
 /* In (0, 1), of 52 bits. */
 static inline double uniform_of(uint64_t word) { return ((double)(int64_t)(word >> 12) + 0.5) * 0x1p-52; }
 
-void icws_sketch(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, const uint64_t *slots,
-                 size_t k, uint64_t *out) {
+void weighted_icws(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, const uint64_t *slots,
+                   size_t k, uint64_t *out) {
     for (size_t i = 0; i < k; i++) {
         double least = 0;
         out[i] = EMPTY_SLOT;
@@ -216,9 +217,9 @@ void icws_sketch(const uint64_t *tokens, const double *weights, size_t n, uint64
             uint64_t state = mix64(mix64(tokens[x] ^ constant) ^ slots[i]);
             double u[5];
             for (size_t j = 0; j < 5; j++) u[j] = uniform_of(mix64(state + GOLDEN * (j + 1)));
-            double r = -exact_log(u[0] * u[1]), c = -exact_log(u[2] * u[3]), beta = u[4];
-            double t = floor(exact_log(weights[x]) / r + beta);
-            double ln_a = exact_log(c) - (t - beta) * r - r;
+            double r = -weighted_log(u[0] * u[1]), c = -weighted_log(u[2] * u[3]), beta = u[4];
+            double t = floor(weighted_log(weights[x]) / r + beta);
+            double ln_a = weighted_log(c) - (t - beta) * r - r;
             uint64_t value = mix64(state ^ mix64((uint64_t)(int64_t)t));
             value = value == EMPTY_SLOT ? EMPTY_SLOT - 1 : value;
             if (x == 0 || ln_a < least || (ln_a == least && value < out[i])) {
@@ -229,7 +230,7 @@ void icws_sketch(const uint64_t *tokens, const double *weights, size_t n, uint64
     }
 }
 
-void multiset_tokens(uint64_t token, size_t count, uint64_t *out) {
+void weighted_multiset_tokens(uint64_t token, size_t count, uint64_t *out) {
     if (count) out[0] = token;
     uint64_t state = mix64(token);
     for (size_t i = 1; i < count; i++) out[i] = mix64(state + GOLDEN * i);
@@ -239,15 +240,15 @@ void multiset_tokens(uint64_t token, size_t count, uint64_t *out) {
 static void sample(const struct samples *block, const int64_t *offsets, const int32_t *columns, const float *logs,
                    size_t n, size_t lanes, size_t k, int64_t *out) {
     for (size_t i = 0; i < n; i++, out += 2 * k) {
-        float best[SAMPLE_LANES], reach[SAMPLE_LANES];
-        for (size_t l = 0; l < SAMPLE_LANES; l++) best[l] = reach[l] = FLT_MAX;
+        float best[WEIGHTED_SAMPLE_LANES], reach[WEIGHTED_SAMPLE_LANES];
+        for (size_t l = 0; l < WEIGHTED_SAMPLE_LANES; l++) best[l] = reach[l] = FLT_MAX;
         memset(out, 0, 2 * lanes * sizeof *out);
         for (int64_t e = offsets[i]; e < offsets[i + 1]; e++) {
-            size_t at = (size_t)columns[e] * SAMPLE_LANES;
+            size_t at = (size_t)columns[e] * WEIGHTED_SAMPLE_LANES;
             const float *least = block->least + at;
             float log = logs[e];
             int within = 0;
-            for (size_t l = 0; l < SAMPLE_LANES; l++) within |= least[l] - log < reach[l];
+            for (size_t l = 0; l < WEIGHTED_SAMPLE_LANES; l++) within |= least[l] - log < reach[l];
             if (!within) continue;
             for (size_t l = 0; l < lanes; l++) {
                 if (!(least[l] - log < reach[l])) continue;
@@ -268,7 +269,7 @@ static void sample(const struct samples *block, const int64_t *offsets, const in
     }
 }
 
-size_t equal_samples(const int64_t *a, const int64_t *b, size_t k) {
+size_t weighted_equal_samples(const int64_t *a, const int64_t *b, size_t k) {
     size_t equal = 0;
     for (size_t i = 0; i < k; i++) equal += ((a[2 * i] ^ b[2 * i]) | (a[2 * i + 1] ^ b[2 * i + 1])) == 0;
     return equal;

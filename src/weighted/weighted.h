@@ -17,46 +17,47 @@
 #endif
 
 /* Shells are looked up so many at a time, and so many times below that of the weight itself. */
-#define SHELL_GROUP 8
-#define SHELL_GROUPS 8
+#define WEIGHTED_GROUP_SHELLS 8
+#define WEIGHTED_SHELL_GROUPS 8
 
 /* 1 if all weights are finite and above 0; the first that is not is written to *at. */
-int weights_are_valid(const double *weights, size_t m, size_t *at);
+int weighted_are_valid(const double *weights, size_t m, size_t *at);
 
 /* ln x of a finite x > 0. */
-double exact_log(double x);
+double weighted_log(double x);
 
 /* -ln(1 - v / 2^63) of an odd v < 2^63: an exponential of mean 1 of 63 random bits. */
-double exact_exponential(uint64_t v);
+double weighted_exponential(uint64_t v);
 
 /* The points of a Poisson process over the weights that are least in their slots. `points`, above 0, is how many are
  * looked at before it is seen whether all slots have one: a matter of speed alone, about k (ln k + 2) is good. */
-void shells_sketch(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, double points, size_t k,
-                   uint64_t *out);
+void weighted_shells(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, double points,
+                     size_t k, uint64_t *out);
 
 /* Improved consistent weighted sampling (Ioffe 2010): n k steps. slots: k constants. */
-void icws_sketch(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, const uint64_t *slots,
-                 size_t k, uint64_t *out);
+void weighted_icws(const uint64_t *tokens, const double *weights, size_t n, uint64_t constant, const uint64_t *slots,
+                   size_t k, uint64_t *out);
 
 /* The pairs (token, 1) ... (token, count) as tokens; the first is the token itself. */
-void multiset_tokens(uint64_t token, size_t count, uint64_t *out);
+void weighted_multiset_tokens(uint64_t token, size_t count, uint64_t *out);
 
-/* The single-precision form of icws that datasketch computes, with its tables: samples come in blocks of SAMPLE_LANES,
- * and a table holds, for each block, SAMPLE_LANES numbers a dimension. */
-#define SAMPLE_LANES 16
+/* The single-precision form of icws that datasketch computes, with its tables: samples come in blocks of
+ * WEIGHTED_SAMPLE_LANES, and a table holds, for each block, that many numbers a dimension. */
+#define WEIGHTED_SAMPLE_LANES 16
 
 /* Elements are held against the best so far so many at a time, before those within reach are tried: without a branch a
  * element, since which are within reach cannot be foretold. */
-#define SAMPLE_STEP 32
+#define WEIGHTED_STEP_ELEMENTS 32
 struct samples {
-    const float *r, *ln_c, *beta; /* of one block: dim x SAMPLE_LANES */
+    const float *r, *ln_c, *beta; /* of one block: dim x WEIGHTED_SAMPLE_LANES */
     const float *least;           /* ln_c - r */
     float margin;                 /* above all rounding errors: no sample's ln a is below least - log - margin */
     int shifted;                  /* 1: ln a = ln_c - (t - beta + 1) r; 0: ln_c - (t - beta) r - r */
 };
 struct weighted_kernels {
     /* out[(i k + l) 2] and the next become the column and the t of the least ln a, the first column of several, for row
-     * i < n of (offsets, columns, logs) and sample l < lanes <= SAMPLE_LANES of the block; zeros for an empty row. */
+     * i < n of (offsets, columns, logs) and sample l < lanes <= WEIGHTED_SAMPLE_LANES of the block; zeros for an empty
+     * row. */
     void (*sample)(const struct samples *block, const int64_t *offsets, const int32_t *columns, const float *logs,
                    size_t n, size_t lanes, size_t k, int64_t *out);
 };
@@ -64,6 +65,6 @@ extern const struct weighted_kernels weighted_scalar, weighted_avx2, weighted_av
 extern const struct weighted_kernels *const weighted_levels[CPU_LEVELS];
 
 /* The number of l < k with both numbers of a[l] and b[l] equal. */
-size_t equal_samples(const int64_t *a, const int64_t *b, size_t k);
+size_t weighted_equal_samples(const int64_t *a, const int64_t *b, size_t k);
 
 #endif

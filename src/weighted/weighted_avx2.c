@@ -54,17 +54,18 @@ TARGET_AVX2 static void sample_half(const struct samples *block, size_t half, co
     for (size_t i = 0; i < n; i++, out += 2 * k) {
         __m256 most = _mm256_set1_ps(FLT_MAX), zero = _mm256_setzero_ps();
         struct leaders leaders = {most, most, zero, zero};
-        for (int64_t start = offsets[i], end = offsets[i + 1]; start < end; start += SAMPLE_STEP) {
-            int64_t stop = end - start < SAMPLE_STEP ? end : start + SAMPLE_STEP, tried[SAMPLE_STEP];
+        for (int64_t start = offsets[i], end = offsets[i + 1]; start < end; start += WEIGHTED_STEP_ELEMENTS) {
+            int64_t stop = end - start < WEIGHTED_STEP_ELEMENTS ? end : start + WEIGHTED_STEP_ELEMENTS,
+                    tried[WEIGHTED_STEP_ELEMENTS];
             size_t count = 0;
             for (int64_t e = start; e < stop; e++) {
-                const float *least = block->least + (size_t)columns[e] * SAMPLE_LANES + half;
+                const float *least = block->least + (size_t)columns[e] * WEIGHTED_SAMPLE_LANES + half;
                 tried[count] = e;
                 count += within(least, _mm256_set1_ps(logs[e]), leaders.reach) != 0;
             }
             for (size_t c = 0; c < count; c++) {
                 int64_t e = tried[c];
-                size_t at = (size_t)columns[e] * SAMPLE_LANES + half;
+                size_t at = (size_t)columns[e] * WEIGHTED_SAMPLE_LANES + half;
                 try_column(&leaders, block, at, columns[e], _mm256_set1_ps(logs[e]));
             }
         }

@@ -15,13 +15,13 @@ struct leaders {
 };
 
 TARGET_AVX512 static inline __mmask16 within(const struct samples *block, int32_t column, __m512 log, __m512 reach) {
-    __m512 least = _mm512_loadu_ps(block->least + (size_t)column * SAMPLE_LANES);
+    __m512 least = _mm512_loadu_ps(block->least + (size_t)column * WEIGHTED_SAMPLE_LANES);
     return _mm512_cmp_ps_mask(_mm512_sub_ps(least, log), reach, _CMP_LT_OQ);
 }
 
 TARGET_AVX512 static inline void try_column(struct leaders *leaders, const struct samples *block, int32_t column,
                                             __m512 log) {
-    size_t at = (size_t)column * SAMPLE_LANES;
+    size_t at = (size_t)column * WEIGHTED_SAMPLE_LANES;
     __m512 r = _mm512_loadu_ps(block->r + at), beta = _mm512_loadu_ps(block->beta + at);
     __m512 t = _mm512_add_ps(_mm512_div_ps(log, r), beta);
     t = _mm512_roundscale_ps(t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -44,8 +44,9 @@ TARGET_AVX512 static void sample(const struct samples *block, const int64_t *off
     for (size_t i = 0; i < n; i++, out += 2 * k) {
         struct leaders leaders = {_mm512_set1_ps(FLT_MAX), _mm512_set1_ps(FLT_MAX), _mm512_setzero_ps(),
                                   _mm512_setzero_si512()};
-        for (int64_t start = offsets[i], end = offsets[i + 1]; start < end; start += SAMPLE_STEP) {
-            int64_t stop = end - start < SAMPLE_STEP ? end : start + SAMPLE_STEP, tried[SAMPLE_STEP];
+        for (int64_t start = offsets[i], end = offsets[i + 1]; start < end; start += WEIGHTED_STEP_ELEMENTS) {
+            int64_t stop = end - start < WEIGHTED_STEP_ELEMENTS ? end : start + WEIGHTED_STEP_ELEMENTS,
+                    tried[WEIGHTED_STEP_ELEMENTS];
             size_t count = 0;
             for (int64_t e = start; e < stop; e++) {
                 tried[count] = e;
@@ -56,8 +57,8 @@ TARGET_AVX512 static void sample(const struct samples *block, const int64_t *off
                 try_column(&leaders, block, columns[e], _mm512_set1_ps(logs[e]));
             }
         }
-        int32_t column[SAMPLE_LANES];
-        float t[SAMPLE_LANES];
+        int32_t column[WEIGHTED_SAMPLE_LANES];
+        float t[WEIGHTED_SAMPLE_LANES];
         _mm512_storeu_si512(column, leaders.column);
         _mm512_storeu_ps(t, leaders.t);
         for (size_t l = 0; l < lanes; l++) {

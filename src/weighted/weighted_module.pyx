@@ -4,7 +4,7 @@ from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint64_t
 
 import numpy as np
 
-from lshfast.kernels.guards import lower_in_pieces
+from lshfast.kernels.guards import sketch_in_pieces
 
 from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
@@ -20,11 +20,11 @@ cdef extern from "rows.h":
     size_t rows_within(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "sketch/sketch.h":
-    const size_t MAX_SLOTS
+    const size_t SKETCH_MAX_SLOTS
 
 cdef extern from "weighted/weighted.h":
     const domain DOMAIN_WEIGHTED
-    const size_t SAMPLE_LANES
+    const size_t WEIGHTED_SAMPLE_LANES
     struct samples:
         const float* r
         const float* ln_c
@@ -36,13 +36,13 @@ cdef extern from "weighted/weighted.h":
         void (*sample)(const samples*, const int64_t*, const int32_t*, const float*, size_t, size_t, size_t,
                        int64_t*) noexcept nogil
     const weighted_kernels** weighted_levels
-    bint weights_are_valid(const double*, size_t, size_t*) nogil
-    double c_exact_log "exact_log"(double) nogil
-    double c_exact_exponential "exact_exponential"(uint64_t) nogil
-    void shells_sketch(const uint64_t*, const double*, size_t, uint64_t, double, size_t, uint64_t*) nogil
-    void icws_sketch(const uint64_t*, const double*, size_t, uint64_t, const uint64_t*, size_t, uint64_t*) nogil
-    void multiset_tokens(uint64_t, size_t, uint64_t*) nogil
-    size_t equal_samples(const int64_t*, const int64_t*, size_t) nogil
+    bint weighted_are_valid(const double*, size_t, size_t*) nogil
+    double weighted_log(double) nogil
+    double weighted_exponential(uint64_t) nogil
+    void weighted_shells(const uint64_t*, const double*, size_t, uint64_t, double, size_t, uint64_t*) nogil
+    void weighted_icws(const uint64_t*, const double*, size_t, uint64_t, const uint64_t*, size_t, uint64_t*) nogil
+    void weighted_multiset_tokens(uint64_t, size_t, uint64_t*) nogil
+    size_t weighted_equal_samples(const int64_t*, const int64_t*, size_t) nogil
 
 cdef const int* in_use = level_in_use()
 
@@ -51,29 +51,29 @@ cdef inline const weighted_kernels* kernels() noexcept nogil:
     return weighted_levels[in_use[0]]
 
 
-LANES = SAMPLE_LANES
+LANES = WEIGHTED_SAMPLE_LANES
 
 cdef enum:
-    LONG = WORK  # tokens of a row that is sketched in pieces
+    LONG_TOKENS = WORK  # tokens of a row that is sketched in pieces
 
 
 def exact_log(double x):
     """Return the natural logarithm of a finite x above 0: the same bits on every machine."""
     if not 0 < x < float("inf"):
         raise ValueError(f"x must be finite and above 0, not {x}")
-    return c_exact_log(x)
+    return weighted_log(x)
 
 
 def exact_exponential(uint64_t v):
     """Return -ln(1 - v / 2**63) of an odd v below 2**63."""
     if v % 2 == 0 or v >> 63:
         raise ValueError(f"v must be odd and below 2**63, not {v}")
-    return c_exact_exponential(v)
+    return weighted_exponential(v)
 
 
 cdef _check_slots(size_t k):
-    if not 1 <= k <= MAX_SLOTS:
-        raise ValueError(f"num_perm must be in 1..{MAX_SLOTS}, not {k}")
+    if not 1 <= k <= SKETCH_MAX_SLOTS:
+        raise ValueError(f"num_perm must be in 1..{SKETCH_MAX_SLOTS}, not {k}")
 
 
 def constants(uint64_t seed, size_t k):
@@ -102,7 +102,7 @@ cdef _check_weighted(const int64_t[::1] offsets, const uint64_t[::1] tokens, con
         raise ValueError(f"out must have {len(offsets) - 1} rows, not {out.shape[0]}")
     _check_slots(out.shape[1])
     cdef size_t first = offsets[0], last = offsets[len(offsets) - 1]
-    if first < last and not weights_are_valid(&weights[first], last - first, &at):
+    if first < last and not weighted_are_valid(&weights[first], last - first, &at):
         raise ValueError(f"weights must be finite and above 0, not {weights[first + at]} at place {first + at}")
     if out.shape[0]:
         check_out(&out[0, 0], sizeof(uint64_t))
@@ -123,15 +123,15 @@ def shells(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not N
     with nogil:
         for i in range(n):
             count = offsets[i + 1] - offsets[i]
-            if count > LONG:
+            if count > LONG_TOKENS:
                 continue
-            shells_sketch(token + offsets[i], weight + offsets[i], count, constant, points, k, &out[i, 0])
+            weighted_shells(token + offsets[i], weight + offsets[i], count, constant, points, k, &out[i, 0])
             done += 16 * (count + k)
             if done >= WORK:
                 done = 0
                 pause(&last_pause)
-    if longest_row(&offsets[0], n) > LONG:
-        lower_in_pieces(shells, np.asarray(offsets), (tokens, weights, constant, points), np.asarray(out), LONG)
+    if longest_row(&offsets[0], n) > LONG_TOKENS:
+        sketch_in_pieces(shells, np.asarray(offsets), (tokens, weights, constant, points), np.asarray(out), LONG_TOKENS)
 
 
 def icws(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
@@ -152,7 +152,7 @@ def icws(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not Non
             count, at = offsets[i + 1] - offsets[i], 0
             while at < k:  # slots are independent of each other
                 some = min(k - at, WORK // 16 // (count + 1) + 1)
-                icws_sketch(token + offsets[i], weight + offsets[i], count, constant, &slots[at], some, &out[i, at])
+                weighted_icws(token + offsets[i], weight + offsets[i], count, constant, &slots[at], some, &out[i, at])
                 at += some
                 pause(&last_pause)
 
@@ -178,7 +178,7 @@ def multisets(const uint64_t[::1] tokens not None, const int64_t[::1] counts not
     cdef uint64_t* to = &out[0]
     with nogil:
         for i in range(m):
-            multiset_tokens(tokens[i], counts[i], to)
+            weighted_multiset_tokens(tokens[i], counts[i], to)
             to += counts[i]
             done += counts[i] + 1
             if done >= WORK:
@@ -195,7 +195,7 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
     tables: r, ln c, beta and ln c - r, each (blocks, dim, LANES), float32.
     """
     offsets, columns, logs = aligned(offsets), aligned(columns), aligned(logs)
-    cdef size_t b, n = out.shape[0], k = out.shape[1], dim = tables.shape[2], e, at, some
+    cdef size_t b, n = out.shape[0], k = out.shape[1], dim = tables.shape[2], e, at, some, first
     cdef uint64_t last_pause = 0
     cdef samples block
     cdef const weighted_kernels* level = kernels()
@@ -204,8 +204,9 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
         raise ValueError(f"as many logs as columns are needed, not {len(logs)} and {len(columns)}")
     if <size_t>len(offsets) - 1 != n or out.shape[2] != 2 or k < 1:
         raise ValueError(f"out must be of shape ({len(offsets) - 1}, k, 2), not {(n, k, out.shape[2])}")
-    if tables.shape[0] != 4 or <size_t>tables.shape[1] * SAMPLE_LANES < k or tables.shape[3] != SAMPLE_LANES:
-        raise ValueError(f"tables must be of shape (4, blocks of {k} samples, dim, {SAMPLE_LANES})")
+    if (tables.shape[0] != 4 or <size_t>tables.shape[1] * WEIGHTED_SAMPLE_LANES < k
+            or tables.shape[3] != WEIGHTED_SAMPLE_LANES):
+        raise ValueError(f"tables must be of shape (4, blocks of {k} samples, dim, {WEIGHTED_SAMPLE_LANES})")
     for e in range(<size_t>offsets[0], <size_t>offsets[n]):
         if not 0 <= columns[e] < <int64_t>dim:
             raise ValueError(f"columns must be in 0..{dim - 1}, not {columns[e]} at place {e}")
@@ -217,14 +218,14 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
         tables = tables.copy()
     block.margin, block.shifted = margin, shifted
     with nogil:
-        for b in range((k + SAMPLE_LANES - 1) // SAMPLE_LANES):
+        for b in range((k + WEIGHTED_SAMPLE_LANES - 1) // WEIGHTED_SAMPLE_LANES):
             block.r, block.ln_c = &tables[0, b, 0, 0], &tables[1, b, 0, 0]
             block.beta, block.least = &tables[2, b, 0, 0], &tables[3, b, 0, 0]
-            at = 0
+            at, first = 0, b * WEIGHTED_SAMPLE_LANES
             while at < n:
                 some = rows_within(&offsets[at], n - at, WORK)
-                level.sample(&block, &offsets[at], &columns[0], &logs[0], some, min(SAMPLE_LANES, k - b * SAMPLE_LANES),
-                             k, &out[at, b * SAMPLE_LANES, 0])
+                level.sample(&block, &offsets[at], &columns[0], &logs[0], some,
+                             min(WEIGHTED_SAMPLE_LANES, k - first), k, &out[at, first, 0])
                 at += some
                 pause(&last_pause)
 
@@ -234,7 +235,7 @@ def agreement(const int64_t[:, ::1] a not None, const int64_t[:, ::1] b not None
     a, b = aligned_rows(a), aligned_rows(b)
     if a.shape[0] != b.shape[0] or a.shape[1] != 2 or b.shape[1] != 2:
         raise ValueError("samples must be of one shape (k, 2)")
-    return equal_samples(&a[0, 0], &b[0, 0], a.shape[0]) if a.shape[0] else 0
+    return weighted_equal_samples(&a[0, 0], &b[0, 0], a.shape[0]) if a.shape[0] else 0
 
 
 def agreements(const int64_t[:, :, ::1] a not None, const int64_t[:, :, ::1] b not None):
@@ -254,7 +255,7 @@ def agreements(const int64_t[:, :, ::1] a not None, const int64_t[:, :, ::1] b n
         with nogil:
             for i in range(n):
                 for j in range(m):
-                    out[i, j] = <int64_t>equal_samples(&a[i, 0, 0], &b[j, 0, 0], k)
+                    out[i, j] = <int64_t>weighted_equal_samples(&a[i, 0, 0], &b[j, 0, 0], k)
                     done += k
                     if done >= WORK:
                         done = 0
@@ -263,7 +264,7 @@ def agreements(const int64_t[:, :, ::1] a not None, const int64_t[:, :, ::1] b n
 
 
 cdef double log_of(double x) noexcept nogil:
-    return c_exact_log(x)
+    return weighted_log(x)
 
 
 cdef uint64_t draw_shells(uint64_t seed) noexcept nogil:
@@ -272,8 +273,8 @@ cdef uint64_t draw_shells(uint64_t seed) noexcept nogil:
 
 cdef void sketch_shells(const uint64_t* tokens, const double* weights, size_t n, uint64_t constant, size_t k,
                         uint64_t* out) noexcept nogil:
-    shells_sketch(tokens, weights, n, constant, 8.0 * k, k, out)
+    weighted_shells(tokens, weights, n, constant, 8.0 * k, k, out)
 
 
 cdef void number_tokens(uint64_t token, size_t count, uint64_t* out) noexcept nogil:
-    multiset_tokens(token, count, out)
+    weighted_multiset_tokens(token, count, out)

@@ -7,64 +7,10 @@
 #include "rows.h"
 #include "sets/sets.h"
 #include "sketch/sketch.h"
+#include "slots/slots.h"
 #include "text/text.h"
 #include "text/utf8.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- inputs and exact buffers ----
- * Compilers choose the order of operands, so no expression below draws two random numbers. */
-
-static enum cpu_level top;
-static uint64_t state = 1, digest = 0;
-
-#define EACH_LEVEL(level) (int level = CPU_SCALAR; level <= (int)top; level++)
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static size_t below(size_t n) { return (size_t)(anything() % n); }
-
-static void note(const uint64_t *values, size_t n) {
-    digest = mix64(digest ^ n);
-    for (size_t i = 0; i < n; i++) digest = mix64(digest ^ values[i]);
-}
-
-static void note_one(uint64_t value) { note(&value, 1); }
-
-/* A buffer of exactly so many bytes, filled with what no result may depend on. */
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
-
-static uint64_t *numbers(size_t n) { return buffer(n * sizeof(uint64_t)); }
-
-static void *copy_of(const void *source, size_t bytes) {
-    void *made = buffer(bytes);
-    if (bytes) memcpy(made, source, bytes);
-    return made;
-}
-
-static const uint64_t EDGES[] = {
-    0, 1, 2, 7, 8, P61 - 1, P61, P61 + 1, 2 * P61, 7 * P61, 8 * P61, 8 * P61 + 7, UINT64_C(1) << 32,
-    (UINT64_C(1) << 52) - 1, UINT64_C(1) << 52, (UINT64_C(1) << 62) - 1, UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX,
-};
-
-static uint64_t edge_or_random(void) { return below(3) ? anything() : EDGES[below(COUNT(EDGES))]; }
+#include "sanitize_kit.h"
 
 static uint64_t *tokens_of(size_t n) {
     uint64_t *tokens = numbers(n);
@@ -108,8 +54,8 @@ static void check_field(void) {
         }
         uint64_t multiplier = draw_multiplier(a, (enum domain)(1 + below(8)), b);
         CHECK(multiplier >= 1 && multiplier < P61);
-        note_one(p61_of_wide(w));
-        note_one(multiplier);
+        note(p61_of_wide(w));
+        note(multiplier);
     }
 }
 
@@ -141,7 +87,7 @@ static void check_utf8(void) {
         }
         CHECK(unicode_class[unicode_property(code)] <= SOLO);
         CHECK(unicode_lower(code) <= 0x10FFFF && unicode_lower(unicode_lower(code)) == unicode_lower(code));
-        note_one((uint64_t)unicode_class[unicode_property(code)] << 32 | unicode_lower(code));
+        note((uint64_t)unicode_class[unicode_property(code)] << 32 | unicode_lower(code));
     }
     for (unsigned first = 0; first < 256; first++) {
         exact[1][0] = exact[2][0] = exact[3][0] = exact[4][0] = (uint8_t)first;
@@ -169,9 +115,9 @@ static void check_classify(void) {
         for (size_t i = 0; i < 64; i++) text[i] = (uint8_t)(round < 256 ? round + i : below(round % 2 ? 128 : 256));
         uint64_t other, bits = text_scalar.classify(text, expected, &other);
         for (size_t i = 0; i < 64; i++) CHECK((other >> i & 1) == (text[i] >> 7));
-        if (!other) note_one(bits);
+        if (!other) note(bits);
         for EACH_LEVEL(level) {
-            uint64_t found_other, found = text_kernels_of(level)->classify(text, lower, &found_other);
+            uint64_t found_other, found = text_levels[level]->classify(text, lower, &found_other);
             CHECK(found_other == other);
             CHECK(other || (found == bits && memcmp(lower, expected, 64) == 0));
         }
@@ -184,7 +130,7 @@ static void check_classify(void) {
 static void check_tokens(void) {
     for (size_t round = 0; round < 600; round++) {
         size_t n = round < 300 ? round : below(20000), shift = below(16);
-        struct token_hasher hasher = token_hasher_of(edge_or_random());
+        struct token_hasher hasher = text_hasher_of(edge_or_random());
         CHECK(hasher.a2 == slow_product(hasher.a, hasher.a));
         uint8_t *bytes = buffer(n + shift);
         for (size_t i = 0; i < n + shift; i++) bytes[i] = (uint8_t)(round % 3 ? anything() : 255);
@@ -194,18 +140,18 @@ static void check_tokens(void) {
             for (size_t j = i; j < n && j < i + 7; j++) limb |= (uint64_t)bytes[shift + j] << 8 * (j - i);
             sum = p61_product((sum + limb) % P61, hasher.a);
         }
-        uint64_t token = token_of_bytes(&hasher, bytes + shift, n);
+        uint64_t token = text_token_of_bytes(&hasher, bytes + shift, n);
         CHECK(token == mix64((sum + n) % P61));
-        note_one(token);
+        note(token);
         free(bytes);
     }
-    struct token_hasher hasher = token_hasher_of(1);
-    CHECK(token_of_bytes(&hasher, NULL, 0) == 0);
+    struct token_hasher hasher = text_hasher_of(1);
+    CHECK(text_token_of_bytes(&hasher, NULL, 0) == 0);
     for (size_t n = 0; n < 40; n++) {
         uint64_t *values = tokens_of(n), *out = numbers(n);
-        tokens_of_integers(n ? values : NULL, n, n, n ? out : NULL);
+        text_tokens_of_integers(n ? values : NULL, n, n, n ? out : NULL);
         for (size_t i = 0; i < n; i++) CHECK(out[i] == mix64(values[i] ^ draw(n, DOMAIN_INTEGER, 0)));
-        note(out, n);
+        note_all(out, n);
         free(values);
         free(out);
     }
@@ -216,7 +162,7 @@ static void check_batches_of_tokens(void) {
     enum { MOST = 200 };
     for (size_t round = 0; round < 400; round++) {
         size_t n = round < MOST ? round : below(MOST), longest = round % 4 == 0 ? 60 : 15, lengths[MOST];
-        struct token_hasher hasher = token_hasher_of(edge_or_random());
+        struct token_hasher hasher = text_hasher_of(edge_or_random());
         uint8_t *strings[MOST];
         for (size_t i = 0; i < n; i++) {
             lengths[i] = below(longest + 1);
@@ -225,9 +171,9 @@ static void check_batches_of_tokens(void) {
         }
         for EACH_LEVEL(level) {
             uint64_t *out = numbers(n);
-            text_kernels_of(level)->tokens(&hasher, (const uint8_t *const *)strings, lengths, n, out);
-            for (size_t i = 0; i < n; i++) CHECK(out[i] == token_of_bytes(&hasher, strings[i], lengths[i]));
-            if (level == CPU_SCALAR) note(out, n);
+            text_levels[level]->tokens(&hasher, (const uint8_t *const *)strings, lengths, n, out);
+            for (size_t i = 0; i < n; i++) CHECK(out[i] == text_token_of_bytes(&hasher, strings[i], lengths[i]));
+            if (level == CPU_SCALAR) note_all(out, n);
             free(out);
         }
         for (size_t i = 0; i < n; i++) free(strings[i]);
@@ -235,7 +181,8 @@ static void check_batches_of_tokens(void) {
 }
 
 static size_t some_size(void) {
-    static const size_t SIZES[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17, 18, 31, 32, 33, 100, 255, MAX_SHINGLE};
+    static const size_t SIZES[] = {1,  2,  3,  4,  5,  6,  7,  8,   9,   10,
+                                   15, 16, 17, 18, 31, 32, 33, 100, 255, TEXT_MAX_SHINGLE};
     return SIZES[below(COUNT(SIZES))];
 }
 
@@ -246,9 +193,9 @@ static void check_windows(void) {
         size_t size = some_size(), windows = 1 + below(round % 50 ? 40 : 5000), n = windows + size - 1;
         uint64_t base, seed = anything(), *in = numbers(n + 8), *expected = numbers(windows), *out = numbers(windows);
         struct shingler *shingler = buffer(sizeof *shingler);
-        struct hash_key key = hash_key_of(seed);
-        if (words) shingler_of_words(shingler, size, &key);
-        else shingler_of_characters(shingler, size, &key);
+        struct hash_key key = text_hash_key_of(seed);
+        if (words) text_shingler_of_words(shingler, size, &key);
+        else text_shingler_of_characters(shingler, size, &key);
         base = draw_multiplier(seed, words ? DOMAIN_NGRAM : DOMAIN_CHARACTER, 0);
         const uint64_t most = words ? (UINT64_C(1) << 62) - 1 : 0x110000;
         for (size_t i = 0; i < n; i++) in[i] = round % 5 == 0 ? most : words ? anything() >> 2 : 1 + below(0x110000);
@@ -258,14 +205,14 @@ static void check_windows(void) {
             for (size_t j = 0; j < size; j++) sum = (p61_product(sum, base) + in[i + j] % P61) % P61;
             expected[i] = mix64(sum);
         }
-        note(expected, windows);
+        note_all(expected, windows);
         for EACH_LEVEL(level) {
-            const struct text_kernels *kernels = text_kernels_of(level);
+            const struct text_kernels *kernels = text_levels[level];
             memset(out, 0, windows * sizeof *out);
             (words ? kernels->word_windows : kernels->character_windows)(in, windows, shingler, out);
             CHECK(memcmp(out, expected, windows * sizeof *out) == 0);
         }
-        (words ? word_windows_scalar : character_windows_scalar)(in, windows, shingler, out);
+        (words ? text_word_windows_scalar : text_character_windows_scalar)(in, windows, shingler, out);
         CHECK(memcmp(out, expected, windows * sizeof *out) == 0);
         free(in);
         free(expected);
@@ -321,43 +268,43 @@ static size_t fill(enum texture texture, uint8_t *out, size_t length) {
 }
 
 static size_t some_length(size_t round) {
-    static const size_t AROUND[] = {64, 128, STRETCH, 2 * STRETCH, 3 * STRETCH};
+    static const size_t AROUND[] = {64, 128, TEXT_STRETCH_BYTES, 2 * TEXT_STRETCH_BYTES, 3 * TEXT_STRETCH_BYTES};
     if (round < 150 * TEXTURES) return round / TEXTURES;
     size_t around = AROUND[below(COUNT(AROUND))];
     switch (below(3)) {
     case 0: return around + below(9) - 4;
     case 1: return below(600);
-    default: return below(5 * STRETCH);
+    default: return below(5 * TEXT_STRETCH_BYTES);
     }
 }
 
 static void check_text(const uint8_t *text, size_t length, int words, size_t size, uint64_t seed) {
-    size_t capacity = words ? most_words(length) : length, bad = SIZE_MAX;
+    size_t capacity = words ? text_most_words(length) : length, bad = SIZE_MAX;
     uint64_t *expected = numbers(capacity), *out = numbers(capacity);
     struct shingler *shingler = buffer(sizeof *shingler);
-    struct hash_key key = hash_key_of(seed);
-    if (words) shingler_of_words(shingler, size, &key);
-    else shingler_of_characters(shingler, size, &key);
-    size_t made = (words ? word_shingles : character_shingles)(&text_scalar, shingler, text, length, expected, &bad);
-    CHECK(made == SIZE_MAX ? bad < length : made <= capacity);
-    note_one(made);
-    if (made == SIZE_MAX) note_one(bad);
-    else note(expected, made);
-    for EACH_LEVEL(level) {
-        size_t found_bad = SIZE_MAX;
-        size_t found = (words ? word_shingles : character_shingles)(text_kernels_of(level), shingler, text, length, out,
-                                                                    &found_bad);
-        CHECK(found == made && found_bad == bad);
-        CHECK(made == SIZE_MAX || made == 0 || memcmp(out, expected, made * sizeof *out) == 0);
-    }
     struct text_walk *walk = buffer(text_walk_size());
-    size_t found = UNFINISHED_TEXT, work = length % 3 ? 1 + length / 7 : 1 + length % 5000;
+    struct hash_key key = text_hash_key_of(seed);
+    size_t (*shingle)(const struct text_kernels *, const struct shingler *, const uint8_t *, size_t, struct text_walk *,
+                      size_t, uint64_t *, size_t *) = words ? text_word_shingles : text_character_shingles;
+    if (words) text_shingler_of_words(shingler, size, &key);
+    else text_shingler_of_characters(shingler, size, &key);
     text_walk_begin(walk);
-    while (found == UNFINISHED_TEXT) {
-        found = (words ? word_shingles_step : character_shingles_step)(text_kernels_of(top), shingler, text, length, walk,
-                                                                       work, out, &bad);
+    size_t made = shingle(&text_scalar, shingler, text, length, walk, SIZE_MAX, expected, &bad);
+    CHECK(made == SIZE_MAX ? bad < length : made <= capacity);
+    note(made);
+    if (made == SIZE_MAX) note(bad);
+    else note_all(expected, made);
+    for EACH_LEVEL(level) { /* in one step, and in several */
+        for (size_t work = SIZE_MAX; work; work = work == SIZE_MAX ? 1 + length % 5000 / (size_t)(level + 1) : 0) {
+            size_t found = TEXT_UNFINISHED, found_bad = SIZE_MAX;
+            text_walk_begin(walk);
+            while (found == TEXT_UNFINISHED) {
+                found = shingle(text_levels[level], shingler, text, length, walk, work, out, &found_bad);
+            }
+            CHECK(found == made && found_bad == bad);
+            CHECK(made == SIZE_MAX || same_bytes(out, expected, made * sizeof *out));
+        }
     }
-    CHECK(found == made && (made == SIZE_MAX || made == 0 || memcmp(out, expected, made * sizeof *out) == 0));
     free(walk);
     free(expected);
     free(out);
@@ -389,17 +336,18 @@ static void check_shingles(void) {
 /* ---- sketch.h ---- */
 
 static void check_sketches(void) {
-    static const size_t SLOTS[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 100, 128, 129, 1000, 1024, MAX_SLOTS};
+    static const size_t SLOTS[] = {1,  2,  3,  4,  7,   8,   9,   15,   16,   17,
+                                   24, 31, 32, 33, 100, 128, 129, 1000, 1024, SKETCH_MAX_SLOTS};
     static const size_t COUNTS[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 255, 256, 257, 511, 512, 600};
     for (size_t s = 0; s < COUNT(SLOTS); s++) {
-        size_t k = SLOTS[s], padded = (k + CLASSIC_LANES - 1) / CLASSIC_LANES * CLASSIC_LANES;
+        size_t k = SLOTS[s], padded = (k + SKETCH_CLASSIC_LANES - 1) / SKETCH_CLASSIC_LANES * SKETCH_CLASSIC_LANES;
         uint64_t seed = anything(), *a = numbers(padded), *b = numbers(padded);
-        uint64_t *rounds = numbers(fast_rounds(k)), *slots = numbers(k);
-        classic_constants(seed, k, a, b);
-        fast_constants(seed, k, rounds, slots);
+        uint64_t *rounds = numbers(sketch_fast_rounds(k)), *slots = numbers(k);
+        sketch_classic_constants(seed, k, a, b);
+        sketch_fast_constants(seed, k, rounds, slots);
         for (size_t i = 0; i < padded; i++) CHECK(a[i] >= 1 && a[i] < P61 && b[i] < P61);
         for (size_t c = 0; c < COUNT(COUNTS); c++) {
-            size_t n = k == MAX_SLOTS && c > 3 ? 0 : COUNTS[c];
+            size_t n = k == SKETCH_MAX_SLOTS && c > 3 ? 0 : COUNTS[c];
             uint64_t *tokens = tokens_of(n), *expected = numbers(k), *out = numbers(k);
             for (size_t i = 0; i < k && k <= 33; i++) {
                 expected[i] = EMPTY_SLOT;
@@ -409,18 +357,18 @@ static void check_sketches(void) {
                 }
             }
             if (k > 33) sketch_scalar.classic(tokens, n, a, b, k, expected);
-            note(expected, k);
+            note_all(expected, k);
             for EACH_LEVEL(level) {
                 memset(out, 0, k * sizeof *out);
-                sketch_kernels_of(level)->classic(n ? tokens : NULL, n, a, b, k, out);
+                sketch_levels[level]->classic(n ? tokens : NULL, n, a, b, k, out);
                 CHECK(memcmp(out, expected, k * sizeof *out) == 0);
             }
-            fast_sketch(&sketch_scalar, tokens, n, rounds, slots, k, expected);
-            note(expected, k);
+            sketch_fast_signature(&sketch_scalar, tokens, n, rounds, slots, k, expected);
+            note_all(expected, k);
             for (size_t i = 0; i < k; i++) CHECK((expected[i] == EMPTY_SLOT) == (n == 0));
             for EACH_LEVEL(level) {
                 memset(out, 0, k * sizeof *out);
-                fast_sketch(sketch_kernels_of(level), n ? tokens : NULL, n, rounds, slots, k, out);
+                sketch_fast_signature(sketch_levels[level], n ? tokens : NULL, n, rounds, slots, k, out);
                 CHECK(memcmp(out, expected, k * sizeof *out) == 0);
             }
             free(tokens);
@@ -435,19 +383,19 @@ static void check_sketches(void) {
 }
 
 static void check_rounds(void) {
-    for (size_t n = 0; n <= TOKEN_BLOCK; n++) {
+    for (size_t n = 0; n <= SKETCH_BLOCK_TOKENS; n++) {
         uint64_t *tokens = tokens_of(n), constant = edge_or_random(), round = below(255);
-        size_t k = below(3) ? 1 + below(MAX_SLOTS) : MAX_SLOTS;
+        size_t k = below(3) ? 1 + below(SKETCH_MAX_SLOTS) : SKETCH_MAX_SLOTS;
         for EACH_LEVEL(level) {
-            const struct sketch_kernels *kernels = sketch_kernels_of(level);
-            uint64_t *values = numbers(TOKEN_BLOCK), least = EMPTY_SLOT;
-            uint32_t *slots = buffer(TOKEN_BLOCK * sizeof *slots);
+            const struct sketch_kernels *kernels = sketch_levels[level];
+            uint64_t *values = numbers(SKETCH_BLOCK_TOKENS), least = EMPTY_SLOT;
+            uint32_t *slots = buffer(SKETCH_BLOCK_TOKENS * sizeof *slots);
             kernels->land(tokens, n, round, constant, k, values, slots);
             for (size_t t = 0; t < n; t++) {
                 uint64_t hash = mix64(tokens[t] ^ constant);
-                CHECK(values[t] == ((round << VALUE_BITS) | (hash & VALUE_MASK)));
+                CHECK(values[t] == ((round << SKETCH_VALUE_BITS) | (hash & SKETCH_VALUE_MASK)));
                 CHECK(slots[t] == (hash >> 32) * k >> 32 && slots[t] < k);
-                if ((hash & VALUE_MASK) < least) least = hash & VALUE_MASK;
+                if ((hash & SKETCH_VALUE_MASK) < least) least = hash & SKETCH_VALUE_MASK;
             }
             if (n) CHECK(kernels->least(tokens, n, constant) == least);
             free(values);
@@ -467,16 +415,16 @@ static void check_band_keys(void) {
             if (below(4) == 0) memset(signatures + i * k, 0xFF, k * sizeof *signatures);
             else signatures[i * k] &= P61;
         }
-        band_keys(band_key_kernel_of(CPU_SCALAR), signatures, n, k, bands, rows, out);
+        bands_keys(bands_levels[CPU_SCALAR], signatures, n, k, bands, rows, out);
         for EACH_LEVEL(level) {
-            band_keys(band_key_kernel_of(level), signatures, n, k, bands, rows, other);
+            bands_keys(bands_levels[level], signatures, n, k, bands, rows, other);
             CHECK(n == 0 || memcmp(out, other, n * bands * sizeof *out) == 0);
         }
         for (size_t i = 0; i < n; i++) {
             int empty = signatures[i * k] == EMPTY_SLOT;
             for (size_t band = 0; band < bands; band++) CHECK((out[i * bands + band] == EMPTY_SLOT) == empty);
         }
-        note(out, n * bands);
+        note_all(out, n * bands);
         free(signatures);
         free(out);
         free(other);
@@ -491,17 +439,17 @@ static void check_keys_of_bands(void) {
         for (size_t rows = 1; rows <= 17; rows++) {
             uint64_t *slots = tokens_of(bands * rows), *starts = numbers(bands), *out = numbers(bands);
             size_t first = below(50);
-            band_starts(first, bands, starts);
+            bands_starts(first, bands, starts);
             for (size_t band = below(3); band < bands && rows == 1; band += 1 + below(3)) slots[band] = unmixed ^ starts[band];
             for EACH_LEVEL(level) {
-                band_key_kernel_of(level)(slots, starts, bands, rows, out);
+                bands_levels[level](slots, starts, bands, rows, out);
                 for (size_t band = 0; band < bands; band++) {
                     uint64_t key = draw(0, DOMAIN_BAND, first + band);
                     for (size_t row = 0; row < rows; row++) key = mix64(key ^ slots[band * rows + row]);
                     CHECK(out[band] == (key == EMPTY_SLOT ? EMPTY_SLOT - 1 : key));
                 }
             }
-            note(out, bands);
+            note_all(out, bands);
             free(slots);
             free(starts);
             free(out);
@@ -540,11 +488,11 @@ static void check_pairs(void) {
         }
         int64_t *exact = copy_of(chosen, members * sizeof *exact);
         uint64_t *records = buffer(members * sizeof *records);
-        size_t count = band_records(keys, bands, band, exact, members, records);
+        size_t count = bands_records(keys, bands, band, exact, members, records);
         CHECK(count <= members);
         uint64_t *sorted = copy_of(records, count * sizeof *sorted);
         uint64_t *scratch = buffer(count * sizeof *scratch);
-        sort_records(sorted, count, scratch);
+        bands_sort_records(sorted, count, scratch);
         for (size_t i = 0; i < count; i++) {
             uint64_t key = keys[(size_t)exact[(uint32_t)sorted[i]] * bands + band];
             CHECK(key != EMPTY_SLOT && sorted[i] >> 32 == mix64(key) >> 32);
@@ -563,7 +511,7 @@ static void check_pairs(void) {
         struct bucket_walk walk = {0, 0, 0, 0};
         do {
             int64_t *left = buffer(capacity * sizeof *left), *right = buffer(capacity * sizeof *right);
-            made = bucket_pairs(sorted, count, exact, keys, bands, band, &walk, left, right, capacity, work);
+            made = bands_bucket_pairs(sorted, count, exact, keys, bands, band, &walk, left, right, capacity, work);
             CHECK(made <= capacity);
             for (size_t p = 0; p < made; p++) {
                 const uint64_t *a = keys + (size_t)left[p] * bands, *b = keys + (size_t)right[p] * bands;
@@ -575,7 +523,7 @@ static void check_pairs(void) {
             free(right);
         } while (!walk.done);
         CHECK(found == expected);
-        note_one(found);
+        note(found);
         free(keys);
         free(chosen);
         free(exact);
@@ -591,7 +539,7 @@ static void check_sorting(void) {
         size_t n = 4000 + below(3000);
         uint64_t *records = buffer(n * sizeof *records), *scratch = buffer(n * sizeof *scratch);
         for (size_t i = 0; i < n; i++) records[i] = few_keys(round) << 32 | i;
-        sort_records(records, n, scratch);
+        bands_sort_records(records, n, scratch);
         for (size_t i = 1; i < n; i++) CHECK(records[i - 1] < records[i]);
         free(records);
         free(scratch);
@@ -601,7 +549,7 @@ static void check_sorting(void) {
 /* By all digits, in two steps each. */
 static void check_digits(void) {
     for (size_t round = 0; round < 40; round++) {
-        size_t n = round < 4 ? round : below(3000), *starts = buffer(DIGIT_VALUES * sizeof *starts);
+        size_t n = round < 4 ? round : below(3000), *starts = buffer(BANDS_DIGIT_VALUES * sizeof *starts);
         uint64_t *keys = numbers(n), *sorted = numbers(n);
         int64_t *places = buffer(n * sizeof *places), *moved = buffer(n * sizeof *moved);
         for (size_t i = 0; i < n; i++) {
@@ -609,14 +557,14 @@ static void check_digits(void) {
             places[i] = (int64_t)i;
         }
         uint64_t *given = copy_of(keys, n * sizeof *keys);
-        for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-            memset(starts, 0, DIGIT_VALUES * sizeof *starts);
-            count_digits(keys, n / 3, shift, starts);
-            count_digits(keys + n / 3, n - n / 3, shift, starts);
-            starts_of_digits(starts);
-            move_by_digit(keys, places, n / 3, shift, starts, sorted, moved);
-            move_by_digit(keys + n / 3, places + n / 3, n - n / 3, shift, starts, sorted, moved);
-            CHECK(starts[DIGIT_VALUES - 1] == n);
+        for (unsigned shift = 0; shift < 64; shift += BANDS_DIGIT_BITS) {
+            memset(starts, 0, BANDS_DIGIT_VALUES * sizeof *starts);
+            bands_count_digits(keys, n / 3, shift, starts);
+            bands_count_digits(keys + n / 3, n - n / 3, shift, starts);
+            bands_starts_of_digits(starts);
+            bands_move_by_digit(keys, places, n / 3, shift, starts, sorted, moved);
+            bands_move_by_digit(keys + n / 3, places + n / 3, n - n / 3, shift, starts, sorted, moved);
+            CHECK(starts[BANDS_DIGIT_VALUES - 1] == n);
             memcpy(keys, sorted, n * sizeof *keys);
             memcpy(places, moved, n * sizeof *places);
         }
@@ -653,11 +601,12 @@ static uint64_t structured(size_t round, uint64_t i) {
 static void check_distinct(void) {
     CHECK(UINT64_C(0xF1DE83E19937733D) * UINT64_C(0x9E3779B97F4A7C15) == 1);
     for (size_t round = 0; round < 800; round++) {
-        if (round >= 500) set_key(round % 2 ? 1 : anything()); /* the first key counts, and nothing depends on it */
+        if (round >= 500)
+            sets_use_key(round % 2 ? 1 : anything()); /* the first key counts, and nothing depends on it */
         size_t n = round < 200 ? round / 4 : below(300), wanted = 0;
         uint64_t *tokens = numbers(n), *expected = numbers(n), *out = numbers(n), prints[3], x = 1, y = 0;
-        uint64_t key[2] = {KEY_LEAST + below(P61 - KEY_LEAST), round % 2 ? KEY_LEAST : P61 - 1};
-        uint64_t *table = numbers(table_size(n));
+        uint64_t key[2] = {SETS_KEY_LEAST + below(P61 - SETS_KEY_LEAST), round % 2 ? SETS_KEY_LEAST : P61 - 1};
+        uint64_t *table = numbers(sets_table_size(n));
         for (size_t i = 0; i < n; i++) {
             tokens[i] = structured(round, below(1 + n));
             uint64_t b = key[0] - (tokens[i] & UINT32_MAX), c = key[1] - (tokens[i] >> 32);
@@ -666,18 +615,18 @@ static void check_distinct(void) {
             x = next;
             if (find(expected, wanted, tokens[i]) == wanted) expected[wanted++] = tokens[i];
         }
-        fingerprint(n ? tokens : NULL, n, key, prints);
+        sets_fingerprint(n ? tokens : NULL, n, key, prints);
         CHECK(prints[0] == n && prints[1] == x && prints[2] == y);
-        CHECK(distinct_tokens(n ? tokens : NULL, n, table, out) == wanted);
+        CHECK(sets_distinct(n ? tokens : NULL, n, table, out) == wanted);
         CHECK(wanted == 0 || memcmp(out, expected, wanted * sizeof *out) == 0);
-        struct token_set set = set_in(table, n);
-        size_t made = set_add_all(&set, tokens, n / 2, out);
-        made += set_add_all(&set, tokens + n / 2, n - n / 2, out + made);
+        struct token_set set = sets_empty_in(table, n);
+        size_t made = sets_add_all(&set, tokens, n / 2, out);
+        made += sets_add_all(&set, tokens + n / 2, n - n / 2, out + made);
         CHECK(made == wanted && (wanted == 0 || memcmp(out, expected, wanted * sizeof *out) == 0));
-        CHECK(distinct_tokens(tokens, n, table, tokens) == wanted); /* in place */
+        CHECK(sets_distinct(tokens, n, table, tokens) == wanted); /* in place */
         CHECK(wanted == 0 || memcmp(tokens, expected, wanted * sizeof *out) == 0);
-        note(out, wanted);
-        note(prints, 3);
+        note_all(out, wanted);
+        note_all(prints, 3);
         free(tokens);
         free(expected);
         free(out);
@@ -693,7 +642,7 @@ static void check_overlap(void) {
             for (size_t b = a == 0; b < 60; b++) {
                 size_t needed = 0, most = a < b ? a : b;
                 while (needed <= most && (double)needed / (double)(a + b - needed) < THRESHOLDS[t]) needed++;
-                CHECK(overlap_needed(a, b, THRESHOLDS[t]) == needed);
+                CHECK(sets_overlap_needed(a, b, THRESHOLDS[t]) == needed);
             }
         }
     }
@@ -724,11 +673,11 @@ static void check_jaccard(void) {
             size_t length = (size_t)(offsets[left[p] + 1] - offsets[left[p]]);
             if (length > longest_left) longest_left = length;
         }
-        uint64_t *table = numbers(table_size(longest_left));
+        uint64_t *table = numbers(sets_table_size(longest_left));
         double *out = buffer(pairs * sizeof *out), threshold = THRESHOLDS[below(COUNT(THRESHOLDS))];
         struct pair_walk walk = {0};
         size_t work = 1 + (round % 3 ? round % 40 : 1000000), calls = 0;
-        while (!jaccard_pairs(offsets, tokens, left, right, pairs, threshold, table, &walk, work, out)) calls++;
+        while (!sets_jaccard_pairs(offsets, tokens, left, right, pairs, threshold, table, &walk, work, out)) calls++;
         CHECK(calls <= 2 * (m + 40 * pairs) + 1);
         for (size_t p = 0; p < pairs; p++) {
             const uint64_t *a = tokens + offsets[left[p]], *b = tokens + offsets[right[p]];
@@ -759,7 +708,7 @@ static void check_agreement(void) {
             b[i] = empty_b ? EMPTY_SLOT : below(3);
             equal += a[i] == b[i] && !empty_a;
         }
-        CHECK(agreement(a, b, k) == equal);
+        for EACH_LEVEL(level) CHECK(slots_agreement(slots_levels[level], a, b, k) == equal);
         free(a);
         free(b);
     }
@@ -778,12 +727,12 @@ static void check_groups(void) {
         }
         CHECK(are_below(left, pairs, n) && are_below(right, pairs, n));
         for (size_t i = 0; i < n; i++) labels[i] = (int64_t)i;
-        join_components(left, right, pairs / 3, labels);
-        join_components(left + pairs / 3, right + pairs / 3, pairs - pairs / 3, labels);
-        label_components(n, labels);
+        sets_join_components(left, right, pairs / 3, labels);
+        sets_join_components(left + pairs / 3, right + pairs / 3, pairs - pairs / 3, labels);
+        sets_label_components(n, labels);
         for (size_t p = 0; p < pairs; p++) CHECK(labels[left[p]] == labels[right[p]]);
         for (size_t i = 0; i < n; i++) CHECK(labels[i] <= (int64_t)i && labels[labels[i]] == labels[i]);
-        for (size_t i = 0; i < n; i++) note_one((uint64_t)labels[i]);
+        for (size_t i = 0; i < n; i++) note((uint64_t)labels[i]);
 
         offsets[0] = 0;
         for (size_t i = 0; i < n; i++) {
@@ -802,14 +751,14 @@ static void check_groups(void) {
             order[other] = swap;
         }
         for (size_t i = 0; i < n; i++) keeper[i] = by[i] = -1;
-        stars(order, n / 2, offsets, neighbours, keeper, by);
-        stars(order + n / 2, n - n / 2, offsets, neighbours, keeper, by);
+        sets_stars(order, n / 2, offsets, neighbours, keeper, by);
+        sets_stars(order + n / 2, n - n / 2, offsets, neighbours, keeper, by);
         for (size_t i = 0; i < n; i++) {
             int64_t kept = keeper[i];
             CHECK(kept >= 0 && (size_t)kept < n && keeper[kept] == kept && (by[i] == -1) == (kept == (int64_t)i));
             if (by[i] >= 0) CHECK(by[i] >= offsets[kept] && by[i] < offsets[kept + 1]);
             if (by[i] >= 0) CHECK(neighbours[by[i]] == (int64_t)i);
-            note_one((uint64_t)kept);
+            note((uint64_t)kept);
         }
         free(left);
         free(right);
@@ -855,9 +804,6 @@ int main(void) {
         check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_digits, check_distinct,
         check_overlap, check_jaccard, check_agreement, check_groups, check_rows,
     };
-    top = cpu_detect();
     for (size_t c = 0; c < COUNT(checks); c++) checks[c]();
-    fprintf(stderr, "levels 0..%d\n", (int)top);
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

@@ -28,8 +28,12 @@ build() {
 
 build sanitized $sanitizers &
 build portable $sanitizers -DLSHFAST_NO_SIMD -U__SIZEOF_INT128__ &
-build shipped -O3 -fvisibility=hidden &
+build shipped -O3 -fvisibility=hidden -fstack-usage &
 wait
+
+# Threads of some systems have 128 KB of stack in all: no function may take more than 8 KB of it.
+awk '$2 > 8192 { print "takes " $2 " bytes of stack: " $1; found = 1 } END { exit found }' "$folder"/shipped/*.su >&2
+
 for program in $programs; do
     first=""
     for name in sanitized portable shipped; do

@@ -2,49 +2,13 @@
  * every CPU level, in heap buffers of exactly the size that the contract states, so that the address sanitizer sees each byte
  * read or written beside them. Prints a digest of all results, which no compiler may change. */
 #include "bits/bits.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- inputs and exact buffers ----
- * Compilers choose the order of operands, so no expression below draws two random numbers. */
-
-static enum cpu_level top;
-static uint64_t state = 1, digest = 0;
-
-#define EACH_LEVEL(level) (int level = CPU_SCALAR; level <= (int)top; level++)
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static size_t below(size_t n) { return (size_t)(anything() % n); }
-
-static void note(uint64_t value) { digest = mix64(digest ^ value); }
-
-/* A buffer of exactly so many bytes, filled with what no result may depend on. */
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
-
-static uint64_t *numbers(size_t n) { return buffer(n * sizeof(uint64_t)); }
+#include "slots/slots.h"
+#include "sanitize_kit.h"
 
 /* ---- one permutation ---- */
 
 static void check_groups(void) {
-    const size_t slots[] = {1, 2, 3, 7, 8, 9, 16, 100, 128, 1000, MAX_SLOTS};
+    const size_t slots[] = {1, 2, 3, 7, 8, 9, 16, 100, 128, 1000, SKETCH_MAX_SLOTS};
     const size_t counts[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 255, 256, 257, 600};
     for (size_t s = 0; s < COUNT(slots); s++) {
         for (size_t c = 0; c < COUNT(counts); c++) {
@@ -54,10 +18,10 @@ static void check_groups(void) {
             for (size_t t = 0; t < n; t++) {
                 tokens[t] = below(4) ? anything() : below(2) ? 0 : UINT64_MAX;
                 uint64_t hash = mix64(tokens[t] ^ constant), *slot = expected + (size_t)((hash >> 32) * k >> 32);
-                if ((hash & VALUE_MASK) < *slot) *slot = hash & VALUE_MASK;
+                if ((hash & SKETCH_VALUE_MASK) < *slot) *slot = hash & SKETCH_VALUE_MASK;
             }
             for EACH_LEVEL(level) {
-                group_sketch(sketch_kernels_of(level), n ? tokens : NULL, n, constant, k, out);
+                bits_group_signature(sketch_levels[level], n ? tokens : NULL, n, constant, k, out);
                 CHECK(memcmp(out, expected, k * sizeof *out) == 0);
             }
             for (size_t i = 0; i < k; i++) note(out[i]);
@@ -82,10 +46,23 @@ static uint64_t slot_of(const uint64_t *packed, size_t i, unsigned bits) {
     return packed[i * bits / 64] >> i * bits % 64 & (((uint64_t)1 << bits) - 1);
 }
 
+static void check_equal32(const uint64_t *a, const uint64_t *b, size_t n) {
+    uint32_t *x = buffer(n * sizeof *x), *y = buffer(n * sizeof *y);
+    size_t same = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (uint32_t)a[i];
+        y[i] = (uint32_t)b[i];
+        same += x[i] == y[i];
+    }
+    for EACH_LEVEL(level) CHECK(slots_levels[level]->equal32(x, y, n) == same);
+    free(x);
+    free(y);
+}
+
 static void check_slots(const uint64_t *a, size_t step, const uint64_t *b, size_t n, size_t k) {
     int32_t *equal = buffer(n * sizeof *equal), *skipped = buffer(n * sizeof *skipped);
     for EACH_LEVEL(level) {
-        bits_kernels_of(level)->compare(a, step, b, n, k, equal, skipped);
+        slots_levels[level]->compare(a, step, b, n, k, equal, skipped);
         for (size_t row = 0; row < n; row++) {
             int32_t same = 0, none = 0;
             for (size_t i = 0; i < k; i++) {
@@ -94,21 +71,23 @@ static void check_slots(const uint64_t *a, size_t step, const uint64_t *b, size_
                 none += x == y && x == EMPTY_SLOT;
             }
             CHECK(equal[row] == same && skipped[row] == none);
+            CHECK(slots_levels[level]->equal64(a + row * step, b + row * k, k) == (size_t)same + (size_t)none);
         }
     }
     for (size_t row = 0; row < n; row++) note((uint64_t)equal[row] << 32 | (uint64_t)skipped[row]);
+    check_equal32(a, b, n && k < 700 ? k : 0);
     free(equal);
     free(skipped);
 }
 
 static void check_packed(const uint64_t *a, const uint64_t *b, size_t n, size_t k, unsigned bits) {
-    const size_t words = packed_words(k, bits);
+    const size_t words = bits_words(k, bits);
     uint64_t *short_a = numbers(n * words), *short_b = numbers(n * words);
     int32_t *equal = buffer(n * sizeof *equal);
     for EACH_LEVEL(level) {
-        const struct bits_kernels *kernels = bits_kernels_of(level);
-        pack_signatures(kernels, a, n, k, bits, short_a);
-        pack_signatures(kernels, b, n, k, bits, short_b);
+        const struct bits_kernels *kernels = bits_levels[level];
+        bits_pack(kernels, a, n, k, bits, short_a);
+        bits_pack(kernels, b, n, k, bits, short_b);
         for (size_t row = 0; row < n; row++) {
             const uint64_t *slots = a + row * k, *packed = short_a + row * words;
             if (slots[0] == EMPTY_SLOT) {
@@ -122,7 +101,7 @@ static void check_packed(const uint64_t *a, const uint64_t *b, size_t n, size_t 
             }
         }
         for (size_t step = 0; step <= words; step += words) {
-            compare_packed(kernels, short_a, step, short_b, n, k, bits, equal);
+            bits_compare(kernels, short_a, step, short_b, n, k, bits, equal);
             for (size_t row = 0; row < n; row++) {
                 const uint64_t *x = short_a + row * step, *y = short_b + row * words;
                 int32_t same = 0;
@@ -167,9 +146,9 @@ static void check_all_ones(void) {
     for (size_t i = 0; i < COUNT(slots); i++) slots[i] = ones;
     for EACH_LEVEL(level) {
         for (unsigned bits = 1; bits <= 16; bits *= 2) {
-            pack_signatures(bits_kernels_of(level), slots, 1, COUNT(slots), bits, packed);
+            bits_pack(bits_levels[level], slots, 1, COUNT(slots), bits, packed);
             CHECK(packed[0] == EMPTY_SLOT - 1);
-            for (size_t i = 1; i < packed_words(COUNT(slots), bits); i++) CHECK(packed[i] == UINT64_MAX);
+            for (size_t i = 1; i < bits_words(COUNT(slots), bits); i++) CHECK(packed[i] == UINT64_MAX);
         }
     }
 }
@@ -177,19 +156,16 @@ static void check_all_ones(void) {
 static void check_widths(void) {
     for (unsigned bits = 0; bits < 70; bits++) {
         int known = bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16;
-        CHECK(is_width(bits) == known);
+        CHECK(bits_is_width(bits) == known);
     }
-    CHECK(packed_words(1, 1) == 1 && packed_words(64, 1) == 1 && packed_words(65, 1) == 2);
-    CHECK(packed_words(MAX_SLOTS, 16) == 16384);
+    CHECK(bits_words(1, 1) == 1 && bits_words(64, 1) == 1 && bits_words(65, 1) == 2);
+    CHECK(bits_words(SKETCH_MAX_SLOTS, 16) == 16384);
 }
 
 int main(void) {
-    top = cpu_detect();
     check_groups();
     check_comparison();
     check_all_ones();
     check_widths();
-    fprintf(stderr, "levels 0..%d\n", (int)top);
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

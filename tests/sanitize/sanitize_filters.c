@@ -2,34 +2,12 @@
  * states, so that the address sanitizer sees each byte read or written beside them. Prints a digest of all results, which
  * no compiler may change. */
 #include "bands/filters.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-static uint64_t state = 1, digest = 0;
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static void note(uint64_t value) { digest = mix64(digest ^ value); }
-
-static void *buffer(size_t bytes) {
-    void *made = calloc(bytes, 1);
-    CHECK(made);
-    return made;
-}
+#include "sanitize_kit.h"
 
 static void run(band_key_kernel *kernel, struct band_filters shape) {
     size_t slots = shape.bands * shape.rows;
     uint8_t *bytes = buffer(shape.bands * shape.stride);
+    memset(bytes, 0, shape.bands * shape.stride);
     uint64_t *given = buffer(slots * sizeof *given);
     for (int turn = 0; turn < 30; turn++) {
         for (size_t i = 0; i < slots; i++) given[i] = anything();
@@ -53,18 +31,17 @@ static void run(band_key_kernel *kernel, struct band_filters shape) {
 int main(void) {
     static const size_t bands[] = {1, 3, 4, 5, 9}, rows[] = {1, 2, 8, 13};
     static const uint64_t bits[] = {1, 7, 8, 9, 1001};
-    for (size_t b = 0; b < sizeof bands / sizeof *bands; b++)
-        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-            for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+    for (size_t b = 0; b < COUNT(bands); b++)
+        for (size_t r = 0; r < COUNT(rows); r++)
+            for (size_t i = 0; i < COUNT(bits); i++) {
                 struct band_filters shape = {bands[b], b, rows[r], (size_t)(bits[i] + 7) / 8, 1 + i, bits[i]};
-                uint64_t before = state;
-                for (int level = 0; level <= (int)cpu_detect(); level++) { /* each level gives the same */
-                    state = before;
+                uint64_t before = random_state;
+                for EACH_LEVEL(level) { /* each level gives the same */
+                    random_state = before;
                     uint64_t start = digest;
-                    run(band_key_kernel_of((enum cpu_level)level), shape);
-                    if (level < (int)cpu_detect()) digest = start;
+                    run(bands_levels[level], shape);
+                    if (level < top_level()) digest = start;
                 }
             }
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

@@ -169,8 +169,8 @@ static double similarity_of(const struct corpus *c, const struct rules *rules, s
     double similarity = (double)equal / (double)c->k;
     if (rules->exact) {
         if (equal < rules->least) return -1;
-        uint64_t *table = buffer(table_size(c->counts[a]) * sizeof *table);
-        similarity = jaccard_of_sets(c->tokens[a], c->counts[a], c->tokens[b], c->counts[b], table);
+        uint64_t *table = buffer(sets_table_size(c->counts[a]) * sizeof *table);
+        similarity = sets_jaccard(c->tokens[a], c->counts[a], c->tokens[b], c->counts[b], table);
         free(table);
         for (size_t i = 0; c->counts[a] < 100 && i < c->counts[a]; i++) {
             for (size_t j = 0; j < c->counts[b]; j++) overlap += c->tokens[a][i] == c->tokens[b][j];
@@ -319,7 +319,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     g->seen = calloc(c->n + 1, sizeof *g->seen);
     g->stamp = below(2) ? 0 : UINT32_MAX - 3;
     g->left = pairs.left, g->right = pairs.right, g->similarity = pairs.similarity;
-    walk.scratch.table = buffer(table_size(c->longest) * sizeof(uint64_t));
+    walk.scratch.table = buffer(sets_table_size(c->longest) * sizeof(uint64_t));
     walk.scratch.cursors = buffer(c->bands * sizeof(int32_t));
     walk.scratch.found = buffer(c->n * sizeof(uint64_t));
     walk.scratch.words = buffer(c->longest * sizeof(uint64_t));
@@ -435,7 +435,7 @@ static void check_joined(void) {
             join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, half, c.n, last, labels);
             free(last);
         }
-        label_components(c.n, labels);
+        sets_label_components(c.n, labels);
         for (size_t a = 0; a < c.n; a++) {
             for (size_t b = 0; b < a; b++) {
                 if (groups[a] == groups[b] || !meet(&c, a, b)) continue;

@@ -2,36 +2,10 @@
  * another way, in heap buffers of exactly the size that the contract states. Prints a digest of all results, which no
  * compiler may change. */
 #include "simhash/simhash.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
+#include "sanitize_kit.h"
 
 #define MOST 3 /* words */
 #define BITS (64 * MOST)
-
-static uint64_t state = 1, digest = 0;
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static void note(const void *bytes, size_t n) {
-    for (size_t i = 0; i < n; i++) digest = mix64(digest ^ ((const uint8_t *)bytes)[i]);
-}
-
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
 
 struct results {
     uint64_t *code;
@@ -45,7 +19,7 @@ static void check_code(const struct results *found, size_t words, size_t n) {
         int one = found->code[i / 64] >> i % 64 & 1;
         CHECK(one == (found->counters[i] > 0));
     }
-    CHECK(code_distance(found->code, found->code, 64 * words) == (n ? 0 : 64 * words + 1));
+    CHECK(simhash_distance(found->code, found->code, 64 * words) == (n ? 0 : 64 * words + 1));
 }
 
 static void check(size_t n, size_t words, const uint64_t *constants) {
@@ -59,22 +33,22 @@ static void check(size_t n, size_t words, const uint64_t *constants) {
         x[t] = (double)weights[t] / 7;
     }
     for (size_t t = 0; t < n * words; t++) masks[t] = anything();
-    CHECK(weights_fit(weights, n));
-    for (int level = CPU_SCALAR; level <= (int)cpu_detect(); level++) {
-        const struct simhash_kernels *kernels = simhash_kernels_of((enum cpu_level)level);
+    CHECK(simhash_weights_fit(weights, n));
+    for EACH_LEVEL(level) {
+        const struct simhash_kernels *kernels = simhash_levels[level];
         struct results found = {buffer(words * 8), buffer(words * 512), buffer(words * 512), buffer(words * 512),
                                 buffer(words * 512)};
         simhash_code(kernels, tokens, n, constants, words, found.code);
         simhash_counters(kernels, tokens, NULL, n, constants, words, found.counters);
         simhash_counters(kernels, tokens, weights, n, constants, words, found.weighed);
-        sign_dots(kernels, masks, words, weights, n, found.products);
-        sign_dots_of_doubles(kernels, masks, words, x, n, found.dots);
+        simhash_dots(kernels, masks, words, weights, n, found.products);
+        simhash_dots_of_doubles(kernels, masks, words, x, n, found.dots);
         check_code(&found, words, n);
         if (level == CPU_SCALAR) {
-            note(found.code, words * 8);
-            note(found.weighed, words * 512);
-            note(found.products, words * 512);
-            note(found.dots, words * 512);
+            note_bytes(found.code, words * 8);
+            note_bytes(found.weighed, words * 512);
+            note_bytes(found.products, words * 512);
+            note_bytes(found.dots, words * 512);
             first = found;
             continue;
         }
@@ -94,9 +68,8 @@ int main(void) {
     simhash_constants(5, MOST, constants);
     for (size_t words = 1; words <= MOST; words++) {
         for (size_t n = 0; n < 1100; n += n < 70 ? 1 : 37) check(n, words, constants);
-        check(COUNT_BLOCK, words, constants);
-        check(COUNT_BLOCK + 1, words, constants);
+        check(SIMHASH_COUNT_TOKENS, words, constants);
+        check(SIMHASH_COUNT_TOKENS + 1, words, constants);
     }
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

@@ -423,12 +423,12 @@ static void check_same(const struct side *a, const struct side *b) {
 static void check_batches(void) {
     for (size_t round = 0; round < 500; round++) {
         uint64_t state_before = state, digest_before = digest;
-        struct side first = play(table_kernels_of(CPU_SCALAR), round);
+        struct side first = play(tables_levels[CPU_SCALAR], round);
         uint64_t state_after = state, digest_after = digest;
         for EACH_LEVEL(level) {
             state = state_before;
             digest = digest_before;
-            struct side other = play(table_kernels_of(level), round);
+            struct side other = play(tables_levels[level], round);
             CHECK(state == state_after && digest == digest_after);
             check_same(&first, &other);
             free(other.table.entries);
@@ -443,7 +443,7 @@ static void check_batches(void) {
 static void check_every_place(void) {
     for (size_t round = 0; round < 3000; round++) {
         uint64_t capacity = 1 + below(24), slack = below(10);
-        const struct table_kernels *scalar = table_kernels_of(CPU_SCALAR), *other = table_kernels_of(top);
+        const struct table_kernels *scalar = tables_levels[CPU_SCALAR], *other = tables_levels[top];
         struct side a = {new_table(capacity, slack), new_pool(8)}, b = {new_table(capacity, slack), new_pool(8)};
         uint64_t seen[64];
         size_t count = 0;
@@ -505,9 +505,9 @@ static void build(struct built *b, size_t round) {
     index->tables = b->tables;
     index->pool = &b->pool;
     index->starts = b->starts = buffer(index->bands * sizeof *b->starts);
-    index->keys = band_key_kernel_of(round & 1 ? CPU_SCALAR : top);
-    index->kernels = table_kernels_of(round / 2 & 1 ? CPU_SCALAR : top);
-    band_starts(0, index->bands, b->starts);
+    index->keys = bands_levels[round & 1 ? CPU_SCALAR : top];
+    index->kernels = tables_levels[round / 2 & 1 ? CPU_SCALAR : top];
+    bands_starts(0, index->bands, b->starts);
     b->pool = new_pool(below(4));
     size_t n = index->limit, k = index->k, block = (size_t)1 << index->shift, blocks = (n + block - 1) / block;
     b->all = buffer(n * k * sizeof *b->all);

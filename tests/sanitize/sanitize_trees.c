@@ -2,41 +2,7 @@
  * contract states, so that the address sanitizer sees each byte read or written beside them. Prints a digest of all
  * results, which no compiler may change. */
 #include "trees/trees.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- inputs and exact buffers ----
- * Compilers choose the order of operands, so no expression below draws two random numbers. */
-
-static uint64_t state = 1, digest = 0;
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static size_t below(size_t n) { return (size_t)(anything() % n); }
-
-static void note(uint64_t value) { digest = mix64(digest ^ value); }
-
-/* A buffer of exactly so many bytes, filled with what no result may depend on. */
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
-
-static uint64_t *numbers(size_t n) { return buffer(n * sizeof(uint64_t)); }
+#include "sanitize_kit.h"
 
 /* ---- rows ---- */
 
@@ -50,17 +16,21 @@ struct table {
 
 /* Rows of few values or of many, a few of them copies; none is empty. */
 static struct table new_table(size_t k, size_t trees, size_t rows) {
-    struct table table = {{k, trees, levels_of(k, trees), below(2) ? k : trees}, rows, numbers(rows * k), numbers(rows * mark_words(k)),
-                          buffer(rows), buffer(rows * sizeof(int64_t))};
+    struct table table = {{k, trees, trees_levels_of(k, trees), below(2) ? k : trees},
+                          rows,
+                          numbers(rows * k),
+                          numbers(rows * trees_mark_words(k)),
+                          buffer(rows),
+                          buffer(rows * sizeof(int64_t))};
     uint64_t values = below(3) ? 3 : UINT64_MAX;
     for (size_t row = 0; row < rows; row++) {
         uint64_t *slots = table.signatures + row * k;
         size_t copied = row && below(8) == 0 ? below(row) : row;
         for (size_t i = 0; i < k; i++) slots[i] = copied < row ? table.signatures[copied * k + i] : anything() % values;
-        slot_marks(slots, k, table.marks + row * mark_words(k));
+        trees_marks(slots, k, table.marks + row * trees_mark_words(k));
         table.live[row] = below(8) != 0;
         table.sizes[row] = (int64_t)(1 + below(50));
-        for (size_t i = 0; i < mark_words(k); i++) note(table.marks[row * mark_words(k) + i]);
+        for (size_t i = 0; i < trees_mark_words(k); i++) note(table.marks[row * trees_mark_words(k) + i]);
     }
     return table;
 }
@@ -90,7 +60,7 @@ static struct built new_run(const struct tree_shape *shape, size_t n) {
     struct built built;
     memset(&built, 0, sizeof built);
     built.run.n = n;
-    lay_out_fences(&built.run);
+    trees_lay_out_fences(&built.run);
     built.run.codes = built.codes = numbers(shape->trees * n);
     built.run.rows = built.rows = buffer(shape->trees * n * sizeof(uint32_t));
     built.run.fences = built.fences = numbers(shape->trees * built.run.fence_words);
@@ -100,7 +70,7 @@ static struct built new_run(const struct tree_shape *shape, size_t n) {
 static void finish(struct built *built, const struct tree_shape *shape) {
     const size_t n = built->run.n;
     for (size_t t = 0; t < shape->trees; t++) {
-        set_fences(&built->run, built->codes + t * n, built->fences + t * built->run.fence_words);
+        trees_set_fences(&built->run, built->codes + t * n, built->fences + t * built->run.fence_words);
         for (size_t i = 1; i < n; i++) CHECK(built->codes[t * n + i - 1] <= built->codes[t * n + i]);
         for (size_t i = 0; i < n; i++) note(built->codes[t * n + i] ^ built->rows[t * n + i]);
         for (unsigned bits = 1; n && bits <= 64; bits += 21) {
@@ -109,7 +79,7 @@ static void finish(struct built *built, const struct tree_shape *shape) {
                 uint64_t code = built->codes[t * n + i];
                 for (size_t j = 0; j < n; j++) pairs += (built->codes[t * n + j] ^ code) >> (64 - bits) == 0;
             }
-            CHECK(mean_group(built->codes + t * n, n, bits) == (double)pairs / (double)n);
+            CHECK(trees_mean_group(built->codes + t * n, n, bits) == (double)pairs / (double)n);
         }
     }
 }
@@ -119,11 +89,11 @@ static struct built build(const struct table *table, size_t first, size_t n) {
     uint64_t *scratch_codes = numbers(n);
     uint32_t *scratch_rows = buffer(n * sizeof *scratch_rows);
     for (size_t i = 0; i < n; i++) {
-        tree_codes(&table->shape, table->signatures + (first + i) * table->shape.k, built.codes + i, n);
+        trees_codes(&table->shape, table->signatures + (first + i) * table->shape.k, built.codes + i, n);
     }
     for (size_t t = 0; t < table->shape.trees; t++) {
         for (size_t i = 0; i < n; i++) built.rows[t * n + i] = (uint32_t)(first + i);
-        sort_codes(built.codes + t * n, built.rows + t * n, n, scratch_codes, scratch_rows);
+        trees_sort_codes(built.codes + t * n, built.rows + t * n, n, scratch_codes, scratch_rows);
     }
     free(scratch_codes);
     free(scratch_rows);
@@ -138,8 +108,9 @@ static struct built merged(const struct table *table, const struct built *a, con
     for (size_t i = 0; i < b->run.n; i++) n += table->live[b->rows[i]];
     struct built built = new_run(&table->shape, n);
     for (size_t t = 0; t < table->shape.trees; t++) {
-        CHECK(merge_codes(a->codes + t * a->run.n, a->rows + t * a->run.n, a->run.n, b->codes + t * b->run.n,
-                          b->rows + t * b->run.n, b->run.n, table->live, built.codes + t * n, built.rows + t * n) == n);
+        CHECK(trees_merge_codes(a->codes + t * a->run.n, a->rows + t * a->run.n, a->run.n, b->codes + t * b->run.n,
+                                b->rows + t * b->run.n, b->run.n, table->live, built.codes + t * n,
+                                built.rows + t * n) == n);
     }
     finish(&built, &table->shape);
     return built;
@@ -155,8 +126,8 @@ static void free_run(struct built *built) {
 
 static int meets(const struct table *table, const uint64_t *codes, size_t row, const struct step *step) {
     uint64_t *own = numbers(table->shape.trees);
-    tree_codes(&table->shape, table->signatures + row * table->shape.k, own, 1);
-    unsigned shift = 64 - code_bits(table->shape.levels, step->depth);
+    trees_codes(&table->shape, table->signatures + row * table->shape.k, own, 1);
+    unsigned shift = 64 - trees_code_bits(table->shape.levels, step->depth);
     int met = (own[step->tree] ^ codes[step->tree]) >> shift == 0;
     free(own);
     return met;
@@ -168,12 +139,12 @@ static void search(const struct forest *forest, const struct table *table, const
     const int64_t q = (int64_t)(1 + below(60));
     const double threshold = (double)(1 + below(100)) / 100;
     const double slack = (double)below(3);
-    uint64_t *codes = numbers(table->shape.trees), *best = numbers(most), *room = numbers(room_words(forest));
-    uint64_t *seen = calloc(seen_words(forest), sizeof *seen), *met = calloc(rows + 1, sizeof *met);
+    uint64_t *codes = numbers(table->shape.trees), *best = numbers(most), *room = numbers(trees_room_words(forest));
+    uint64_t *seen = calloc(trees_seen_words(forest), sizeof *seen), *met = calloc(rows + 1, sizeof *met);
     uint32_t counts[2];
     for (size_t g = 0; g < 2; g++) counts[g] = (uint32_t)below(count + 1);
     CHECK(seen && met);
-    tree_codes(&table->shape, query, codes, 1);
+    trees_codes(&table->shape, query, codes, 1);
     for (size_t row = 0; row < rows; row++) {
         size_t group = row < starts[1] ? 0 : row < starts[2] ? 1 : 2; /* the third is loose */
         for (size_t i = 0; i < count && group < 2; i++) {
@@ -183,7 +154,7 @@ static void search(const struct forest *forest, const struct table *table, const
         if (!table->live[row]) met[row] = 0;
     }
 
-    size_t found = forest_top(forest, query, steps, count, most, best, room, seen), wanted = 0;
+    size_t found = trees_top(forest, query, steps, count, most, best, room, seen), wanted = 0;
     for (size_t row = 0; row < rows; row++) wanted += (met[row] & 1) && equal(table, query, row);
     CHECK(found == (wanted < most ? wanted : most));
     for (size_t i = 0; i < found; i++) {
@@ -200,7 +171,7 @@ static void search(const struct forest *forest, const struct table *table, const
         CHECK(given || !(met[row] & 1) || match_agreement(match) == 0 || match < best[found - 1]);
     }
     for (size_t i = 0; i < count; i++) steps[i].enough = (uint32_t)below(k + 2);
-    size_t ended = forest_top(forest, query, steps, count, most, best, room, seen);
+    size_t ended = trees_top(forest, query, steps, count, most, best, room, seen);
     CHECK(ended <= found);
     for (size_t i = 0; i < count; i++) steps[i].enough = UINT32_MAX;
 
@@ -211,13 +182,13 @@ static void search(const struct forest *forest, const struct table *table, const
     }
     uint32_t *given = buffer(capacity * sizeof *given);
     double *shares = buffer(capacity * sizeof *shares);
-    CHECK(forest_within(forest, query, q, steps, counts, threshold, slack, given, shares, capacity, room, seen) == all);
+    CHECK(trees_within(forest, query, q, steps, counts, threshold, slack, given, shares, capacity, room, seen) == all);
     for (size_t i = 0; i < capacity && i < all; i++) {
         CHECK(given[i] < rows && (met[given[i]] & 2));
         CHECK(shares[i] == containment(equal(table, query, given[i]), k, q, table->sizes[given[i]]));
         note(given[i]);
     }
-    for (size_t i = 0; i < seen_words(forest); i++) CHECK(seen[i] == 0);
+    for (size_t i = 0; i < trees_seen_words(forest); i++) CHECK(seen[i] == 0);
     free(codes);
     free(best);
     free(room);
@@ -266,7 +237,7 @@ static void check_searches(void) {
             search(&forest, &table, starts, query, steps, made);
         }
         for (size_t slot = 0; slot < shape[0]; slot++) query[slot] = EMPTY_SLOT;
-        CHECK(forest_top(&forest, query, steps, made, 1, NULL, NULL, NULL) == 0);
+        CHECK(trees_top(&forest, query, steps, made, 1, NULL, NULL, NULL) == 0);
         free(query);
         free(steps);
         free(runs);
@@ -282,7 +253,7 @@ static void check_searches(void) {
 
 static void check_marks(void) {
     for (size_t round = 0; round < 2000; round++) {
-        size_t k = 1 + below(600), words = mark_words(k), slots = 0, low = 0, all = 0;
+        size_t k = 1 + below(600), words = trees_mark_words(k), slots = 0, low = 0, all = 0;
         uint64_t *a = numbers(k), *b = numbers(k), *marks_a = numbers(words), *marks_b = numbers(words);
         for (size_t i = 0; i < k; i++) {
             a[i] = anything();
@@ -291,9 +262,9 @@ static void check_marks(void) {
             low += ((mix64(a[i]) ^ mix64(b[i])) & 15) == 0;
             all += ((mix64(a[i]) ^ mix64(b[i])) & 255) == 0;
         }
-        slot_marks(a, k, marks_a);
-        slot_marks(b, k, marks_b);
-        CHECK(equal_low_marks(marks_a, marks_b, k) == low && equal_marks(marks_a, marks_b, k) == all);
+        trees_marks(a, k, marks_a);
+        trees_marks(b, k, marks_b);
+        CHECK(trees_equal_low_marks(marks_a, marks_b, k) == low && trees_equal_marks(marks_a, marks_b, k) == all);
         CHECK(low >= all && all >= slots);
         free(a);
         free(b);
@@ -312,7 +283,7 @@ static void check_sorting(void) {
             before[i] = codes[i] = anything() & mask;
             rows[i] = (uint32_t)i;
         }
-        sort_codes(codes, rows, n, scratch, scratch_rows);
+        trees_sort_codes(codes, rows, n, scratch, scratch_rows);
         for (size_t i = 0; i < n; i++) {
             CHECK(rows[i] < n && codes[i] == before[rows[i]]);
             CHECK(i == 0 || codes[i - 1] < codes[i] || (codes[i - 1] == codes[i] && rows[i - 1] < rows[i]));
@@ -340,7 +311,7 @@ static void check_answers(void) {
             scores[i] = (int64_t)below(5);
             sum += keys[i] * 7 + scores[i];
         }
-        order_matches(offsets, queries, keys, scores);
+        trees_order_matches(offsets, queries, keys, scores);
         for (size_t i = 0; i < queries; i++) {
             for (int64_t j = offsets[i] + 1; j < offsets[i + 1]; j++) {
                 CHECK(scores[j - 1] > scores[j] || (scores[j - 1] == scores[j] && keys[j - 1] <= keys[j]));
@@ -359,6 +330,5 @@ int main(void) {
     check_sorting();
     check_answers();
     check_searches();
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

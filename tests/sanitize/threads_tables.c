@@ -69,7 +69,7 @@ static void write_on(void) {
             pthread_mutex_lock(&entrance);
             pthread_rwlock_wrlock(&lock);
         }
-        const struct table_kernels *kernels = table_kernels_of(turn % 4 < 2 ? cpu_detect() : CPU_SCALAR);
+        const struct table_kernels *kernels = tables_levels[turn % 4 < 2 ? cpu_detect() : CPU_SCALAR];
         for (size_t row = 0; row < ROWS; row++) skip[row] = row % 3 != turn % 3;
         for (size_t band = 0; band < BANDS; band++) {
             size_t next = 0, n = tag_order(tags[band], rows, skip, ROWS, records);
@@ -97,9 +97,9 @@ int main(int count, char **arguments) {
         tables[band] = (struct table){entries[band], CAPACITY, CAPACITY + 64, 0};
         table_clear(tables + band);
     }
-    tables_of_all.keys = band_key_kernel_of(cpu_detect());
-    tables_of_all.kernels = table_kernels_of(cpu_detect());
-    band_starts(0, BANDS, starts);
+    tables_of_all.keys = bands_levels[cpu_detect()];
+    tables_of_all.kernels = tables_levels[cpu_detect()];
+    bands_starts(0, BANDS, starts);
     for (size_t row = 0; row < ROWS; row++) band_tags(&tables_of_all, signatures + row * K, keys, tags[0] + row, ROWS);
     for (size_t i = 0; i < READERS; i++) check(pthread_create(readers + i, NULL, read_on, NULL) == 0, "no thread");
     write_on();
