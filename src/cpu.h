@@ -11,7 +11,7 @@
 #define LSHFAST_X86 0
 #endif
 
-#if (defined(__aarch64__) || defined(_M_ARM64)) && !defined(LSHFAST_NO_SIMD)
+#if (defined(__aarch64__) || defined(_M_ARM64)) && !defined(__AARCH64EB__) && !defined(LSHFAST_NO_SIMD)
 #define LSHFAST_NEON 1
 #else
 #define LSHFAST_NEON 0

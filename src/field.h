@@ -40,12 +40,16 @@ static inline uint64_t draw(uint64_t seed, enum domain domain, uint64_t index) {
     return mix64(mix64(seed + golden * (uint64_t)domain) + golden * (index + 1));
 }
 
-/* How many bits of a word are ones: sums of pairs, of fours, of eights, of all. */
+/* How many bits of a word are ones: sums of pairs, of fours, of eights, of all. AArch64 has an instruction. */
 static inline uint64_t ones_of(uint64_t x) {
+#if defined(__aarch64__) && defined(__GNUC__)
+    return (uint64_t)__builtin_popcountll(x);
+#else
     x -= x >> 1 & UINT64_C(0x5555555555555555);
     x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
     x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
     return x * UINT64_C(0x0101010101010101) >> 56;
+#endif
 }
 
 /* A multiplier in [1, p - 1]. */

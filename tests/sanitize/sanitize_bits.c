@@ -75,7 +75,7 @@ static void check_slots(const uint64_t *a, size_t step, const uint64_t *b, size_
         }
     }
     for (size_t row = 0; row < n; row++) note((uint64_t)equal[row] << 32 | (uint64_t)skipped[row]);
-    check_equal32(a, b, n && k < 700 ? k : 0);
+    for (size_t row = 0; row < n; row++) check_equal32(a + row * step, b + row * k, k);
     free(equal);
     free(skipped);
 }

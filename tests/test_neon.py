@@ -1,0 +1,20 @@
+"""The NEON kernels, and the portable code on AArch64, give the bits that this machine gives."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MISSING = 77  # what neon.sh ends with where there is no cross compiler or no qemu
+
+
+@pytest.mark.slow
+def test_aarch64_gives_the_same_bits():
+    """Programs that compare NEON with the portable code run under qemu, and print the digests of this machine."""
+    script = Path(__file__).with_name("neon.sh")
+    if not (script.parents[1] / "src").is_dir():
+        pytest.skip("there is no src/ beside the tests")
+    done = subprocess.run(["sh", str(script)], capture_output=True, text=True, check=False)
+    if done.returncode == MISSING:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
