@@ -49,8 +49,8 @@ static void lower_fast(const struct sketch_kernels *kernels, const uint64_t *tok
     }
 }
 
-void update_signature(const struct update_kernels *kernels, const struct update_functions *functions, const uint64_t *hashes, size_t n,
-           void *values) {
+void update_signature(const struct update_kernels *kernels, const struct update_functions *functions,
+                      const uint64_t *hashes, size_t n, void *values) {
     const void *first = functions->first, *second = functions->second;
     size_t k = functions->k;
     if (n == 0) return;

@@ -25,7 +25,7 @@ struct update_kernels {
     const struct sketch_kernels *sketch;
 };
 
-void update_signature(const struct update_kernels *kernels, const struct update_functions *functions, const uint64_t *hashes, size_t n,
-           void *values);
+void update_signature(const struct update_kernels *kernels, const struct update_functions *functions,
+                      const uint64_t *hashes, size_t n, void *values);
 
 #endif
