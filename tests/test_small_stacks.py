@@ -1,4 +1,4 @@
-"""Kernels run in threads with little stack: those of musl have 128 KB, and what calls the kernels has its share of them."""
+"""Kernels run in threads with little stack: those of musl have 128 KB, and the callers of kernels need some of it."""
 
 import subprocess
 import sys
