@@ -52,22 +52,6 @@ static inline uint64_t ones_of(uint64_t x) {
 #endif
 }
 
-/* The place of the lowest one of x > 0, and how many bits x has up to its highest one: 0 for 0. */
-#if defined(_MSC_VER) && !defined(__clang__)
-static inline unsigned lowest_bit(uint64_t x) {
-    unsigned long i;
-    _BitScanForward64(&i, x);
-    return (unsigned)i;
-}
-static inline unsigned bit_length(uint64_t x) {
-    unsigned long i;
-    return _BitScanReverse64(&i, x) ? (unsigned)i + 1 : 0;
-}
-#else
-static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
-static inline unsigned bit_length(uint64_t x) { return x ? 64 - (unsigned)__builtin_clzll(x) : 0; }
-#endif
-
 /* A multiplier in [1, p - 1]. */
 static inline uint64_t draw_multiplier(uint64_t seed, enum domain domain, uint64_t index) {
     return 1 + draw(seed, domain, index) % (P61 - 1);

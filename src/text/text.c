@@ -7,6 +7,17 @@
 
 #include <string.h>
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+static inline unsigned lowest_bit(uint64_t x) {
+    unsigned long i;
+    _BitScanForward64(&i, x);
+    return (unsigned)i;
+}
+#else
+static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
+#endif
+
 /* ---- tokens ---- */
 
 #define LIMB_BYTES 7

@@ -79,11 +79,21 @@ double weighted_log(double x) {
     return log_of(parts.exponent + halved, m - 1.0);
 }
 
+static inline int leading_zeros(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_clzll(x);
+#else
+    int zeros = 0;
+    for (; !(x >> 63); x <<= 1) zeros++;
+    return zeros;
+#endif
+}
+
 /* 1 - v / 2^63 is u / 2^63. u 2^j, brought to about 2^63, is compared with it as an integer: nothing is lost near 1. */
 double weighted_exponential(uint64_t v) {
     const uint64_t one = (uint64_t)1 << 63, root_half = UINT64_C(0x5A827999FCEF3242);
     uint64_t u = one - v;
-    int j = 63 - (int)bit_length(u);
+    int j = leading_zeros(u) - 1;
     j += u << j < root_half;
     return -log_of(-j, (double)(int64_t)((u << j) - one) * 0x1p-63);
 }
@@ -148,7 +158,7 @@ static void token_points(const struct search *search, uint64_t token, double wei
             word |= a - first < 7 ? UINT64_MAX << 8 * (a - first + 1) : 0;
             uint64_t zeros = zero_bytes(word);
             while (zeros) {
-                int place = ((int)bit_length(zeros) - 1) / 8, shell = first + place;
+                int place = (63 - leading_zeros(zeros)) / 8, shell = first + place;
                 shell_points(search, hash, shell, 0, end * power_of_two(shell - a), shell == parts.exponent,
                              parts.fraction);
                 zeros &= ((uint64_t)1 << 8 * place) - 1;
