@@ -4,7 +4,8 @@
 # computes the same bits as this machine. Ends with 77 where the cross compiler or qemu is missing: on Debian they are the
 # packages gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user.
 set -eu
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")"
+while [ ! -f setup.py ]; do cd ..; done
 cross=${CROSS_CC:-aarch64-linux-gnu-gcc}
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static || true)
 if ! command -v "${cross%% *}" >/dev/null || [ -z "$qemu" ]; then
@@ -13,7 +14,8 @@ if ! command -v "${cross%% *}" >/dev/null || [ -z "$qemu" ]; then
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-sources=$(ls src/*.c | grep -v _module)
+sources=$(find src -name '*.c' ! -name '*_module.c')
+programs=$(find tests -name 'sanitize*.c')
 flags="-O3 -std=gnu11 -ffp-contract=off -fvisibility=hidden -Wall -Wextra -Werror -Isrc"
 
 # build NAME COMPILER FLAGS...
@@ -26,7 +28,7 @@ build() {
         "$@" $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
     done
     # shellcheck disable=SC2086
-    for program in tests/sanitize*.c; do
+    for program in $programs; do
         "$@" $flags "$program" "$folder/$name"/*.o -o "$folder/$(basename "$program" .c)-$name" -lm
     done
 }
@@ -35,7 +37,7 @@ build() {
 build neon $cross -static
 # shellcheck disable=SC2086
 build native ${CC:-cc}
-for program in tests/sanitize*.c; do
+for program in $programs; do
     program=$(basename "$program" .c)
     expected=$("$folder/$program-native")
     found=$("$qemu" "$folder/$program-neon")
