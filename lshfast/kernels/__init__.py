@@ -1,6 +1,7 @@
 """The compiled kernels, one module a stage, and the choice of the CPU level they run on.
 
-Each level gives the same bits; `use` is there for tests and benchmarks.
+The levels are scalar, avx2 and avx512 on x86, and scalar and neon on AArch64. Each gives the same bits; `use` is there
+for tests and benchmarks.
 
 >>> from lshfast import kernels
 >>> kernels.available()[0]
@@ -42,6 +43,7 @@ except ModuleNotFoundError as error:  # _cython has no stub
     if not str(error.name).startswith(__name__):
         raise
     raise _advice([str(error.name).rpartition(".")[2]]) from None
+
 
 def available() -> tuple[str, ...]:
     """Return the CPU levels that this machine can run, the slowest first."""
