@@ -8,7 +8,8 @@ python=${PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 flags="-O1 -g -std=gnu11 -fsanitize=thread -Isrc"
-sources="src/tables/tables.c src/tables/tables_avx512.c src/tables/band_tables.c src/bands/bands.c src/bands/bands_avx512.c src/slots/slots.c src/slots/slots_avx2.c src/slots/slots_avx512.c src/cpu.c"
+sources="src/tables/tables.c src/tables/tables_avx512.c src/tables/band_tables.c src/bands/bands.c src/bands/bands_avx512.c"
+sources="$sources src/slots/slots.c src/slots/slots_avx2.c src/slots/slots_avx512.c src/cpu.c"
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0 report_signal_unsafe=0"
 # Some kernels lay out memory in a way that the sanitizer of older compilers does not know.
 plain="setarch -R"
