@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = next(folder for folder in Path(__file__).parents if folder.name == "tests")
+TESTS = Path(__file__).parents[1]
 MISSING = 77  # what neon.sh ends with where there is no cross compiler or no qemu
 
 
@@ -14,7 +14,7 @@ def test_aarch64_gives_the_same_bits():
     """Programs that compare NEON with the portable code run under qemu, and print the digests of this machine."""
     if not (TESTS.parent / "src").is_dir():
         pytest.skip("there is no src/ beside the tests")
-    done = subprocess.run(["sh", str(next(TESTS.rglob("neon.sh")))], capture_output=True, text=True, check=False)
+    done = subprocess.run(["sh", str(TESTS / "sanitize" / "neon.sh")], capture_output=True, text=True, check=False)
     if done.returncode == MISSING:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr
