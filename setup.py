@@ -15,7 +15,7 @@ FOLDERS = {
     "checksum": ["checksum"],
     "cpu": ["."],
     "gate": [],
-    "grouping": ["grouping", "sets", "slots"],
+    "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],

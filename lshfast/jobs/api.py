@@ -112,7 +112,8 @@ def dedup_files(
     Returns
     -------
     DedupResult
-        Its `pairs` are all similar pairs if they are written to a file, else those that the groups rest on.
+        Its `pairs` are those that the groups rest on; or all similar pairs, if they are written to a file and come from
+        at most 2**21 candidates. `summary.pairs` counts those of the file.
 
     Raises
     ------

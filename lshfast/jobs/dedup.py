@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -19,12 +20,14 @@ from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.file import check_target
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
 from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.join.jaccard import PAIR
 from lshfast.kernels import text
 from lshfast.pipeline.plan import Keep, Plan
 from lshfast.pipeline.preference import preference_of
 from lshfast.pipeline.report import DedupResult, Stage
-from lshfast.pipeline.run import find_duplicates
+from lshfast.pipeline.run import find_duplicates, remove_earlier
 from lshfast.pipeline.short_texts import Recommendation, recommend
+from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, naming_stage, sketch_rows
 from lshfast.readers import (
     Corpus,
@@ -35,6 +38,7 @@ from lshfast.readers import (
     write_rejects,
     write_rows,
     write_table,
+    write_tables,
 )
 from lshfast.readers.output import output_format
 from lshfast.tokens import Int64Array
@@ -123,15 +127,16 @@ def run_files(
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
-        with faults_of(corpus), quick_switches():
-            result = _find(corpus, plan, policy, index, indexes, outputs.pairs is not None, progress)
-        start = time.perf_counter()
-        with naming_stage("write"), all_or_none():
-            _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
-            saved = time.perf_counter()
-            if index is not None and saving and not indexes.in_place:
-                with naming_stage("save"):
-                    index.save(saving, overwrite=outputs.overwrite, progress=progress)
+        with all_or_none():
+            with faults_of(corpus), quick_switches():
+                result = _find(corpus, plan, policy, index, indexes, outputs, progress)
+            start = time.perf_counter()
+            with naming_stage("write"):
+                _write(corpus, result, outputs, plan, _kinds(corpus, index if indexes.against else None), progress)
+                saved = time.perf_counter()
+                if index is not None and saving and not indexes.in_place:
+                    with naming_stage("save"):
+                        index.save(saving, overwrite=outputs.overwrite, progress=progress)
         if index is not None and saving and indexes.in_place:
             with _after_outputs(), naming_stage("save"):
                 index.commit(progress=progress)
@@ -149,22 +154,22 @@ def _find(
     policy: str,
     index: LSHIndex | None,
     indexes: Indexes,
-    every_pair: bool,
+    outputs: Outputs,
     progress: Progress | None,
 ) -> DedupResult:
-    """Read the corpus, find its duplicates, and add the rows that stay to the index that is to be saved."""
+    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index that is to be saved."""
     clock = Clock()
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
     sketches = sketch_rows(batches, plan, clock, progress)
     keep = cast(Keep, policy) if policy in _BY_LENGTH else _ranks(corpus, policy)
+    earlier = remove_earlier(sketches, plan, clock, index if indexes.against else None)
+    every = None
+    if outputs.pairs is not None:
+        every = SimilarPairs(sketches, plan, clock, progress)
+        _write_pairs(corpus, outputs, every.batches())
+    preference = preference_of(keep, sketches.rows.column)
     found = find_duplicates(
-        sketches,
-        plan,
-        clock,
-        preference=preference_of(keep, sketches.rows.column),
-        against=index if indexes.against else None,
-        every_pair=every_pair,
-        progress=progress,
+        sketches, plan, clock, preference=preference, earlier=earlier, every=every, progress=progress
     )
     indexed = None
     if index is not None and indexes.save:
@@ -224,6 +229,32 @@ def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     return kinds | {"similarity": "double"} | dict.fromkeys(OF_EARLIER, "bool")
 
 
+# Pairs whose keys are held at once.
+PAIRS_AT_ONCE = 1 << 16
+
+
+def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]]) -> None:
+    """Write batches of pairs, a part of a batch at a time."""
+
+    def tables() -> Iterator[Table]:
+        for found in chain([np.empty(0, PAIR)], batches):
+            for at in range(0, max(1, len(found)), PAIRS_AT_ONCE):
+                part = found[at : at + PAIRS_AT_ONCE]
+                yield {
+                    "key_i": _keys_of(corpus, part["i"]),
+                    "key_j": _keys_of(corpus, part["j"]),
+                    "similarity": part["similarity"],
+                }
+
+    assert outputs.pairs is not None
+    with naming_stage("write"):
+        write_tables(outputs.pairs, tables(), outputs.overwrite, _kinds(corpus, None))
+
+
+def _keys_of(corpus: Corpus, rows: npt.NDArray[Any]) -> list[Any]:
+    return [corpus.key(row) for row in rows.tolist()]
+
+
 def _write(
     corpus: Corpus,
     result: DedupResult,
@@ -232,17 +263,10 @@ def _write(
     kinds: dict[str, str],
     progress: Progress | None,
 ) -> None:
-    def key(rows: npt.NDArray[Any]) -> list[Any]:
-        return [corpus.key(row) for row in rows.tolist()]
-
-    if outputs.pairs:
-        found = result.pairs
-        table: Table = {"key_i": key(found["i"]), "key_j": key(found["j"]), "similarity": found["similarity"]}
-        write_table(outputs.pairs, table, outputs.overwrite, kinds)
     gone = np.flatnonzero(~result.keep)
     account = _account(result, gone, plan, kinds) if outputs.removed or outputs.annotate else {}
     if outputs.removed:
-        table = {"key": key(gone), **account}
+        table: Table = {"key": _keys_of(corpus, gone), **account}
         write_table(outputs.removed, table, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)

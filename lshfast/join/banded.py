@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.run_key import draw_fingerprint_key
 from lshfast.common.threads import ordered_map, thread_count
@@ -151,6 +152,27 @@ def candidates(
         if total > most:
             raise OverflowError(f"more than {most} candidate pairs: raise the threshold or the number of rows a band")
     return sorted_pairs(found)
+
+
+def number_buckets(
+    keys: UInt64Array, members: Int64Array, threads: int
+) -> tuple[npt.NDArray[np.int32], Int64Array]:
+    """Number the buckets that hold two members or more, band by band.
+
+    Returns
+    -------
+    buckets : ndarray of int32, shape (members, b)
+        The number of each member's bucket in each band, -1 where it is alone.
+    counts : ndarray of int64, shape (b,)
+        How many buckets each band has.
+    """
+    bands = keys.shape[1]
+    buckets = np.full((len(members), bands), -1, np.int32)
+
+    def of_band(band: int) -> int:
+        return kernels.number_buckets(keys, band, members, buckets)
+
+    return buckets, np.fromiter(ordered_map(of_band, range(bands), threads), np.int64, bands)
 
 
 def check_copies(n: int, copies: Int64Array) -> Int64Array:

@@ -14,27 +14,27 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.join.banded import order_of_pairs
+from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, Rows, as_pairs, least_agreement
-from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import Int64Array, TokenSets, UInt64Array
 
-# A row that shares buckets with more kept rows than this, none of them similar, is looked up by its rarest tokens.
-CROWD = 256
+# A row that shares buckets with more kept rows than this, none of them similar, makes its component a crowd.
+CROWD = 64
 
 # A component of more rows than this is walked by itself, where a crowd in it can be seen.
-FEW = 4 * CROWD
+FEW = 256
 
-# Rows that are looked at for what they will need, where one needs an earlier row's tokens, and how many it may need; by
-# their prefixes, most of those that are met are compared in vain.
-AHEAD_ROWS = 512
-AHEAD = 1
-AHEAD_BY_PREFIX = 8
+# How many rows are looked at for the tokens they will need, where one needs an earlier row's, and how many earlier rows
+# each may need. In a crowd a look costs more, and nearly all rows that are met are similar. The last is for one row.
+AHEAD = 512, 1
+AHEAD_IN_CROWD = 32, 8
+AHEAD_OF_ONE = 512
 
-# Rows of a crowd whose tokens are counted, to tell rare ones.
+# Rows of a crowd whose tokens are counted, to tell frequent ones: those that one of so many rows has.
 SAMPLE_ROWS = 512
+FREQUENT_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,7 @@ def pairs_for_groups(
     best, rank = best_copies(order, first)
     kinds = np.flatnonzero(first == np.arange(n, dtype=np.int64))
     members = kinds[np.argsort(rank[best[kinds]], kind="stable")].astype(np.int64)
-    buckets = np.full((len(members), keys.shape[1]), -1, np.int32)
-
-    def number(band: int) -> int:
-        return band_kernels.number_buckets(keys, band, members, buckets)
-
-    bands = keys.shape[1]
-    counts = np.fromiter(ordered_map(number, range(bands), threads), np.int64, bands)
+    buckets, counts = number_buckets(keys, members, threads)
     labels = kernels.join_buckets(buckets, counts)
     sizes = np.bincount(labels, minlength=1)
     meeting = np.flatnonzero(sizes[labels] > 1)
@@ -207,7 +201,7 @@ class _Walk:
                 self._walk_rows(start, stop, begin, end)
             self._tell(end - begin)
         self._forget()
-        self.state.look_up_by_prefix(None)
+        self.state.end_crowd()
         return int(self.state.compared)
 
     def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> None:
@@ -218,13 +212,14 @@ class _Walk:
             if why == kernels.FULL:
                 self.state.make_room()
             elif why == kernels.CROWDED:
-                self._look_up_by_prefix(start, stop, begin, row)
-                self._ahead = AHEAD_BY_PREFIX
+                self._make_crowd(start, stop, begin, row)
+                self._ahead = AHEAD_IN_CROWD
             elif row != before:
-                self._fetch(needed, self.state.missing(min(end, row + AHEAD_ROWS), self._ahead))
+                rows, most = self._ahead
+                self._fetch(needed, self.state.missing(min(end, row + rows), most))
                 before = row
             else:  # what was likely did not do: it may need many more
-                self._fetch(needed, self.state.missing(row + 1, AHEAD_ROWS))
+                self._fetch(needed, self.state.missing(row + 1, AHEAD_OF_ONE))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield consecutive runs of rows of about PIECE tokens each."""
@@ -250,16 +245,16 @@ class _Walk:
             self.state.release(number)
         self._fetched.clear()
 
-    def _look_up_by_prefix(self, start: int, stop: int, begin: int, row: int) -> None:
-        """Add the prefixes of the rows start..row of a component, whose rows from `begin` on are at hand."""
+    def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
+        """Make a crowd of the rows start..row of a component, whose rows from `begin` on are at hand."""
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         tokens = int(self._tokens(np.array([start]), np.array([stop]))[0])
         wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * PIECE // max(1, tokens)))
         sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
         self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)
-        self.state.look_up_by_prefix(counts)
+        self.state.begin_crowd(counts, max(2, wanted // FREQUENT_ROWS))
         self._forget()
         for low, high in self._pieces(start, begin):
             with self._at_hand(low, self._take(low, high)):
-                self.state.add_prefixes(low, high)
-        self.state.add_prefixes(begin, row)
+                self.state.add_to_crowd(low, high)
+        self.state.add_to_crowd(begin, row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from math import exp, lgamma, log
 from typing import Protocol
 
@@ -142,21 +141,37 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
 
 
 def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs of one large component, sorted by i, in pieces of about PIECE tokens of different rows."""
-    start, filled = 0, 0
-    held: set[int] = set()
-    pieces = (chosen[first : first + PIECE].tolist() for first in range(0, len(chosen), PIECE))
-    for at, pair in enumerate(chain.from_iterable(pieces)):
-        new = {int(i[pair]), int(j[pair])} - held
-        more = sum(int(sizes[row]) for row in new)
-        if at > start and (filled + more > PIECE or at - start == PIECE):
-            yield chosen[start:at]
-            start, filled, held = at, 0, set()
-            new = {int(i[pair]), int(j[pair])}
-            more = sum(int(sizes[row]) for row in new)
-        held |= new
+    """Yield the pairs of one large component in pieces of about PIECE tokens of different rows.
+
+    Rows are cut into blocks of half a piece, and pairs are sorted by their blocks: among n blocks, a row is fetched n
+    times at most.
+    """
+    rows = np.unique(np.concatenate([i[chosen], j[chosen]]))
+    block = _blocks(sizes[rows], PIECE // 2)
+    left, right = block[np.searchsorted(rows, i[chosen])], block[np.searchsorted(rows, j[chosen])]
+    order = order_of_pairs(left, right)
+    chosen, left, right = chosen[order], left[order], right[order]
+    starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
+    of_pairs = np.minimum(np.add.reduceat(sizes[i[chosen]] + sizes[j[chosen]], starts), PIECE)
+    filled, first = 0, 0
+    for start, stop, more in zip(
+        starts.tolist(), [*starts[1:].tolist(), len(chosen)], of_pairs.tolist(), strict=True
+    ):
+        if start > first and (filled + more > PIECE or stop - first > PIECE):
+            yield from (chosen[at : min(at + PIECE, start)] for at in range(first, start, PIECE))
+            filled, first = 0, start
         filled += more
-    yield chosen[start:]
+    yield from (chosen[at : at + PIECE] for at in range(first, len(chosen), PIECE))
+
+
+def _blocks(sizes: Int64Array, most: int) -> Int64Array:
+    """Return the block of each row: consecutive rows of at most so many tokens, or a single row of more."""
+    ends, begins, start = np.cumsum(sizes), np.zeros(len(sizes) + 1, np.int64), 0
+    while start < len(sizes):
+        before = int(ends[start - 1]) if start else 0
+        start = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+        begins[start] = 1
+    return np.cumsum(begins[:-1])
 
 
 def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Array:

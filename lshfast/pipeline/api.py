@@ -19,8 +19,9 @@ from lshfast.pipeline.columns import ShingledTexts, column_of
 from lshfast.pipeline.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
 from lshfast.pipeline.preference import check_keep, preference_of
 from lshfast.pipeline.report import DedupResult
-from lshfast.pipeline.run import find_duplicates, find_pairs
+from lshfast.pipeline.run import find_duplicates, remove_earlier
 from lshfast.pipeline.short_texts import ShortTextsWarning, advice_for
+from lshfast.pipeline.similar_pairs import SimilarPairs, joined_pairs
 from lshfast.pipeline.sketching import Clock, sketch_rows
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
@@ -146,8 +147,9 @@ def dedup(
     check_keep(keep, len(column))
     clock = Clock()
     sketched_rows = sketch_rows([column], plan, clock, progress)
+    earlier = remove_earlier(sketched_rows, plan, clock, against)
     preference = preference_of(keep, sketched_rows.rows.column)
-    found = find_duplicates(sketched_rows, plan, clock, preference=preference, against=against, progress=progress)
+    found = find_duplicates(sketched_rows, plan, clock, preference=preference, earlier=earlier, progress=progress)
     indexed = None
     if against is not None and add:
         with clock.stage("index"):
@@ -203,9 +205,11 @@ def pairs(
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
     found = sketch_rows([column_of(texts, unit, size)], plan, clock, progress)
-    similar, _ = find_pairs(found, plan, clock, progress)
     warn_of(advice_for(found.rows.column, plan))
-    return with_copies(similar, found.copies, copies)
+    every = SimilarPairs(found, plan, clock, progress)
+    if copies == "all":
+        return with_copies(joined_pairs(every.of_different_rows()), found.copies, copies)
+    return joined_pairs(every.batches())
 
 
 def warn_of(advice: str) -> None:

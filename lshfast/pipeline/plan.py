@@ -29,10 +29,13 @@ class _Array(Protocol):
 # One value a row: what numpy calls array_like, but for a str, which would take in every misspelled policy.
 KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
 
+# The part of an array that waits for further rows while it grows.
+SLACK = 1 / 16
+
 # For the estimate of memory: a str object and its place in the column; fingerprints, copies and groups in 64-bit
 # words; batches and tokens of one thread at work; the interpreter with pyarrow.
 TEXT_OVERHEAD = 72
-ROW_WORDS = 16
+ROW_WORDS = 24
 WORK_BYTES = 48 << 20
 BASE_BYTES = 120 << 20
 
@@ -66,13 +69,10 @@ class Plan:
         )  # fmt: skip
 
     def memory(self, rows: int, nbytes: int) -> dict[str, int]:
-        """Estimate the bytes that a run over `rows` texts of `nbytes` in all will hold at its peak, by kind.
-
-        Signatures count twice: as the parts that they come in, and as the one array that they become.
-        """
+        """Estimate the bytes that a run over `rows` texts of `nbytes` in all will hold at its peak, by kind."""
         return {
             "texts": nbytes + TEXT_OVERHEAD * rows,
-            "signatures": 2 * 8 * self.hasher.num_perm * rows,
+            "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
             "bucket keys": 8 * (self.bands.bands + ROW_WORDS) * rows,
             "work": WORK_BYTES * self.threads,
             "Python and libraries": BASE_BYTES,

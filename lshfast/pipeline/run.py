@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from lshfast.common.progress import Progress
 from lshfast.index.lsh_index import LSHIndex
-from lshfast.join.banded import candidates
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import Groups, component_groups, star_groups
-from lshfast.join.jaccard import as_pairs, estimate, screen, verify
-from lshfast.pipeline.against import NOTHING_EARLIER, Earlier, find_earlier
+from lshfast.join.jaccard import estimate, verify
+from lshfast.pipeline.against import Earlier, find_earlier
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
+from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, SketchedRows
 from lshfast.tokens import BoolArray, Int64Array
 
@@ -40,6 +40,8 @@ class Findings:
         With rows that were removed for an earlier entry in the groups of these.
     pairs : structured ndarray
         Similar pairs, copies included.
+    pairs_found : int
+        Those that were written where all similar pairs are written to a file, else the length of `pairs`.
     candidates : int
         Pairs that were compared.
     group_sizes : ndarray of int64
@@ -52,6 +54,7 @@ class Findings:
     plan: Plan
     groups: Groups
     pairs: npt.NDArray[np.void]
+    pairs_found: int
     candidates: int
     group_sizes: Int64Array
     earlier: Earlier | None
@@ -90,7 +93,7 @@ class Findings:
             empty=int(self.sketches.empty.sum()),
             copies=int((self.sketches.copies != np.arange(n)).sum()),
             candidates=self.candidates,
-            pairs=len(self.pairs),
+            pairs=self.pairs_found,
             groups=int((sizes > 1).sum()),
             largest_group=int(sizes.max()) if n else 0,
             bands=self.plan.bands.bands,
@@ -107,17 +110,27 @@ class Findings:
         return DedupResult(kept, groups.labels, groups.keeper, groups.similarity, self.pairs, summary, keys, earlier)
 
 
+def remove_earlier(sketches: SketchedRows, plan: Plan, clock: Clock, against: LSHIndex | None) -> Earlier | None:
+    """Find the rows that are similar to an entry of an index, and exclude them from comparisons; None for no index."""
+    if against is None:
+        return None
+    with clock.stage("earlier"):
+        earlier = find_earlier(against, sketches.signatures, plan)
+        sketches.set_aside(earlier.rows)
+    return earlier
+
+
 def find_duplicates(
     sketches: SketchedRows,
     plan: Plan,
     clock: Clock,
     *,
     preference: npt.ArrayLike | None = None,
-    against: LSHIndex | None = None,
-    every_pair: bool = False,
+    earlier: Earlier | None = None,
+    every: SimilarPairs | None = None,
     progress: Progress | None = None,
 ) -> Findings:
-    """Find similar pairs, and the groups that follow from them.
+    """Find the groups, and the similar pairs that they rest on.
 
     Parameters
     ----------
@@ -126,52 +139,29 @@ def find_duplicates(
     clock : Clock
     preference : array_like of shape (n,), optional
         Of two similar rows that of the greater value is kept, the first by default.
-    against : LSHIndex, optional
-        Rows similar to one of its entries are removed first, and are not compared with other rows.
-    every_pair : bool, default False
-        Find all similar pairs, not only those that the groups rest on.
+    earlier : Earlier, optional
+        Rows that were removed for an entry of an index, see `remove_earlier`.
+    every : SimilarPairs, optional
+        All similar pairs of this run, if its batches were used: where one batch held them, none is looked for again.
     progress : callable, optional
         Called with ("verify", done, total).
     """
-    earlier = NOTHING_EARLIER
-    if against is not None:
-        with clock.stage("earlier"):
-            earlier = find_earlier(against, sketches.signatures, plan)
-            sketches.set_aside(earlier.rows)
-    if every_pair:
-        similar, compared = find_pairs(sketches, plan, clock, progress)
+    if every is not None and every.only is not None:
+        similar, compared = every.only, 0
     else:
         similar, compared = find_pairs_for_groups(sketches, plan, preference, clock, progress)
     groups = group(sketches, similar, plan, preference, clock)
     own = np.ones(len(sketches), bool)
-    own[earlier.rows] = False
+    if earlier is not None:
+        own[earlier.rows] = False
     sizes = np.bincount(groups.labels[own], minlength=1)
-    earlier.fill_in(groups)
+    if earlier is not None:
+        earlier.fill_in(groups)
     pairs = with_copies(similar, sketches.copies)
-    return Findings(sketches, plan, groups, pairs, compared, sizes, None if against is None else earlier)
-
-
-def find_pairs(
-    sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None
-) -> tuple[npt.NDArray[np.void], int]:
-    """Return the similar pairs of different rows, sorted, and the number of candidates they were chosen from."""
-    nbytes = int(sketches.rows.column.nbytes.sum())
-    met: list[int] = []
-
-    def worth_a_look(i: Int64Array, j: Int64Array) -> BoolArray:
-        met.append(len(i))
-        if plan.verify == "exact":
-            return screen(sketches.signatures, i, j, plan.threshold)
-        least = plan.threshold if plan.verify == "signature" else 0.0
-        return np.asarray(estimate(sketches.signatures, i, j) >= least)
-
-    with clock.stage("match", 0):
-        i, j = candidates(sketches.keys, copies=sketches.copies, screen=worth_a_look, threads=plan.threads)
-    with clock.stage("verify", nbytes):
-        if plan.verify != "exact":
-            return as_pairs(i, j, estimate(sketches.signatures, i, j)), sum(met)
-        tell = (lambda done, total: progress("verify", done, total)) if progress else None
-        return verify(sketches.rows, i, j, plan.threshold, threads=plan.threads, progress=tell), sum(met)
+    found = len(pairs)
+    if every is not None:
+        found, compared = every.found, every.candidates
+    return Findings(sketches, plan, groups, pairs, found, compared, sizes, earlier)
 
 
 def find_pairs_for_groups(

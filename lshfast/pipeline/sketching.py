@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
@@ -187,11 +188,15 @@ def sketch_rows(
     def finish(piece: Sketched) -> _Piece:
         return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
 
-    parts = list(sketched(columns(), plan, clock, finish, progress))
+    room = sum(map(len, batches)) if isinstance(batches, list) else 0
+    widths = plan.hasher.num_perm, plan.bands.bands, 2
+    signatures, keys, marks = (GrowingArray(np.uint64, width, room=room) for width in widths)
+    for piece in sketched(columns(), plan, clock, finish, progress):
+        with naming_stage("sketch"):
+            for whole, part in zip((signatures, keys, marks), piece, strict=True):
+                whole.extend(part)
     with clock.stage("match", clock.stages["sketch"].nbytes):
         rows = KeyedRows(joined(held[1:] or held), RunKey.draw())
-        marks = np.concatenate([np.empty((0, 2), np.uint64), *(part.marks for part in parts)])
-        keys = np.concatenate([np.empty((0, plan.bands.bands), np.uint64), *(part.keys for part in parts)])
-        signatures = np.concatenate([plan.hasher.sketch(TokenSets([0], [])), *(part.signatures for part in parts)])
-        copies = rows.confirmed(equal_rows(marks), plan.threads)
-        return SketchedRows(rows, signatures, keys, copies, signatures[:, 0] == EMPTY)
+        copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
+        slots = signatures.finished()
+        return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)

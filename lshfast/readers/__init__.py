@@ -4,7 +4,7 @@ from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.files import DataError, Reject
 from lshfast.readers.output import check_output, check_place
 from lshfast.readers.rows import check_rows, write_rows
-from lshfast.readers.tables import write_rejects, write_table
+from lshfast.readers.tables import write_rejects, write_table, write_tables
 from lshfast.readers.to_parquet import id_kind
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "write_rejects",
     "write_rows",
     "write_table",
+    "write_tables",
 ]

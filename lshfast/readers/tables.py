@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
 from lshfast.readers.files import DataError, Reject
 from lshfast.readers.output import check_output, open_output, output_format
-from lshfast.readers.selection import Columns, each, plain, write_lines
+from lshfast.readers.selection import Columns, Misfit, each, plain, write_lines
 from lshfast.readers.to_csv import csv_line, csv_row
 from lshfast.readers.to_jsonl import json_line
 from lshfast.readers.to_parquet import parquet_writer, typed_array
@@ -38,32 +40,62 @@ def write_table(
     OSError
         As `check_output` and `atomic_file` say.
     """
+    write_tables(path, [columns], overwrite, kinds)
+
+
+def write_tables(
+    path: str | os.PathLike[str],
+    tables: Iterable[Columns],
+    overwrite: bool = False,
+    kinds: Mapping[str, str] | None = None,
+) -> None:
+    """Write one table that comes in parts, one part or more, of which one at a time is held; the rest as `write_table`.
+
+    The first part decides the names of the columns, and their types in Parquet.
+    """
     check_output(path, overwrite=overwrite)
     kind, name = output_format(path)[0], printable(os.fspath(path))
-    lengths = {len(values) for values in columns.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"columns must be of one length, not {sorted(lengths)}")
+    done = 0
 
     def misfit(i: int, reason: str) -> DataError:
-        return DataError(name, i + 1, reason, True)
+        return DataError(name, done + i + 1, reason, True)
 
-    with open_output(path, overwrite) as stream:
-        if kind == "parquet":
-            pa = optional("pyarrow")
-            known = kinds or {}
-            arrays = {key: typed_array(values, known.get(key), key, misfit) for key, values in columns.items()}
-            with parquet_writer(stream, pa.table(arrays).schema, name) as writer:
-                writer.write_table(pa.table(arrays))
-            return
-        starts = range(0, max(lengths, default=0), 4096)
+    with open_output(path, overwrite) as stream, ExitStack() as open_writers:
+        writer: Any = None
+        for columns in tables:
+            lengths = {len(values) for values in columns.values()}
+            if len(lengths) > 1:
+                raise ValueError(f"columns must be of one length, not {sorted(lengths)}")
+            if kind == "parquet":
+                known = kinds or {}
+                arrays = {key: typed_array(values, known.get(key), key, misfit) for key, values in columns.items()}
+                table = optional("pyarrow").table(arrays)
+                if writer is None:
+                    writer = open_writers.enter_context(parquet_writer(stream, table.schema, name))
+                writer.write_table(table)
+            else:
+                if writer is None:
+                    writer = _line_writer(kind, stream, columns)
+                writer(columns, misfit)
+            done += max(lengths, default=0)
+
+
+def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, Misfit], None]:
+    """Return what writes tables as lines; for CSV it writes the header at once."""
+    delimiter = "\t" if kind == "tsv" else ","
+    if kind in ("csv", "tsv"):
+        stream.write(csv_line(first, delimiter))
+
+    def line(row: dict[str, Any]) -> bytes:
+        return csv_row(row, delimiter) if kind in ("csv", "tsv") else json_line(row) + b"\n"
+
+    def write(columns: Columns, misfit: Misfit) -> None:
+        starts = range(0, max(map(len, columns.values()), default=0), 4096)
         parts = ([plain(values[at : at + 4096]) for values in columns.values()] for at in starts)
         rows = (dict(zip(columns, row, strict=True)) for part in parts for row in zip(*part, strict=True))
-        if kind in ("csv", "tsv"):
-            delimiter = "\t" if kind == "tsv" else ","
-            stream.write(csv_line(columns, delimiter))
-            write_lines(stream, each(lambda row: csv_row(row, delimiter), rows, misfit))
-        else:
-            write_lines(stream, each(lambda row: json_line(row) + b"\n", rows, misfit))
+        write_lines(stream, each(line, rows, misfit))
+
+    return write
 
 
 def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:

@@ -10,25 +10,54 @@
 #ifndef LSHFAST_GROUPING_H
 #define LSHFAST_GROUPING_H
 
+#include "bits/bits.h"
 #include "sets/sets.h"
 
 #define NO_ROW (-1)
 
-/* Tokens of a row in ascending order of how many rows of a sample have them, the first of them only, as one word each:
- * a pair at the threshold has one among those that `prefix_lengths` tells of both (docs/definitions.md). */
-struct prefixes {
-    const uint8_t *counts;  /* of tokens by their upper COUNT_BITS; NULL where prefixes are not in use */
-    int32_t *near, *far;    /* by a hash of a word: the last entry that was added, or NO_ROW; of words among the
-                             * `shortest` of their row, and of the others, where a template's tokens are */
-    unsigned shift;         /* 32 less the logarithm of their length to base 2, in 1..31 */
-    uint32_t multiplier;    /* odd, and random: nobody can choose words that are all in one list */
-    uint32_t *words;        /* by entry: the lower half of a word */
-    int32_t *rows;          /* by entry: whose it is, or the complement of that if it is in a far list */
-    int32_t *next;          /* by entry */
-    int32_t *past;          /* by entry, of chains: one behind it in its list, all before that in one component */
+/* A row that later rows are compared with, in a crowd. */
+struct member {
+    int32_t row;
+    size_t tokens;   /* how many the row has */
+    size_t frequent; /* of these, those that have a bit of the row's bitmap */
+    size_t lost;     /* those that are frequent and have no bit of their own */
+    size_t later;    /* the others that the row is not listed under: behind `last` in the order of words */
+    uint64_t last;   /* the last that it is listed under, below its count; UINT64_MAX where no word is later */
+};
+
+/* Rows that share buckets with too many others, looked up by upper bounds of their overlap with another row. A token counts
+ * by its word, the upper half of its product with the multiplier. Words that are frequent in a sample of the rows have a
+ * bit each in a bitmap; a row is listed under the rarest of its other words. What two rows have in common is at most the
+ * bits and the listed words that they share, the lost tokens of either, and the later tokens of the row that is listed no
+ * further (docs/how-it-works.md). */
+struct crowd {
+    const uint8_t *counts; /* of words by their upper COUNT_BITS; NULL where there is no crowd */
+    const uint16_t *bits;  /* of words by the same: 1 + the bit of a frequent word, or 0 if there was no bit left */
+    uint8_t frequent;      /* the count from which on words are frequent, at least 1 */
+    uint64_t multiplier;   /* odd, and random: nobody can choose tokens of one word */
+    size_t width;          /* words of 64 bits that a bitmap has */
+    const struct bits_kernels *kernels;
+    const uint32_t *overlaps; /* by the sum of the sizes of two sets: the least overlap of similar ones; `sums` of them */
+    size_t sums;
+
+    struct member *members; /* in the order of their rows; `count` of them, with room for `room` */
+    uint64_t *bitmaps;      /* (room, width) */
+    int32_t *dense;         /* those members whose shortest prefix (prefix_lengths) has frequent words; `crowded` of them */
+    uint32_t *shared;       /* by member: listed words shared with the row that is looked up; zeros between searches */
+    size_t count, crowded, room;
+
+    int32_t *lists;  /* by a hash of a word: the last entry that was added, or NO_ROW */
+    unsigned shift;  /* 32 less the logarithm of their number to base 2, in 1..31 */
+    uint32_t *words; /* by entry */
+    int32_t *of;     /* by entry: its member */
+    int32_t *next;   /* by entry */
+    int32_t *past;   /* by entry, of chains: one behind it in its list, all before that in one component */
     size_t filled, capacity;
 };
 #define COUNT_BITS 20
+
+/* Bits that a bitmap has at most; words of 64 bits come eight at a time. */
+#define MOST_BITS 16384
 
 struct grouping {
     size_t n;
@@ -49,15 +78,14 @@ struct grouping {
     int32_t *run;            /* (n, bands), of chains: a row of the bucket up to which all are in the row's component */
     int32_t *parent;         /* by row: a centre's is itself, another row's its centre; or, of chains, of a forest;
                               * NO_ROW of a row that is not placed yet */
-    uint32_t *seen, stamp;   /* by row: the last search by prefix that found it; zeros at the start */
     int32_t *left, *right;   /* pairs that were found similar, from the place on where a walk begins */
     double *similarity;
-    struct prefixes prefixes;
+    struct crowd crowd;
 };
 
-/* So many rows of a chain are compared with one before it is looked up by its prefix: most find their component soon, and
+/* So many rows of a chain are compared with one before it is looked up in its crowd: most find their component soon, and
  * need not be looked up in vain among all of it. */
-#define BEFORE_PREFIX 16
+#define BEFORE_CROWD 3
 
 /* Where a walk stands, and where it began: it compares rows with those from there on. */
 struct grouping_place {
@@ -67,24 +95,24 @@ struct grouping_place {
     size_t met;              /* rows that it was compared with, all of them in vain */
     int32_t needed;          /* whose tokens are needed */
     size_t compared;         /* rows that were met and compared, by signatures at least */
-    size_t crowd;            /* a row that meets more rows than this is to be looked up by its prefix */
+    size_t crowd;            /* a row that meets more rows than this makes its component a crowd */
 };
 
 enum grouping_stop {
     GROUPING_DONE,
     GROUPING_MISSING, /* the tokens of row `needed` are not at hand: provide them and call again */
-    GROUPING_CROWDED, /* the row meets more than `crowd` others: make prefixes of its component and call again */
-    GROUPING_FULL,    /* there is no room for the row's prefix: provide it and call again */
+    GROUPING_CROWDED, /* the row meets more than `crowd` others: make a crowd of its component and call again */
+    GROUPING_FULL,    /* there is no room for the row in the crowd: provide it and call again */
     GROUPING_PLACED,  /* the next row has been placed before */
     GROUPING_STOPPED = -1 /* `pause` asked for it; the walk may be continued */
 };
 
-/* What a walk works with: a table for the longest row's tokens, one number a band, and for prefixes one number a row of
- * the grouping and room for the tokens of the longest row. */
+/* What a walk works with: a table for the longest row's tokens, one number a band, and for a crowd one number a row of the
+ * grouping, room for the tokens of the longest row, and a bitmap. */
 struct grouping_scratch {
     uint64_t *table;
     int32_t *cursors;
-    uint64_t *found, *words;
+    uint64_t *found, *words, *bitmap;
     int (*pause)(uint64_t *last); /* called every few milliseconds; anything but 0 stops what is under way */
     uint64_t *last;
     size_t steps; /* since the last call of pause */
@@ -104,14 +132,21 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
  * fewer tokens (shortest). The threshold is above 0: a prefix tells nothing of rows that have no token in common. */
 void prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest);
 
-/* Count tokens: counts holds 2^COUNT_BITS. */
-void count_tokens(const uint64_t *tokens, size_t n, uint8_t *counts);
+/* Count words of tokens: counts holds 2^COUNT_BITS. */
+void count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts);
 
-/* Add the entries from..to to near and far, which hold NO_ROW before the first is added. */
-void prefix_list(struct prefixes *prefixes, size_t from, size_t to);
+/* Number those of 2^COUNT_BITS counts that are at least `frequent`, from 1 up, and write 0 for the others and for those
+ * beyond `most`. Returns how many have a number. */
+size_t number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits);
 
-/* Add the prefix of a row whose tokens are at hand. Returns 0 where there is no room, -1 where `pause` stopped it. */
-int prefix_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch);
+/* Write the least overlap of two sets whose sizes sum to 0, 1, 2, ... sums - 1 and that are not less similar than this. */
+void least_overlaps(double threshold, size_t sums, uint32_t *overlaps);
+
+/* Add the entries from..to to lists, which hold NO_ROW before the first is added. */
+void crowd_list(struct crowd *crowd, size_t from, size_t to);
+
+/* Add a row whose tokens are at hand. Returns 0 where there is no room, -1 where `pause` stopped it. */
+int crowd_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch);
 
 /* Join the rows from..to that share a bucket of one band: in a forest of labels, which are 0, 1, 2, ... at first and by
  * sets_label_components (sets.h) become the smallest row that each row is joined to. buckets is the band's column of

@@ -2,13 +2,15 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from libc.stdint cimport SIZE_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+from libc.stdint cimport SIZE_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import os
 
 import numpy as np
 
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, pause, product_of, sum_of
+from lshfast.kernels.cpu cimport level_in_use
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause, product_of, sum_of
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -20,16 +22,36 @@ cdef extern from "sets/sets.h":
     void sets_use_key(uint64_t) nogil
     void sets_label_components(size_t, int64_t*) nogil
 
+cdef extern from "bits/bits.h":
+    struct bits_kernels:
+        pass
+    const bits_kernels** bits_levels
+
 cdef extern from "grouping/grouping.h":
     const int C_COUNT_BITS "COUNT_BITS"
-    struct prefixes:
+    const int MOST_BITS
+    struct member:
+        int32_t row
+        size_t tokens, frequent, lost, later
+        uint64_t last
+    struct crowd:
         const uint8_t* counts
-        int32_t* near
-        int32_t* far
+        const uint16_t* bits
+        uint8_t frequent
+        uint64_t multiplier
+        size_t width
+        const bits_kernels* kernels
+        const uint32_t* overlaps
+        size_t sums
+        member* members
+        uint64_t* bitmaps
+        int32_t* dense
+        uint32_t* shared
+        size_t count, crowded, room
+        int32_t* lists
         unsigned shift
-        uint32_t multiplier
         uint32_t* words
-        int32_t* rows
+        int32_t* of
         int32_t* next
         int32_t* past
         size_t filled, capacity
@@ -50,12 +72,10 @@ cdef extern from "grouping/grouping.h":
         int32_t* next
         int32_t* run
         int32_t* parent
-        uint32_t* seen
-        uint32_t stamp
         int32_t* left
         int32_t* right
         double* similarity
-        prefixes prefixes
+        crowd crowd
     struct grouping_place:
         size_t first, row, made
         int begun
@@ -68,6 +88,7 @@ cdef extern from "grouping/grouping.h":
         int32_t* cursors
         uint64_t* found
         uint64_t* words
+        uint64_t* bitmap
         int (*pause)(uint64_t*) except -1 nogil
         uint64_t* last
     enum grouping_stop:
@@ -75,10 +96,24 @@ cdef extern from "grouping/grouping.h":
     int grouping_walk(grouping*, grouping_place*, size_t, grouping_scratch*) except -1 nogil
     size_t grouping_missing(grouping*, const grouping_place*, size_t, size_t, grouping_scratch*,
                             int32_t*) except -1 nogil
-    void count_tokens(const uint64_t*, size_t, uint8_t*) nogil
-    void prefix_list(prefixes*, size_t, size_t) nogil
-    int prefix_add(grouping*, size_t, grouping_scratch*) except -1 nogil
+    void count_tokens(const uint64_t*, size_t, uint64_t, uint8_t*) nogil
+    size_t number_frequent(const uint8_t*, uint8_t, size_t, uint16_t*) nogil
+    void least_overlaps(double, size_t, uint32_t*) nogil
+    void crowd_list(crowd*, size_t, size_t) nogil
+    int crowd_add(grouping*, size_t, grouping_scratch*) except -1 nogil
     void join_bucket_rows(const int32_t*, size_t, size_t, size_t, int32_t*, int64_t*) nogil
+
+cdef extern from "grouping/row_pairs.h":
+    struct row_pairs:
+        size_t n, bands
+        const int32_t* next
+        const uint64_t* signatures
+        const int64_t* of
+        size_t k, least, row, met
+        bint begun
+        int32_t* cursors
+    void link_buckets(int32_t*, size_t, size_t, int32_t*) nogil
+    size_t next_row_pairs(row_pairs*, int64_t*, int64_t*, size_t, size_t) nogil
 
 COUNT_BITS = C_COUNT_BITS
 
@@ -87,8 +122,12 @@ DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED
 # Numbers of buckets are below it.
 MOST_BUCKETS = 1 << 31
 
+# Sums of sizes whose least overlap is looked up; it is computed for greater ones.
+SUMS = 1 << 14
+
 sets_use_key(int.from_bytes(os.urandom(8), "little"))
-cdef uint32_t multiplier = int.from_bytes(os.urandom(4), "little") | 1
+cdef uint64_t multiplier = int.from_bytes(os.urandom(8), "little") | 1
+cdef const int* in_use = level_in_use()
 
 
 def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None):
@@ -152,7 +191,7 @@ cdef class Grouping:
 
     cdef grouping state
     cdef grouping_place place
-    cdef object kept_alive, prefix_arrays
+    cdef object kept_alive, of_crowd, of_members, of_entries
     cdef dict held
     cdef readonly object left, right, similarity
     cdef size_t n, holds
@@ -178,11 +217,10 @@ cdef class Grouping:
                   np.empty((n + 1) * bands if chains else 1, np.int32)]
         cdef int32_t[::1] heads = arrays[0], tails = arrays[1], next = arrays[2], run = arrays[3]
         self.left, self.right, self.similarity = np.full(n, -1, np.int32), np.full(n, -1, np.int32), np.empty(n)
-        parent_array, seen_array = np.full(n + 1, -1, np.int32), np.zeros(n + 1, np.uint32)
+        parent_array = np.full(n + 1, -1, np.int32)
         cdef int32_t[::1] left = self.left, right = self.right, parent = parent_array
         cdef double[::1] similarity = self.similarity
-        cdef uint32_t[::1] seen = seen_array
-        self.kept_alive = [buckets, signatures, of, first_array, arrays, parent_array, seen_array]
+        self.kept_alive = [buckets, signatures, of, first_array, arrays, parent_array]
         state = &self.state
         state.tokens = <const uint64_t**>PyMem_Calloc(n + 1, sizeof(uint64_t*))
         state.counts = <size_t*>PyMem_Calloc(n + 1, sizeof(size_t))
@@ -191,7 +229,7 @@ cdef class Grouping:
         state.n, state.bands, state.k, state.least = n, bands, signatures.shape[1], least
         state.threshold, state.exact, state.chains = threshold, exact, chains
         state.heads, state.tails, state.run, state.next = &heads[0], &tails[0], &run[0], &next[0]
-        state.parent, state.seen, state.first = &parent[0], &seen[0], &first[0]
+        state.parent, state.first = &parent[0], &first[0]
         if n:
             state.buckets, state.signatures, state.of = &buckets[0, 0], &signatures[0, 0], &of[0]
             state.left, state.right, state.similarity = &left[0], &right[0], &similarity[0]
@@ -240,8 +278,8 @@ cdef class Grouping:
         Returns how many comparisons were made. Different threads may walk different components.
         """
         cdef grouping_place place = _beginning(begin, SIZE_MAX)
-        if self.state.prefixes.counts != NULL:
-            raise ValueError("rows are looked up by their prefixes: walk them step by step")
+        if self.state.crowd.counts != NULL:
+            raise ValueError("there is a crowd: walk step by step")
         stop = self._step(&place, end)
         if stop != GROUPING_DONE:
             raise ValueError(f"row {place.needed} is not at hand, which rows {begin}..{end} are compared with")
@@ -262,7 +300,7 @@ cdef class Grouping:
         return self.place.compared
 
     def count(self, const uint64_t[::1] tokens not None, uint8_t[::1] counts not None):
-        """Count tokens for the order in which prefixes have them; counts has 2**COUNT_BITS zeros at first."""
+        """Count the words of tokens; counts has 2**COUNT_BITS zeros at first."""
         if len(counts) != 1 << C_COUNT_BITS:
             raise ValueError(f"counts must have {1 << C_COUNT_BITS} numbers, not {len(counts)}")
         tokens = aligned(tokens)
@@ -271,70 +309,99 @@ cdef class Grouping:
         with nogil:
             while at < n:
                 some = min(n - at, <size_t>WORK)
-                count_tokens(&tokens[at], some, &counts[0])
+                count_tokens(&tokens[at], some, multiplier, &counts[0])
                 at += some
                 pause(&last_pause)
 
-    def look_up_by_prefix(self, const uint8_t[::1] counts):
-        """Look rows up by their prefixes from here on, none of which is there yet; or no longer, where counts is None."""
-        if counts is not None:
-            if len(counts) != 1 << C_COUNT_BITS:
-                raise ValueError(f"counts must have {1 << C_COUNT_BITS} numbers, not {len(counts)}")
-            if not self.state.exact or self.state.threshold == 0:
-                raise ValueError("prefixes tell nothing of signatures, or of rows that need no token in common")
-        self.state.prefixes = [NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0]
-        self.prefix_arrays = None
-        if counts is not None:
-            self.make_room()
-            self.prefix_arrays.append(counts)
-            self.state.prefixes.counts = &counts[0]
+    def begin_crowd(self, const uint8_t[::1] counts not None, uint8_t frequent):
+        """Look rows up in a crowd from here on, none of which is there yet.
+
+        Words are frequent that were counted at least `frequent` times (1 to 255) in a sample of the rows.
+        """
+        if len(counts) != 1 << C_COUNT_BITS:
+            raise ValueError(f"counts must have {1 << C_COUNT_BITS} numbers, not {len(counts)}")
+        if not frequent:
+            raise ValueError("frequent must be in 1..255, not 0")
+        if not self.state.exact or self.state.threshold == 0:
+            raise ValueError("a crowd tells nothing of signatures, or of rows that need no token in common")
+        self.end_crowd()
+        crowd = &self.state.crowd
+        bits_array, overlaps_array = np.empty(1 << C_COUNT_BITS, np.uint16), np.empty(SUMS, np.uint32)
+        cdef uint16_t[::1] bits = bits_array
+        cdef uint32_t[::1] overlaps = overlaps_array
+        cdef size_t numbered, sums = SUMS
+        with nogil:
+            numbered = number_frequent(&counts[0], frequent, MOST_BITS - 1, &bits[0])
+            least_overlaps(self.state.threshold, sums, &overlaps[0])
+        self.of_crowd = counts, bits_array, overlaps_array
+        crowd.bits, crowd.frequent, crowd.multiplier, crowd.width = &bits[0], frequent, multiplier, numbered // 64 + 1
+        crowd.kernels, crowd.overlaps, crowd.sums = bits_levels[in_use[0]], &overlaps[0], sums
+        self.make_room()
+        crowd.counts = &counts[0]
+
+    def end_crowd(self):
+        """Look rows up by their buckets from here on."""
+        self.state.crowd = _no_crowd()
+        self.of_crowd = self.of_members = self.of_entries = None
 
     def make_room(self):
-        """Double the room for prefixes, to at least that of the rows at hand.
-
-        An interrupt ends the use of prefixes.
-        """
-        capacity = 1 << max(16, (self.state.prefixes.capacity + self.longest).bit_length())
-        if capacity >= 1 << 31:
-            raise MemoryError(f"prefixes of a group take more than 2**31 entries, at {self.place.row} rows")
-        arrays = [np.empty(capacity, np.uint32), np.empty(capacity, np.int32), np.empty(capacity, np.int32),
-                  np.empty(capacity if self.state.chains else 1, np.int32)]
-        lists_array = np.full((2, capacity // 2), -1, np.int32)
-        if self.prefix_arrays is not None:
-            for new, old in zip(arrays[:2], self.prefix_arrays[:2], strict=True):
-                new[:len(old)] = old
-        cdef uint32_t[::1] words = arrays[0]
-        cdef int32_t[::1] rows = arrays[1], next = arrays[2], past = arrays[3]
-        cdef int32_t[:, ::1] lists = lists_array
-        cdef size_t at = 0, some
-        cdef uint64_t last_pause = 0
-        prefixes = &self.state.prefixes
-        self.prefix_arrays = [*arrays, lists_array, *(self.prefix_arrays or ())[5:]]
-        prefixes.words, prefixes.rows, prefixes.next = &words[0], &rows[0], &next[0]
-        prefixes.past = &past[0] if self.state.chains else NULL
-        prefixes.near, prefixes.far, prefixes.capacity = &lists[0, 0], &lists[1, 0], capacity
-        prefixes.shift, prefixes.multiplier = 33 - int(capacity - 1).bit_length(), multiplier
+        """Double the room of a crowd where there is none for the longest row at hand. An interrupt ends the crowd."""
         try:
-            with nogil:
-                while at < prefixes.filled:
-                    some = min(prefixes.filled - at, <size_t>WORK)
-                    prefix_list(prefixes, at, at + some)
-                    at += some
-                    pause(&last_pause)
+            if self.state.crowd.count == self.state.crowd.room:
+                self._make_room_for_members()
+            if self.state.crowd.capacity - self.state.crowd.filled < <size_t>self.longest or not self.state.crowd.capacity:
+                self._make_room_for_entries()
         except BaseException:
-            self.look_up_by_prefix(None)
+            self.end_crowd()
             raise
 
-    def add_prefixes(self, size_t begin, size_t end):
-        """Add the prefixes of those of the rows begin..end that later rows are compared with.
+    cdef _make_room_for_members(self):
+        crowd = &self.state.crowd
+        cdef size_t room = max(1 << 10, 2 * crowd.room)
+        arrays = [np.empty(room * sizeof(member), np.uint8), np.empty((room, crowd.width), np.uint64),
+                  np.empty(room, np.int32), np.zeros(room, np.uint32)]
+        for new, old in zip(arrays[:3], self.of_members or (), strict=False):
+            new[:len(old)] = old
+        cdef uint8_t[::1] members = arrays[0]
+        cdef uint64_t[:, ::1] bitmaps = arrays[1]
+        cdef int32_t[::1] dense = arrays[2]
+        cdef uint32_t[::1] shared = arrays[3]
+        crowd.members, crowd.bitmaps, crowd.dense = <member*>&members[0], &bitmaps[0, 0], &dense[0]
+        crowd.shared, crowd.room, self.of_members = &shared[0], room, arrays
 
-        The rows are placed and at hand. An interrupt ends the use of prefixes.
+    cdef _make_room_for_entries(self):
+        crowd = &self.state.crowd
+        capacity = 1 << max(16, (crowd.capacity + self.longest).bit_length())
+        if capacity >= 1 << 31:
+            raise MemoryError(f"words of a crowd take more than 2**31 entries, at {self.place.row} rows")
+        arrays = [np.empty(capacity, np.uint32), np.empty(capacity, np.int32), np.empty(capacity, np.int32),
+                  np.empty(capacity if self.state.chains else 1, np.int32), np.full(capacity, -1, np.int32)]
+        for new, old in zip(arrays[:2], self.of_entries or (), strict=False):
+            new[:crowd.filled] = old[:crowd.filled]
+        cdef uint32_t[::1] words = arrays[0]
+        cdef int32_t[::1] of = arrays[1], next = arrays[2], past = arrays[3], lists = arrays[4]
+        cdef size_t at = 0, some
+        cdef uint64_t last_pause = 0
+        crowd.words, crowd.of, crowd.next, crowd.lists = &words[0], &of[0], &next[0], &lists[0]
+        crowd.past = &past[0] if self.state.chains else NULL
+        crowd.capacity, crowd.shift, self.of_entries = capacity, 33 - int(capacity).bit_length(), arrays
+        with nogil:
+            while at < crowd.filled:
+                some = min(crowd.filled - at, <size_t>WORK)
+                crowd_list(crowd, at, at + some)
+                at += some
+                pause(&last_pause)
+
+    def add_to_crowd(self, size_t begin, size_t end):
+        """Add those of the rows begin..end that later rows are compared with.
+
+        The rows are placed and at hand. An interrupt ends the crowd.
         """
         cdef size_t row = begin
         cdef int added = 0
         cdef _Scratch scratch = _Scratch(self)
-        if not begin <= end <= self.n or self.state.prefixes.counts == NULL:
-            raise ValueError(f"rows must be within 0..{self.n}, and prefixes in use, not {begin}..{end}")
+        if not begin <= end <= self.n or self.state.crowd.counts == NULL:
+            raise ValueError(f"rows must be within 0..{self.n}, and there must be a crowd, not {begin}..{end}")
         while row < end:
             if self.state.tokens[row] == NULL or self.state.parent[row] < 0:
                 raise ValueError(f"row {row} is not at hand, or not placed yet")
@@ -343,9 +410,9 @@ cdef class Grouping:
                 continue
             try:
                 with nogil:
-                    added = prefix_add(&self.state, row, &scratch.scratch)
+                    added = crowd_add(&self.state, row, &scratch.scratch)
             except BaseException:
-                self.look_up_by_prefix(None)
+                self.end_crowd()
                 raise
             if added:
                 row += 1
@@ -376,6 +443,77 @@ cdef class Grouping:
         return stop
 
 
+@cython.auto_pickle(False)
+cdef class RowPairs:
+    """All pairs of rows that share a bucket and agree in their signatures, in ascending order, a batch at a time.
+
+    Memory grows with the rows, not with the pairs. Arrays are not copied and must not change; `buckets` is used up. One
+    thread at a time may use it.
+
+    Parameters
+    ----------
+    buckets, counts, signatures, of
+        As for `Grouping`; `of` rises.
+    least : int
+        Slots that must agree.
+    """
+
+    cdef row_pairs state
+    cdef object kept_alive
+
+    def __cinit__(self, int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None,
+                  const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t least):
+        cdef size_t n = buckets.shape[0], bands = buckets.shape[1], band
+        _check_buckets(buckets, counts)
+        signatures, of = aligned_rows(signatures), aligned(of)
+        if <size_t>len(of) != n or n and not are_below(&of[0], n, signatures.shape[0]):
+            raise ValueError(f"of must be {n} rows below {signatures.shape[0]}, the number of signatures")
+        if n >= 1 << 31 or not bands or not signatures.shape[1]:
+            raise ValueError(f"rows must be fewer than 2**31, bands and slots at least 1, not {n}, {bands}, "
+                             f"{signatures.shape[1]}")
+        cursors_array = np.empty(bands, np.int32)
+        cdef int32_t[::1] last, cursors = cursors_array
+        state = &self.state
+        state.n, state.bands, state.k, state.least, state.cursors = n, bands, signatures.shape[1], least, &cursors[0]
+        self.kept_alive = [buckets, signatures, of, cursors_array]
+        if n == 0:
+            return
+        check_out(&buckets[0, 0], sizeof(int32_t))
+        for band in range(bands):
+            last = np.full(counts[band] + 1, -1, np.int32)
+            with nogil:
+                link_buckets(&buckets[0, band], bands, n, &last[0])
+        state.next, state.signatures, state.of = &buckets[0, 0], &signatures[0, 0], &of[0]
+
+    @property
+    def met(self):
+        """How many pairs shared a bucket so far."""
+        return self.state.met
+
+    @property
+    def done(self):
+        """Whether there are no more pairs."""
+        return self.state.row == self.state.n
+
+    def batch(self, size_t most):
+        """Return the next pairs (i, j), int64, at most so many; fewer only at the end."""
+        left_array, right_array = np.empty(sum_of(most, 1), np.int64), np.empty(sum_of(most, 1), np.int64)
+        cdef int64_t[::1] left = left_array, right = right_array
+        cdef size_t made = 0, work = WORK // (self.state.k + self.state.bands) + 1
+        cdef uint64_t last_pause = 0
+        with nogil:
+            while made < most and self.state.row < self.state.n:
+                made += next_row_pairs(&self.state, &left[made], &right[made], most - made, work)
+                pause(&last_pause)
+        return left_array[:made], right_array[:made]
+
+
+cdef crowd _no_crowd() noexcept:
+    cdef crowd none
+    memset(&none, 0, sizeof(none))
+    return none
+
+
 cdef grouping_place _beginning(size_t row, size_t crowd) noexcept:
     return [row, row, row, 0, 0, 0, 0, 0, crowd]
 
@@ -389,12 +527,11 @@ cdef class _Scratch:
     cdef object arrays
 
     def __cinit__(self, Grouping of):
-        longest, marks = of.longest, of.n if of.state.prefixes.counts != NULL else 0
-        cdef uint64_t[::1] table = np.empty(sets_table_size(longest), np.uint64)
-        cdef uint64_t[::1] words = np.empty(longest + 1, np.uint64)
-        cdef uint64_t[::1] found = np.empty(marks + 1, np.uint64)
+        longest, marks = of.longest, of.n if of.state.crowd.counts != NULL else 0
+        cdef uint64_t[::1] table = np.empty(sets_table_size(longest), np.uint64), words = np.empty(longest + 1, np.uint64)
+        cdef uint64_t[::1] found = np.empty(marks + 1, np.uint64), bitmap = np.empty(of.state.crowd.width + 1, np.uint64)
         cdef int32_t[::1] cursors = np.empty(of.state.bands, np.int32)
-        self.arrays = table, words, cursors, found
+        self.arrays = table, words, cursors, found, bitmap
         self.scratch.table, self.scratch.cursors = &table[0], &cursors[0]
-        self.scratch.found, self.scratch.words = &found[0], &words[0]
+        self.scratch.found, self.scratch.words, self.scratch.bitmap = &found[0], &words[0], &bitmap[0]
         self.scratch.pause, self.scratch.last = pause, &self.last_pause

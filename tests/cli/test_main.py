@@ -396,7 +396,7 @@ main()
     ("name", "megabytes", "options", "said"),
     [
         ("in.jsonl", 250, ["--num-perm", "16384"],
-         r"while (making signatures|finding candidates) \(Unable to .*\); the run needs about 1,\d\d\d MB in all: "
+         r"while (making signatures|finding candidates) \(Unable to .*\); the run needs about \d\d\d MB in all: "
          r"a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"),
         ("in.parquet", 60, [],
          r"while reading \(\S+in\.parquet: (m|re)alloc of size \d+ failed\); .*`lshfast tune INPUT`"),

@@ -12,6 +12,7 @@ from lshfast import Bands, MinHasher, TokenSets, candidates, component_groups, f
 from lshfast.join import group_pairs
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.jaccard import as_pairs, estimate, screen
+from lshfast.kernels import available, use
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import grouping as kernels
 from tests.conftest import csr
@@ -133,13 +134,55 @@ def test_a_template_takes_one_comparison_a_row(chains):
 
 
 def test_pages_that_are_nearly_similar_are_told_apart_by_their_rare_tokens():
-    """Most pairs of pages share a bucket, and none is similar: prefixes tell without looking at 10**7 pairs."""
+    """Most pairs of pages share a bucket, and none is similar: nobody compares 10**7 pairs."""
     sets = template_pages(5_000, 60)
     hasher, bands = MinHasher(128), Bands(18, 7)
     signatures = hasher.sketch(sets)
     pairs, compared = pairs_for_groups(sets, signatures, bands.keys(signatures), Comparison(0.8))
     assert len(pairs) == 0
     assert compared < 50_000
+
+
+def scattered(n, seed=1):
+    """Make sets of 400 that are alike by .86 to .90: own elements in three of 80 places, the others in common."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for row in range(n):
+        elements = np.arange(400)
+        for place in rng.choice(80, 3, replace=False):
+            elements[5 * place : 5 * place + 5] = 1000 * (row + 1) + 5 * place + np.arange(5)
+        rows.append(elements)
+    return TokenSets.from_sets(rows)
+
+
+@pytest.mark.parametrize("chains", [False, True])
+def test_texts_scattered_just_below_the_threshold_are_hardly_compared(chains):
+    """Nearly all pairs share a bucket and pass the screen, and have frequent elements in their prefixes."""
+    n, threshold = 1_500, 0.91
+    sets = scattered(n)
+    hasher, bands = MinHasher(128), Bands(18, 7)
+    signatures = hasher.sketch(sets)
+    keys = bands.keys(signatures)
+    pairs, compared = pairs_for_groups(sets, signatures, keys, Comparison(threshold, True, chains))
+    i, j = candidates(keys)
+    stay = screen(signatures, i, j, threshold)
+    assert stay.sum() > 400_000
+    make = component_groups if chains else star_groups
+    assert make(n, pairs).keeper.tolist() == make(n, verify(sets, i[stay], j[stay], threshold)).keeper.tolist()
+    assert compared < 15_000
+
+
+@pytest.mark.parametrize("level", ["scalar", "avx2", "avx512"])
+def test_crowds_on_each_cpu_level(level, monkeypatch):
+    if level not in available():
+        pytest.skip(f"this machine has no {level}")
+    monkeypatch.setattr(group_pairs, "CROWD", 2)
+    monkeypatch.setattr(group_pairs, "FEW", 3)
+    with use(level):
+        for chains in False, True:
+            corpus = Corpus(family(9, 150, 90), 0.8, None)
+            found = corpus.groups(corpus.walked(True, chains)[0], chains)
+            assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
 
 
 def test_rows_are_fetched_piece_by_piece(monkeypatch):
@@ -280,10 +323,10 @@ def test_walks_that_cannot_be():
     one.hold(np.array([0], np.int32), *csr([[1, 2]]))
     with pytest.raises(ValueError, match="row 1 is not at hand"):
         one.walk(0, 3)
-    with pytest.raises(ValueError, match="prefixes in use"):
-        one.add_prefixes(0, 1)
+    with pytest.raises(ValueError, match="there must be a crowd"):
+        one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="numbers, not 5"):
-        one.look_up_by_prefix(np.zeros(5, np.uint8))
+        one.begin_crowd(np.zeros(5, np.uint8), 2)
 
 
 def test_counts_of_buckets_that_wrap_are_refused():
@@ -336,30 +379,32 @@ def test_rows_that_are_held_are_a_copy():
         one.walk(0, 3)
 
 
-def test_prefixes_that_cannot_be():
+def test_crowds_that_cannot_be():
     counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
     for changes in {"exact": False}, {"threshold": 0.0}:
-        with pytest.raises(ValueError, match="prefixes tell nothing"):
-            state(**changes).look_up_by_prefix(counts)
+        with pytest.raises(ValueError, match="a crowd tells nothing"):
+            state(**changes).begin_crowd(counts, 2)
     one, _ = held()
-    one.look_up_by_prefix(counts)
+    with pytest.raises(ValueError, match="not 0"):
+        one.begin_crowd(counts, 0)
+    one.begin_crowd(counts, 2)
     with pytest.raises(ValueError, match="row 0 is not at hand, or not placed"):
-        one.add_prefixes(0, 1)
+        one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="step by step"):
         one.walk(0, 3)
 
 
-def test_prefixes_are_let_go_of():
+def test_crowds_are_let_go_of():
     """Each crowd has counts of its own: no more than one lot of them is kept."""
     one, _ = held()
     kept = []
     for _ in range(3):
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         kept.append(weakref.ref(counts))
-        one.look_up_by_prefix(counts)
+        one.begin_crowd(counts, 2)
         del counts
     assert [reference() is None for reference in kept] == [True, True, False]
-    one.look_up_by_prefix(None)
+    one.end_crowd()
     assert kept[2]() is None
 
 
@@ -392,7 +437,7 @@ def test_a_chain_passes_what_is_joined_already():
 
 
 def test_rows_of_tokens_that_are_chosen_for_one_word():
-    """The lower halves of all tokens are equal: prefixes hold one word, and tell nothing."""
+    """The lower halves of all tokens are equal: a crowd lists few words, and its groups are right."""
     rng = random.Random(4)
     rows = [{rng.randrange(40) << 34 | 7 for _ in range(30)} for _ in range(60)]
     for chains in False, True:

@@ -10,7 +10,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshfast import PAIR, TokenSets, candidates, component_groups, find_copies, star_groups, verify
+import lshfast.join.all_pairs
+from lshfast import (
+    PAIR,
+    Bands,
+    MinHasher,
+    TokenSets,
+    candidates,
+    component_groups,
+    find_copies,
+    star_groups,
+    verify,
+)  # fmt: skip
+from lshfast.join.all_pairs import AllPairs
+from lshfast.join.group_pairs import Comparison
+from lshfast.kernels import grouping as kernels
 from tests.reference import minhash, sets
 
 VERIFY = importlib.import_module("lshfast.join.jaccard")  # the package has a function of this name
@@ -269,3 +283,58 @@ def test_a_copy_in_a_pair_stands_for_the_first_of_its_kind():
         assert groups.similarity.tolist() == [1, 1, 1, 0.9]
         with pytest.raises(ValueError, match="itself a copy of another"):
             group(3, pairs[:0], copies=np.array([1, 2, 2]))
+
+
+# All pairs
+
+
+def all_pairs(rows, threshold, exact, copies):
+    sets = token_sets(rows)
+    hasher, bands = MinHasher(16), Bands(8, 1)
+    signatures = hasher.sketch(sets)
+    keys = bands.keys(signatures)
+    found = AllPairs(sets, signatures, keys, Comparison(threshold, exact, threads=2), copies)
+    batches = []
+    while not found.done:
+        i, j = found.next_candidates()
+        batches.append((len(i), found.verified(i, j)))
+    i, j = candidates(keys, copies=copies)
+    assert found.candidates == len(i)
+    if exact:
+        stay = VERIFY.screen(signatures, i, j, threshold)
+        expected = verify(sets, i[stay], j[stay], threshold)
+    else:
+        similarity = VERIFY.estimate(signatures, i, j)
+        stay = similarity >= threshold
+        expected = VERIFY.as_pairs(i[stay], j[stay], similarity[stay])
+    return batches, expected
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("batch", [1, 7, 10**6])
+@given(rows=ROWS, threshold=st.sampled_from([0, 0.3, 0.8, 1]), with_copies=st.booleans())
+def test_all_pairs_are_those_of_the_candidates(exact, batch, rows, threshold, with_copies):
+    copies = find_copies(token_sets(rows)) if with_copies else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lshfast.join.all_pairs, "BATCH_PAIRS", batch)
+        batches, expected = all_pairs(rows, threshold, exact, copies)
+    assert [pair for _, found in batches for pair in found.tolist()] == expected.tolist()
+    assert all(count == batch for count, _ in batches[:-1])
+
+
+def test_what_row_pairs_refuse():
+    rest = [np.ones(1, np.int64), np.zeros((4, 8), np.uint64), np.arange(3), 0]
+    assert [part.tolist() for part in kernels.RowPairs(np.zeros((3, 1), np.int32), *rest).batch(9)] == [
+        [0, 0, 1],
+        [1, 2, 2],
+    ]
+    for place, value, message in (
+        (0, np.full((3, 1), 1, np.int32), "below the count"),
+        (1, np.ones(2, np.int64), "one count a band"),
+        (2, np.zeros((4, 0), np.uint64), "at least 1"),
+        (3, np.array([0, 1, 4]), "rows below 4"),
+    ):
+        arguments = [np.zeros((3, 1), np.int32), *rest]
+        arguments[place] = value
+        with pytest.raises(ValueError, match=message):
+            kernels.RowPairs(*arguments)

@@ -2,6 +2,7 @@
  * exactly the size that the contract states, so that the address sanitizer sees each byte read or written beside them.
  * Prints a digest of all results, which no compiler may change. */
 #include "grouping/grouping.h"
+#include "grouping/row_pairs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,34 +229,46 @@ struct walk {
     uint64_t last;
     int32_t *missing;
     uint8_t *counts;
+    uint16_t *bits;
+    uint32_t overlaps[64];
 };
 
-static void make_room(struct walk *walk, size_t capacity) {
-    struct prefixes *p = &walk->grouping.prefixes, old = *p;
+static void *grown(void *old, size_t size, size_t held, size_t room) {
+    void *made = buffer(room * size);
+    if (held) memcpy(made, old, held * size);
+    free(old);
+    return made;
+}
+
+/* Room for so many members, as for so many entries. */
+static void make_room(struct walk *walk, size_t room, size_t capacity) {
+    struct crowd *c = &walk->grouping.crowd;
     unsigned bits = 1 + (unsigned)below(6) + (capacity > 1000 ? 10 : 0);
-    size_t half = 0;
-    p->capacity = capacity;
-    p->words = buffer(capacity * sizeof *p->words);
-    p->rows = buffer(capacity * sizeof *p->rows);
-    p->next = buffer(capacity * sizeof *p->next);
-    p->past = walk->grouping.chains ? buffer(capacity * sizeof *p->past) : NULL;
-    if (old.filled) {
-        memcpy(p->words, old.words, old.filled * sizeof *p->words);
-        memcpy(p->rows, old.rows, old.filled * sizeof *p->rows);
-    }
-    p->shift = 32 - bits;
-    p->multiplier = (uint32_t)anything() | 1;
-    p->near = no_rows((size_t)1 << bits);
-    p->far = no_rows((size_t)1 << bits);
-    half = p->filled / 2;
-    prefix_list(p, 0, half);
-    prefix_list(p, half, p->filled);
-    free(old.words);
-    free(old.rows);
-    free(old.next);
-    free(old.past);
-    free(old.near);
-    free(old.far);
+    size_t half = c->filled / 2, width = c->width;
+    c->room = room;
+    c->capacity = capacity;
+    c->members = grown(c->members, sizeof *c->members, c->count, room);
+    c->bitmaps = grown(c->bitmaps, width * sizeof *c->bitmaps, c->count, room);
+    c->dense = grown(c->dense, sizeof *c->dense, c->crowded, room);
+    free(c->shared);
+    c->shared = calloc(room ? room : 1, sizeof *c->shared);
+    CHECK(c->shared);
+    c->words = grown(c->words, sizeof *c->words, c->filled, capacity);
+    c->of = grown(c->of, sizeof *c->of, c->filled, capacity);
+    free(c->next);
+    free(c->past);
+    free(c->lists);
+    c->next = buffer(capacity * sizeof *c->next);
+    c->past = walk->grouping.chains ? buffer(capacity * sizeof *c->past) : NULL;
+    c->shift = 32 - bits;
+    c->lists = no_rows((size_t)1 << bits);
+    crowd_list(c, 0, half);
+    crowd_list(c, half, c->filled);
+}
+
+static void make_more_room(struct walk *walk, size_t row) {
+    const struct crowd *c = &walk->grouping.crowd;
+    make_room(walk, 2 * c->room + 1, 2 * c->capacity + walk->grouping.counts[row]);
 }
 
 static void have(struct walk *walk, size_t row) {
@@ -263,18 +276,30 @@ static void have(struct walk *walk, size_t row) {
     walk->grouping.counts[row] = walk->c->counts[row];
 }
 
-static void look_up_by_prefix(struct walk *walk) {
+static void make_crowd(struct walk *walk) {
     struct grouping *g = &walk->grouping;
+    struct crowd *c = &g->crowd;
+    c->multiplier = anything() | 1;
+    c->frequent = (uint8_t)(1 + below(20));
+    c->kernels = bits_kernels_of(below(2) ? cpu_detect() : CPU_SCALAR);
+    c->sums = below(COUNT(walk->overlaps));
+    least_overlaps(g->threshold, c->sums, walk->overlaps);
+    c->overlaps = walk->overlaps;
     memset(walk->counts, 0, (size_t)1 << COUNT_BITS);
     for (size_t row = 0; row < walk->c->n; row += 1 + below(4)) {
-        count_tokens(walk->c->tokens[row], walk->c->counts[row], walk->counts);
+        count_tokens(walk->c->tokens[row], walk->c->counts[row], c->multiplier, walk->counts);
     }
-    make_room(walk, below(60));
-    g->prefixes.counts = walk->counts;
+    c->width = number_frequent(walk->counts, c->frequent, below(2) ? below(90) : MOST_BITS - 1, walk->bits) / 64 + 1;
+    c->bits = walk->bits;
+    free(walk->scratch.bitmap);
+    walk->scratch.bitmap = buffer(c->width * sizeof *walk->scratch.bitmap);
+    size_t room = below(20), capacity = below(60);
+    make_room(walk, room, capacity);
+    c->counts = walk->counts;
     for (size_t row = 0; row < walk->place.row;) {
         have(walk, row);
-        int added = !g->chains && g->parent[row] != (int32_t)row ? 1 : prefix_add(g, row, &walk->scratch);
-        if (added == 0) make_room(walk, 2 * g->prefixes.capacity + g->counts[row]);
+        int added = !g->chains && g->parent[row] != (int32_t)row ? 1 : crowd_add(g, row, &walk->scratch);
+        if (added == 0) make_more_room(walk, row);
         row += added > 0;
     }
 }
@@ -305,7 +330,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     struct walk walk = {.c = c};
     struct grouping *g = &walk.grouping;
     struct pairs pairs = room_for_pairs(c->n);
-    int by_prefix = 0;
+    int in_crowd = 0;
     g->n = c->n, g->bands = c->bands, g->k = c->k, g->least = rules->least;
     g->buckets = c->buckets, g->first = c->first, g->signatures = c->signatures, g->of = c->of;
     g->threshold = rules->threshold, g->exact = rules->exact, g->chains = rules->chains;
@@ -316,8 +341,6 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     g->next = buffer(c->n * c->bands * sizeof *g->next);
     g->run = rules->chains ? buffer(c->n * c->bands * sizeof *g->run) : NULL;
     g->parent = no_rows(c->n);
-    g->seen = calloc(c->n + 1, sizeof *g->seen);
-    g->stamp = below(2) ? 0 : UINT32_MAX - 3;
     g->left = pairs.left, g->right = pairs.right, g->similarity = pairs.similarity;
     walk.scratch.table = buffer(sets_table_size(c->longest) * sizeof(uint64_t));
     walk.scratch.cursors = buffer(c->bands * sizeof(int32_t));
@@ -327,6 +350,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     walk.scratch.last = &walk.last;
     walk.missing = buffer(3 * c->n * sizeof *walk.missing);
     walk.counts = buffer((size_t)1 << COUNT_BITS);
+    walk.bits = buffer(((size_t)1 << COUNT_BITS) * sizeof *walk.bits);
     stops_left = 20;
     walk.place.crowd = below(3) ? below(6) : SIZE_MAX;
     for (size_t end = below(c->n + 1); walk.place.row < c->n; end += below(c->n - end + 1)) {
@@ -334,11 +358,11 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
         switch (grouping_walk(g, &walk.place, end, &walk.scratch)) {
         case GROUPING_DONE: CHECK(walk.place.row == end); break;
         case GROUPING_MISSING: provide(&walk); break;
-        case GROUPING_FULL: make_room(&walk, 2 * g->prefixes.capacity + g->counts[walk.place.row]); break;
+        case GROUPING_FULL: make_more_room(&walk, walk.place.row); break;
         case GROUPING_CROWDED:
-            CHECK(!by_prefix && rules->exact);
-            by_prefix = rules->threshold > 0;
-            if (by_prefix) look_up_by_prefix(&walk);
+            CHECK(!in_crowd && rules->exact);
+            in_crowd = rules->threshold > 0;
+            if (in_crowd) make_crowd(&walk);
             else walk.place.crowd = SIZE_MAX;
             break;
         case GROUPING_PLACED: CHECK(0); break;
@@ -348,12 +372,12 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     if (c->n) { /* a row that is placed is not placed again */
         walk.place.row = below(c->n);
         have(&walk, walk.place.row);
-        if (by_prefix) make_room(&walk, g->prefixes.filled + c->longest);
+        if (in_crowd) make_room(&walk, g->crowd.count + 1, g->crowd.filled + c->longest);
         CHECK(grouping_walk(g, &walk.place, c->n, &walk.scratch) == GROUPING_PLACED);
     }
     pairs.n = walk.place.made;
-    pairs.compared = by_prefix ? SIZE_MAX : walk.place.compared;
-    note(walk.place.compared);
+    pairs.compared = in_crowd ? SIZE_MAX : walk.place.compared;
+    if (!in_crowd) note(walk.place.compared);
     free(g->tokens);
     free(g->counts);
     free(g->heads);
@@ -361,31 +385,74 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     free(g->next);
     free(g->run);
     free(g->parent);
-    free(g->seen);
-    free(g->prefixes.words);
-    free(g->prefixes.rows);
-    free(g->prefixes.next);
-    free(g->prefixes.past);
-    free(g->prefixes.near);
-    free(g->prefixes.far);
+    free(g->crowd.members);
+    free(g->crowd.bitmaps);
+    free(g->crowd.dense);
+    free(g->crowd.shared);
+    free(g->crowd.words);
+    free(g->crowd.of);
+    free(g->crowd.next);
+    free(g->crowd.past);
+    free(g->crowd.lists);
     free(walk.scratch.table);
     free(walk.scratch.cursors);
     free(walk.scratch.found);
     free(walk.scratch.words);
     free(walk.missing);
+    free(walk.scratch.bitmap);
     free(walk.counts);
+    free(walk.bits);
     return pairs;
 }
 
+/* All pairs in batches of any size, beside a look at each pair. */
+static void check_row_pairs(const struct corpus *c, size_t least) {
+    size_t capacity = 1 + below(9), work = 1 + below(30), met = 0;
+    int32_t *next = buffer(c->n * c->bands * sizeof *next), *cursors = buffer(c->bands * sizeof *cursors);
+    int64_t *left = buffer(capacity * sizeof *left), *right = buffer(capacity * sizeof *right);
+    struct row_pairs pairs = {.n = c->n, .bands = c->bands, .next = next, .signatures = c->signatures, .of = c->of,
+                              .k = c->k, .least = least, .cursors = cursors};
+    if (c->n) memcpy(next, c->buckets, c->n * c->bands * sizeof *next);
+    for (size_t band = 0; band < c->bands && c->n; band++) {
+        int32_t *last = no_rows((size_t)(c->first[band + 1] - c->first[band]));
+        link_buckets(next + band, c->bands, c->n, last);
+        free(last);
+    }
+    size_t made = 0, at = 0;
+    for (size_t row = 0; row < c->n; row++) {
+        for (size_t other = row + 1; other < c->n; other++) {
+            const uint64_t *a = c->signatures + (size_t)c->of[row] * c->k;
+            const uint64_t *b = c->signatures + (size_t)c->of[other] * c->k;
+            if (!meet(c, row, other)) continue;
+            met++;
+            if (slots_agreement(&slots_scalar, a, b, c->k) < least) continue;
+            while (at == made) {
+                CHECK(pairs.row < pairs.n);
+                made = next_row_pairs(&pairs, left, right, capacity, work);
+                at = 0;
+            }
+            CHECK(left[at] == c->of[row] && right[at] == c->of[other]);
+            at++;
+        }
+    }
+    CHECK(at == made);
+    while (pairs.row < pairs.n) CHECK(next_row_pairs(&pairs, left, right, capacity, work) == 0);
+    CHECK(pairs.met == met);
+    free(next);
+    free(cursors);
+    free(left);
+    free(right);
+}
+
 static void check_walks(void) {
-    size_t by_prefix = 0;
+    size_t in_crowd = 0;
     for (size_t round = 0; round < 4000; round++) {
         struct corpus c = new_corpus(round);
         struct rules rules = {below(c.k + 1), THRESHOLDS[below(COUNT(THRESHOLDS))], below(8) > 0, round % 2 == 0};
         if (below(2)) rules.least = 0;
         struct pairs found = walk_rows(&c, &rules), wanted = compare_all(&c, &rules);
         CHECK(found.n == wanted.n);
-        by_prefix += found.compared == SIZE_MAX;
+        in_crowd += found.compared == SIZE_MAX;
         CHECK(found.compared == SIZE_MAX || found.compared == wanted.compared);
         for (size_t p = 0; p < found.n; p++) {
             CHECK(found.left[p] == wanted.left[p] && found.right[p] == wanted.right[p]);
@@ -395,9 +462,10 @@ static void check_walks(void) {
         }
         drop_pairs(&found);
         drop_pairs(&wanted);
+        check_row_pairs(&c, rules.least);
         drop(&c);
     }
-    CHECK(by_prefix > 400 && stops > 100);
+    CHECK(in_crowd > 400 && stops > 100);
 }
 
 /* ---- what walks rest on ---- */
