@@ -8,10 +8,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from lshfast.common.growing import GrowingArray
 
 import lshfast
 import lshfast.join.all_pairs
+from lshfast.common.growing import GrowingArray
 from lshfast.pipeline.plan import make_plan
 
 WORDS = [f"word{number}" for number in range(50_000)]
