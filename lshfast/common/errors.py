@@ -1,7 +1,7 @@
-"""Errors that several parts raise."""
+"""Errors that several packages raise."""
 
 from __future__ import annotations
 
 
 class FormatError(ValueError):
-    """A file or store holds what this library did not write, or damaged content."""
+    """A file or store is damaged, or lshfast did not write it."""
