@@ -298,11 +298,11 @@ def test_a_plan_that_contradicts_its_index(name, value, said):
 
 @pytest.mark.parametrize(
     ("shingles", "said"),
-    [("", "does not say of which"), ("lines", "of 'lines'"), ("word:x", "of 'word:x'"), ("word:", "of 'word:'")],
+    [("", "does not name them"), ("lines", "them 'lines'"), ("word:x", "them 'word:x'"), ("word:", "them 'word:'")],
 )
 def test_an_index_that_is_not_known_to_be_of_texts(shingles, said):
     parameters = Parameters(128, 18, 7, "fast", 1, 0.8, shingles)
-    with pytest.raises(ValueError, match=f"not known to be of shingles of texts.*{said}"):
+    with pytest.raises(ValueError, match=f"shingles of this index are not known.*{said}"):
         plan_of_index(parameters)
 
 
