@@ -8,6 +8,7 @@ or class is public; all other modules are internal and may change.
 [True, False, True]
 """
 
+from lshfast import startup  # noqa: F401  before all others: see there
 from lshfast.banding import Bands, choose_bands
 from lshfast.common.errors import FormatError
 from lshfast.datasketch import (

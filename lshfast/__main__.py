@@ -6,6 +6,8 @@ import signal
 import sys
 import time
 
+from lshfast import startup
+
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 # Seconds after a signal in which others are ignored, so that a second Ctrl-C does not interrupt the removal of files.
@@ -20,7 +22,7 @@ def main() -> None:
     """
     try:
         for number in SIGNALS:
-            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, startup.leave):
                 signal.signal(number, _stop)
         try:
             from lshfast.cli.main import app

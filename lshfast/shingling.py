@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, cast
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.kernels import text
 from lshfast.tokens import TokenSets, check_seed_number
 
 Unit: TypeAlias = Literal["word", "char"]
+
+
+class ArrowStream(Protocol):
+    """What gives an Arrow stream, such as columns of polars and pandas and chunked ones of pyarrow."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+class ArrowArray(Protocol):
+    """What gives an Arrow array, such as those of pyarrow."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
+
+
+TextColumn: TypeAlias = (
+    Sequence[str | bytes | None] | npt.NDArray[np.str_] | npt.NDArray[np.bytes_] | text.Texts | ArrowStream | ArrowArray
+)
 
 KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,14 @@ UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+# Arrays whose number of dimensions a type checker knows.
+Scalar = TypeVar("Scalar", bound=np.generic)
+Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[Scalar]]
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[Scalar]]
+# Arrays whose number of dimensions it does not know: it takes "any shape" for this one, which no array has. The first
+# overload of a function is for these, and returns Any, or they would be taken for vectors.
+AnyShape: TypeAlias = np.ndarray[tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]]
+
 Seed: TypeAlias = int | Literal["random"]
 
 INT64_RANGE = -(2**63), 2**63 - 1
@@ -25,7 +33,7 @@ INT64_RANGE = -(2**63), 2**63 - 1
 def check_seed(seed: Seed) -> int:
     """Return the seed as an int, or raise an error that names the range; the operating system draws "random" seeds."""
     if isinstance(seed, str) and seed == "random":
-        return secrets.randbits(64)
+        return int.from_bytes(os.urandom(8), "little")
     return check_seed_number(seed, "an int or 'random'")
 
 
@@ -259,12 +267,8 @@ class TokenSets:
             raise TypeError(f"rows must be integers or bools, not {chosen.dtype}")
         if chosen.dtype == bool and len(chosen) not in (0, len(self)):
             raise IndexError(f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}")
-        rows = np.arange(len(self))[chosen if len(chosen) else slice(0)]
-        counts = self.counts[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
-        return TokenSets(offsets, self.tokens[np.arange(offsets[-1]) + shift])
+        offsets, places = places_of_rows(self.offsets, np.arange(len(self))[chosen if len(chosen) else slice(0)])
+        return TokenSets(offsets, self.tokens[places])
 
     def distinct(self) -> TokenSets:
         """Remove repeated tokens from each row; the order of first occurrence is kept.
@@ -305,17 +309,25 @@ class TokenSets:
         [1, 2]
         """
         if not hasattr(parts, "__iter__"):
-            raise TypeError(f"parts must be an iterable of TokenSets, not a {type(parts).__name__}")
+            raise TypeError(f"parts must be an iterable of TokenSets, not {type(parts).__name__}")
         parts = list(parts)
         for number, part in enumerate(parts):
             if not isinstance(part, TokenSets):
-                raise TypeError(f"parts[{number}] must be TokenSets, not a {type(part).__name__}")
+                raise TypeError(f"parts[{number}] must be TokenSets, not {type(part).__name__}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts])
         offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
         tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
         return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
+
+
+def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the offsets of some of the rows, and the places of their elements among all."""
+    counts = np.diff(offsets)[rows]
+    own = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(counts, out=own[1:])
+    return own, np.arange(own[-1]) + np.repeat(offsets[:-1][rows] - own[:-1], counts)
 
 
 def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:
@@ -370,7 +382,7 @@ def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes 
     try:
         return list(row)
     except TypeError:
-        raise TypeError(f"rows[{number}] is a {type(row).__name__}, not an iterable of tokens") from None
+        raise TypeError(f"rows[{number}] is of type {type(row).__name__}, not an iterable of tokens") from None
 
 
 def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int) -> UInt64Array:
@@ -384,7 +396,8 @@ def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey
     if not kinds <= {str, bytes, int}:
         for at, element in enumerate(elements):
             if not isinstance(element, (str, bytes, int, np.integer)):
-                raise TypeError(f"rows[{row_of(at)}] holds a {type(element).__name__}; tokens are str, bytes or int")
+                kind = type(element).__name__
+                raise TypeError(f"rows[{row_of(at)}] holds an element of type {kind}; tokens are str, bytes or int")
     tokens = np.empty(len(elements), np.uint64)
     try:
         texts = text.Texts([element for element in elements if isinstance(element, (str, bytes))])

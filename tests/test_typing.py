@@ -1,5 +1,6 @@
-"""A type checker knows every choice: mypy passes a user's program, and refuses each misspelled choice."""
+"""Type checkers know every choice and every answer: they pass a user's programs, and refuse each misspelled choice."""
 
+import json
 import os
 import re
 import site
@@ -14,7 +15,6 @@ import lshfast
 pytest.importorskip("mypy")
 
 RIGHT = """
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -78,29 +78,79 @@ lshfast.LSHIndex.open("index.lsh", "w")
 lshfast.LSHIndex.open("index.lsh", on_duplicate="last")
 lshfast.MinHasher(scheme="legacy")
 lshfast.WeightedMinHasher(scheme="minhash")
+lshfast.LSHIndex().query(None)
+lshfast.LSHIndex().query("a text", k="1")
+lshfast.LSHIndex().insert("key", None)
+lshfast.LSHIndex().query("a text", k=1)[0].likeness
+lshfast.LSHForest().query(None)
+lshfast.LSHForest().query(lshfast.MinHasher().sketch(lshfast.shingle(["a"])), k=None)
+lshfast.LSHEnsemble().query(lshfast.MinHasher().sketch(lshfast.shingle(["a"])), "5")
+lshfast.LSHEnsemble().query([1], 5).offsets
 """
+
+PROGRAM = Path(__file__).with_name("typed_program.py")
+ROOT = Path(lshfast.__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory):
-    """What mypy --strict says of both programs, as (file, line) of each error, and all of it."""
+    """What mypy --strict says of the programs, as (file, line) of each error, and all of it."""
     folder = tmp_path_factory.mktemp("user")
     (folder / "right.py").write_text(RIGHT)
     (folder / "wrong.py").write_text(WRONG)
-    root = Path(lshfast.__file__).parents[1]
-    path = {} if str(root) in site.getsitepackages() else {"MYPYPATH": str(root)}
+    (folder / "program.py").write_text(PROGRAM.read_text("utf-8"), "utf-8")
+    path = {} if str(ROOT) in site.getsitepackages() else {"MYPYPATH": str(ROOT)}
     options = ["--strict", "--follow-imports=silent", "--no-error-summary", "--show-error-codes", "--no-pretty"]
-    command = [sys.executable, "-m", "mypy", *options, "--cache-dir", str(folder / "cache"), "right.py", "wrong.py"]
+    command = [sys.executable, "-m", "mypy", *options, "--cache-dir", str(folder / "cache")]
+    command += ["right.py", "wrong.py", "program.py"]
     done = subprocess.run(command, cwd=folder, env={**os.environ, **path}, capture_output=True, text=True)
     assert done.stderr == ""
     found = re.findall(r"^(\w+)\.py:(\d+): error:", done.stdout, re.MULTILINE)
     return [(file, int(line)) for file, line in found], done.stdout
 
 
-def test_a_right_program_passes(errors):
-    assert [line for file, line in errors[0] if file == "right"] == [], errors[1]
+@pytest.mark.parametrize("program", ["right", "program"])
+def test_a_right_program_passes(errors, program):
+    assert [line for file, line in errors[0] if file == program] == [], errors[1]
+
+
+def test_the_program_runs(tmp_path):
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-W", "error", str(PROGRAM)]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("number", range(4, len(WRONG.splitlines()) + 1), ids=lambda n: WRONG.splitlines()[n - 1])
 def test_each_wrong_line_is_refused(errors, number):
     assert ("wrong", number) in errors[0], errors[1]
+
+
+def pyright(folder, *arguments):
+    """Return what pyright (of the package basedpyright) says, decoded from JSON."""
+    pytest.importorskip("basedpyright")
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)], "reportUnnecessaryTypeIgnoreComment": True}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson", *arguments]
+    done = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("program", [PROGRAM.read_text("utf-8"), RIGHT], ids=["program", "right"])
+def test_pyright_passes_a_right_program(tmp_path, program):
+    (tmp_path / "program.py").write_text(program, "utf-8")
+    said = pyright(tmp_path, "program.py")
+    assert said["summary"]["filesAnalyzed"] == 1
+    assert [error for error in said["generalDiagnostics"] if error["severity"] == "error"] == []
+
+
+def test_all_public_types_are_known(tmp_path):
+    """A checker has to infer no type of a public name, and hardly one of the others."""
+    said = pyright(tmp_path, "--verifytypes", "lshfast", "--ignoreexternal")["typeCompleteness"]
+    assert said["completenessScore"] > 0.99
+    objects = [getattr(lshfast, name) for name in lshfast.__all__]
+    public = [f"{thing.__module__}.{thing.__qualname__}" for thing in objects if hasattr(thing, "__qualname__")]
+    wrong = [symbol for symbol in said["symbols"] if not symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]]
+    named = [symbol for symbol in wrong if any(f"{symbol['name']}.".startswith(f"{name}.") for name in public)]
+    assert named == []

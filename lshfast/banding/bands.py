@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +110,11 @@ class Bands:
         """Similarity at which a pair is found with probability 1/2: (1 - 2**(-1/b))**(1/r)."""
         return half_point(self.bands, self.rows)
 
-    def probability(self, similarity: npt.ArrayLike) -> Float64Array:
+    @overload
+    def probability(self, similarity: float) -> np.float64: ...
+    @overload
+    def probability(self, similarity: npt.ArrayLike) -> Float64Array: ...
+    def probability(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the probability that a pair becomes a candidate: 1 - (1 - s**r)**b.
 
         Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,11 @@ import numpy.typing as npt
 from lshfast.tokens import Float64Array
 
 
-def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> Float64Array:
+@overload
+def scurve(similarity: float, bands: int, rows: int) -> np.float64: ...
+@overload
+def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> Float64Array: ...
+def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> np.float64 | Float64Array:
     """Return the probability that a pair becomes a candidate, 1 - (1 - s**r)**b.
 
     Parameters

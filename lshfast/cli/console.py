@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -12,6 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lshfast.pipeline.display import SIMILARITY_KINDS
+from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -30,7 +32,7 @@ def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
     """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
     number = error.args[0] if error.args else signal.SIGINT
     if number == signal.SIGINT:
-        return "interrupted; no output was left half-written", 130
+        return INTERRUPTED, 130
     return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number
 
 
@@ -144,7 +146,8 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
         _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),
     ]
     if s.advice:
-        lines.append(f"note: {s.advice}")
+        options = re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", r"--unit \1 --size \2 --threshold \3", s.advice)
+        lines.append(f"note: {options}")
     total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
     return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
 

@@ -10,6 +10,7 @@ import typer
 from lshfast.cli.console import MatchPrinter, Watch, counted, filling_table, index_table, query_table, reject_line, show
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
+    TABLES,
     BandsOption,
     Column,
     Encoding,
@@ -49,7 +50,7 @@ from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.report import IndexSummary
 from lshfast.readers.files import MAX_ROW_BYTES
 
-index_app = typer.Typer(
+index_app: typer.Typer = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep signatures of texts in an index.",
@@ -170,7 +171,7 @@ def query(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT", help="key, match, similarity: .csv, .tsv, .jsonl, .parquet."),
+        typer.Option("-o", "--output", metavar="OUT", help=f"key, match, similarity: {TABLES}."),
     ] = None,
     column: Column = "text",
     id_column: IdColumn = None,

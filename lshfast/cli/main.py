@@ -13,6 +13,7 @@ from lshfast.cli.console import Watch, banding, closing_table, counted, curve_ta
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
+    TABLES,
     BandsOption,
     Column,
     Encoding,
@@ -46,7 +47,7 @@ from lshfast.pipeline.plan import Grouping, make_plan
 from lshfast.pipeline.report import DedupResult
 from lshfast.readers.files import MAX_ROW_BYTES
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
@@ -103,9 +104,12 @@ def dedup(
     annotate: Annotated[
         bool, typer.Option("--annotate", help="Write all rows, with duplicate_of and similarity.")
     ] = False,
-    pairs: Annotated[str | None, typer.Option(metavar="FILE", help="Also write the similar pairs to FILE.")] = None,
+    pairs: Annotated[
+        str | None, typer.Option(metavar="FILE", help=f"Also write the similar pairs to FILE: {TABLES}.")
+    ] = None,
     removed: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write key, kept_key and similarity of removed rows.")
+        str | None,
+        typer.Option(metavar="FILE", help="Also write key, kept_key and similarity of removed rows, as --pairs does."),
     ] = None,
     against: Annotated[
         str | None, typer.Option(metavar="INDEX", help="Also remove rows similar to an entry of this index.")
@@ -149,7 +153,7 @@ def pairs_command(
     inputs: Paths,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="OUT", help="key_i, key_j, similarity: .csv, .tsv, .jsonl, .parquet."),
+        typer.Option("-o", "--output", metavar="OUT", help=f"key_i, key_j, similarity: {TABLES}."),
     ],
     column: Column = "text",
     id_column: IdColumn = None,

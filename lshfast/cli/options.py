@@ -20,6 +20,7 @@ Paths = Annotated[
         show_default=False,
     ),
 ]
+TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet"
 Column = Annotated[str, typer.Option(help="Column of the texts; a.b is b inside a.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the ids; without it a row is FILE:LINE.")]
 Glob = Annotated[

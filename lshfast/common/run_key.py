@@ -7,7 +7,6 @@ depends on the key. docs/security.md has the bounds.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 
 from lshfast.kernels.text import HashKey
@@ -17,11 +16,15 @@ P = 2**61 - 1
 
 def draw_fingerprint_key() -> tuple[int, int]:
     """Draw a secret key for `lshfast.kernels.sets.fingerprints`: two numbers in 2**32..2**61 - 2."""
+    import secrets
+
     return 2**32 + secrets.randbelow(P - 2**32), 2**32 + secrets.randbelow(P - 2**32)
 
 
 def draw_hash_key() -> HashKey:
     """Draw a secret key for tokens; its four numbers are independent."""
+    import secrets
+
     a, c, e = (1 + secrets.randbelow(P - 1) for _ in range(3))
     return HashKey(a, c, e, secrets.randbits(64))
 

@@ -7,15 +7,17 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels import guards
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # Items under way for each thread. The workers have enough to do while the calling thread reads its next batch of items.
 AHEAD = 12
@@ -67,6 +69,8 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threa
     if len(first) < 2:
         yield from map(function, items)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     pending: deque[Future[Result]] = deque()
     over = threading.Event()
     with ThreadPoolExecutor(threads, initializer=guards.watch, initargs=(over,)) as pool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,9 @@ class bBitMinHash:
 
     scheme: SchemeName
     hashvalues: npt.NDArray[np.uint32]
+    seed: int
+    b: int
+    r: float
 
     def __init__(self, minhash: MinHash, b: int = 1, r: float = 0.0) -> None:
         b, r = int(b), float(r)
@@ -81,7 +84,7 @@ class bBitMinHash:
             and same_values(self.hashvalues, other.hashvalues)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def jaccard(self, other: bBitMinHash) -> float:
         """Estimate the Jaccard similarity of both sets.

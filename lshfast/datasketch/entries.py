@@ -105,6 +105,12 @@ class StoredEntries(Entries):
         Makes the name of a bucket from the bytes of its slots.
     """
 
+    keys: Any
+    tables: Sequence[Any]
+    bands: int
+    depth: int
+    hashfunc: HashFunction | None
+
     def __init__(self, keys: Any, tables: Sequence[Any], depth: int, hashfunc: HashFunction | None) -> None:
         self.keys, self.tables = keys, tables
         self.bands, self.depth, self.hashfunc = len(tables), depth, hashfunc

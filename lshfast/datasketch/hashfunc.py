@@ -70,6 +70,12 @@ class Hasher:
 
     __slots__ = ("bits", "hashfunc", "is_native", "scheme", "sha1")
 
+    hashfunc: Callable[[Any], Any]
+    bits: int
+    scheme: str
+    sha1: int
+    is_native: bool
+
     def __init__(self, hashfunc: Callable[[Any], Any], bits: int, scheme: str) -> None:
         self.hashfunc, self.bits, self.scheme = hashfunc, bits, scheme
         self.sha1 = _bits_of_sha1(hashfunc)

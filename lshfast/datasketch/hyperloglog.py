@@ -97,11 +97,16 @@ class HyperLogLog:
     """
 
     __slots__ = ("_held", "_known", "_stated", "alpha", "hashfunc", "m", "max_rank", "p", "reg")
-    __hash__ = None  # type: ignore[assignment]  # they change
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # they change
 
     _hash_range_bit: ClassVar[int] = 32
 
     reg: Int8Array
+    p: int
+    m: int
+    alpha: float
+    max_rank: int
+    hashfunc: Callable[[Any], int]
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lshfast.datasketch.minhash import MinHash, check_alike, check_int
 from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, permutations_of, scheme_of
 
-BYTE_ORDERS = ("@", "=", "<", ">", "!")
+ByteOrder: TypeAlias = Literal["@", "=", "<", ">", "!"]
 
 UINT32 = np.dtype(np.uint32)
 
@@ -61,9 +61,10 @@ class LeanMinHash(MinHash):
 
     __slots__ = ("_given", "hashvalues", "scheme", "seed")
 
+    seed: int
+    hashvalues: Values
+    scheme: SchemeName
     _given: bytes | None  # what is kept of permutations that were given
-
-    __eq__ = MinHash.__eq__
 
     def __init__(
         self,
@@ -148,7 +149,7 @@ class LeanMinHash(MinHash):
         made._given = permutations_of(lmhs[0])
         return made
 
-    def bytesize(self, byteorder: str = "@") -> int:
+    def bytesize(self, byteorder: ByteOrder = "@") -> int:
         """Return the number of bytes that `serialize` writes.
 
         Parameters
@@ -159,7 +160,7 @@ class LeanMinHash(MinHash):
         _, start, values = _layout(self.scheme, byteorder)
         return start + len(self.hashvalues) * values.itemsize
 
-    def serialize(self, buf: Any, byteorder: str = "@") -> None:
+    def serialize(self, buf: Any, byteorder: ByteOrder = "@") -> None:
         """Write the sketch to a buffer.
 
         Parameters
@@ -186,7 +187,7 @@ class LeanMinHash(MinHash):
         np.frombuffer(data, values, k, start)[:] = self.hashvalues
 
     @classmethod
-    def deserialize(cls: type[Lean], buf: Any, byteorder: str = "@") -> Lean:
+    def deserialize(cls: type[Lean], buf: Any, byteorder: ByteOrder = "@") -> Lean:
         """Return the sketch of which `serialize`, here or in datasketch, wrote the bytes.
 
         Parameters
@@ -250,8 +251,8 @@ def _read(cls: type[Lean], data: bytes, given: bytes | None = None) -> Lean:
 @cache
 def _layout(scheme: str, byteorder: str) -> tuple[struct.Struct, int, np.dtype[Any]]:
     """Return the head, where the hash values begin, and how one is kept."""
-    if byteorder not in BYTE_ORDERS:
-        raise struct.error(f"byteorder must be one of {', '.join(BYTE_ORDERS)}, not {byteorder!r}")
+    if byteorder not in get_args(ByteOrder):
+        raise struct.error(f"byteorder must be one of {', '.join(get_args(ByteOrder))}, not {byteorder!r}")
     kind = SCHEMES[scheme]
     kept = "I" if kind.greatest == 2**32 - 1 else "Q"
     head = ("Qi" if kind.is_own else "qi") + ("B" if kind.code else "")

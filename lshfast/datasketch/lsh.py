@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
 from struct import pack
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
@@ -124,6 +124,11 @@ class MinHashLSH:
     keys: Any
     hashtables: list[Any]
     _entries: Entries
+    h: int
+    b: int
+    r: int
+    hashfunc: Callable[[bytes], bytes] | None
+    hashranges: list[tuple[int, int]]
 
     def __init__(
         self,
@@ -411,6 +416,12 @@ class MinHashLSH:
 
     # ---- reading ----
 
+    @overload
+    def query(self, minhash: Any, with_scores: Literal[False] = False) -> list[Any]: ...
+    @overload
+    def query(self, minhash: Any, with_scores: Literal[True]) -> list[tuple[Any, float]]: ...
+    @overload
+    def query(self, minhash: Any, with_scores: bool) -> list[Any]: ...
     def query(self, minhash: Any, with_scores: bool = False) -> list[Any]:
         """Return the keys that are likely to be similar.
 

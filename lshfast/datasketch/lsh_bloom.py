@@ -99,6 +99,13 @@ class MinHashLSHBloom:
     True
     """
 
+    h: int
+    b: int
+    r: int
+    bits: int
+    hashes: int
+    save_dir: str | None
+
     def __init__(
         self,
         threshold: float = 0.9,
@@ -326,6 +333,11 @@ class BloomTable:
     >>> table.query([2, 3, 31]), table.query([2, 3, 30])
     (True, False)
     """
+
+    r: int
+    bits: int
+    hashes: int
+    fname: str | None
 
     def __init__(self, item_count: int, fp: float, band_size: int, fname: str | os.PathLike[str] | None = None) -> None:
         if check_int(band_size, "band_size") < 1:

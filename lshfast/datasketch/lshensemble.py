@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,11 @@ class MinHashLSHEnsemble:
     >>> sorted(ensemble.query(entries[0][1], 90))
     ['all', 'most']
     """
+
+    threshold: float
+    h: int
+    m: int
+    num_part: int
 
     def __init__(
         self,
@@ -217,6 +222,12 @@ class MinHashLSHEnsemble:
                     index.insert(key, sketch, check_duplication=False)
         return made
 
+    @overload
+    def query(self, minhash: Any, size: int, with_scores: Literal[False] = False) -> Iterator[Any]: ...
+    @overload
+    def query(self, minhash: Any, size: int, with_scores: Literal[True]) -> Iterator[tuple[Any, float]]: ...
+    @overload
+    def query(self, minhash: Any, size: int, with_scores: bool) -> Iterator[Any]: ...
     def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
         """Give the keys whose sets contain about the threshold of the query or more, each once, the likeliest first.
 

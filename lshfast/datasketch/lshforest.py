@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from struct import Struct
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
@@ -65,6 +65,10 @@ class MinHashLSHForest:
     >>> forest.query(sketches["a"], 2)
     ['a', 'b']
     """
+
+    k: int
+    l: int  # noqa: E741
+    hashranges: list[tuple[int, int]]
 
     def __init__(self, num_perm: int = 128, l: int = 8) -> None:  # noqa: E741 (the peer's name)
         for name, value in (("num_perm", num_perm), ("l", l)):
@@ -176,6 +180,12 @@ class MinHashLSHForest:
             self._indexed = len(self._numbers)
             forget(self, "sorted_hashtables")
 
+    @overload
+    def query(self, minhash: Any, k: int, with_scores: Literal[False] = False) -> list[Any]: ...
+    @overload
+    def query(self, minhash: Any, k: int, with_scores: Literal[True]) -> list[tuple[Any, float]]: ...
+    @overload
+    def query(self, minhash: Any, k: int, with_scores: bool) -> list[Any]: ...
     def query(self, minhash: Any, k: int, with_scores: bool = False) -> list[Any]:
         """Return the k most similar keys.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -324,7 +324,7 @@ class MinHash:
             and same_values(self.hashvalues, other.hashvalues)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     @classmethod
     def union(cls: type[Sketch], *mhs: MinHash) -> Sketch:

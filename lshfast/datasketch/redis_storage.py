@@ -13,10 +13,10 @@ from lshfast.datasketch.redis_commands import ListCommands, SetCommands
 from lshfast.datasketch.storage import BUFFER_SIZE, OrderedStorage, UnorderedStorage, random_name, resolved, server_of
 from lshfast.readers.files import optional
 
-redis = optional("redis", "redis")
+redis: Any = optional("redis", "redis")
 
 
-class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc,name-defined]
+class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc]
     """A pipeline that sends its commands whenever `buffer_size` of them are kept.
 
     Parameters
@@ -61,6 +61,8 @@ class RedisStorage:
     client : redis.Redis, optional
         To be used in place of one of its own.
     """
+
+    config: dict[str, Any]
 
     def __init__(self, config: dict[str, Any], name: bytes | None = None, client: Any = None) -> None:
         self.config = config

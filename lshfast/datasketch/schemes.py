@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -183,6 +182,8 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
     if name != "legacy" and not np.all(array[0] & array.dtype.type(1)):
         even = int(np.flatnonzero(array[0] & array.dtype.type(1) == 0)[0])
         raise ValueError(f"multipliers of scheme {name!r} must be odd; permutations[0][{even}] is {array[0][even]}")
+    from hashlib import blake2b
+
     little = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return Permutations.of(name, array, blake2b(little, digest_size=8).digest())
 

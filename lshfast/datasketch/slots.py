@@ -166,6 +166,9 @@ class Sketches:
 
     __slots__ = ("_dtype", "_empty", "_form", "_given", "_kind", "_scheme", "_seed", "_shape", "length", "longer")
 
+    length: int
+    longer: bool
+
     def __init__(self, length: int, longer: bool = False) -> None:
         self.length, self._shape = length, (length,)
         self.longer = longer

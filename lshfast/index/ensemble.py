@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,16 @@ from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
-from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
+from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, array_of, check_number
 
 # Queries of one piece of work.
 PIECE_QUERIES = 256
 
 # Sizes are counted exactly in doubles up to here.
 MOST_SIZE = 2**53
+
+# Of several sets.
+Sizes: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 
 class Part(NamedTuple):
@@ -109,6 +112,13 @@ class LSHEnsemble:
     [('all', 1.0), ('most', 0.9)]
     """
 
+    threshold: float
+    hasher: MinHasher
+    partitions: int
+    recall: float
+    trees: int
+    slack: float
+
     def __init__(
         self,
         threshold: float = 0.8,
@@ -131,7 +141,7 @@ class LSHEnsemble:
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
-    def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: Any) -> int:
+    def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: int | np.integer[Any] | Sizes) -> int:
         """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
 
         Parameters
@@ -165,15 +175,25 @@ class LSHEnsemble:
         """
         self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
 
+    @overload
+    def query(
+        self, signatures: npt.ArrayLike, sizes: int | np.integer[Any], *, threshold: float | None = None,
+        k: int | None = None, threads: int | None = None,
+    ) -> list[Match]: ...  # fmt: skip
+    @overload
+    def query(
+        self, signatures: npt.ArrayLike, sizes: Sizes, *, threshold: float | None = None, k: int | None = None,
+        threads: int | None = None,
+    ) -> Matches[Match]: ...  # fmt: skip
     def query(
         self,
         signatures: npt.ArrayLike,
-        sizes: Any,
+        sizes: int | np.integer[Any] | Sizes,
         *,
         threshold: float | None = None,
         k: int | None = None,
         threads: int | None = None,
-    ) -> Any:
+    ) -> list[Match] | Matches[Match]:
         """Find the entries that contain one query or each of many.
 
         Parameters
@@ -318,15 +338,15 @@ def _check_slack(slack: float) -> float:
 
 def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
     """Return the sizes of the sets that these signatures are of, or say why they cannot be."""
-    array = np.asarray(sizes)
+    array = array_of(sizes, "sizes")
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"sizes must be ints, not {'None' if sizes is None else array.dtype}")
     if array.ndim != dimensions - 1:
         wanted = "one number, as there is one signature" if dimensions == 1 else "a number for each signature"
         raise ValueError(f"sizes must be {wanted}, not of shape {array.shape}")
     array = array.reshape(-1)
     if len(array) == 0:
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"sizes must be ints, not {array.dtype}")
     if len(array) != len(signatures):
         raise ValueError(f"there must be a size for each signature, not {len(array)} for {len(signatures)}")
     wrong = np.flatnonzero((array < 0) | (array > MOST_SIZE) | ((array == 0) != (signatures[:, 0] == EMPTY)))

@@ -118,6 +118,8 @@ class TreeEntries:
         Whether each slot that begins no tree has a tree of its own, of one slot.
     """
 
+    gate: Gate
+
     def __init__(
         self, hasher: MinHasher, trees: int, recall: float, partitions: int = 1, singles: bool = False
     ) -> None:

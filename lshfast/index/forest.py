@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,11 @@ import numpy.typing as npt
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_count, check_on_duplicate, check_recall
 from lshfast.index.keys import as_column, is_batch, listed
-from lshfast.index.matches import Matches, best_first, best_of
+from lshfast.index.matches import Match, Matches, best_first, best_of
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
-from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, check_number
+from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, Seed, UInt64Array, Vector, check_number
 
 # Queries, and matches that there must be room for, of one piece of work.
 PIECE_QUERIES = 256
@@ -79,6 +79,10 @@ class LSHForest:
     >>> [match.key for match in forest.query(signatures, k=2)[0]]
     ['a', 'c']
     """
+
+    hasher: MinHasher
+    trees: int
+    recall: float
 
     def __init__(
         self,
@@ -154,7 +158,17 @@ class LSHForest:
         """
         self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
 
-    def query(self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any:
+    @overload
+    def query(self, signatures: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
+    @overload
+    def query(self, signatures: Vector[np.uint64], k: int = 10, *, threads: int | None = None) -> list[Match]: ...
+    @overload
+    def query(self, signatures: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> Matches[Match]: ...
+    @overload
+    def query(self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
+    def query(
+        self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+    ) -> list[Match] | Matches[Match]:
         """Find the k most similar entries of one signature or of each of many.
 
         Parameters

@@ -65,7 +65,7 @@ def as_column(keys: Iterable[Any]) -> Column:
             try:
                 hash(key)
             except TypeError:
-                raise TypeError(f"keys[{place}] is a {type(key).__name__}, which cannot be hashed") from None
+                raise TypeError(f"keys[{place}] is of type {type(key).__name__}, which cannot be hashed") from None
             if isinstance(key, str):
                 column[place] = str.__str__(key)  # of a class of its own, such as numpy's
             elif isinstance(key, np.integer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from operator import neg
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,14 @@ class Match(NamedTuple):
     similarity: float
 
 
-class Matches:
+# What an answer is a list of: `Match`, or keys where no similarity was asked for.
+Answer = TypeVar("Answer")
+
+
+class Matches(Generic[Answer]):
     """The answers to m queries, as arrays: answer i is ``keys[offsets[i]:offsets[i + 1]]``, with its similarities.
+
+    For type checkers it is ``Matches[Match]``, or ``Matches[Any]`` where no similarity was asked for.
 
     Parameters
     ----------
@@ -60,14 +66,14 @@ class Matches:
         """Count the queries."""
         return len(self.offsets) - 1
 
-    def __getitem__(self, query: int) -> list[Any]:
+    def __getitem__(self, query: int) -> list[Answer]:
         """Return one answer: a list of Match, or of keys where no similarity was asked for."""
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
         query %= len(self)
         return self._between(int(self.offsets[query]), int(self.offsets[query + 1]))
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[list[Answer]]:
         bounds = self.offsets.tolist()
         return map(self._between, bounds[:-1], bounds[1:])
 

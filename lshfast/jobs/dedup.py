@@ -36,6 +36,7 @@ from lshfast.readers import (
     write_rows,
     write_table,
 )
+from lshfast.readers.output import output_format
 from lshfast.tokens import Int64Array
 
 
@@ -117,7 +118,8 @@ def run_files(
     policy, _, order_column = keep.partition(":")
     if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
         raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
-    corpus = inputs.open(order_column=order_column or None)
+    output = None if outputs.rows is None else output_format(outputs.rows)[0]
+    corpus = inputs.open(order_column=order_column or None, output=output)
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:

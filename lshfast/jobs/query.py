@@ -94,8 +94,8 @@ def query_files(
         for name in filter(None, (output, rejects)):
             check_output(name, [path, *(file.path for file in corpus.files)], overwrite)
 
-        def ask(piece: Sketched) -> tuple[Matches, int]:
-            found: Matches = index.query(piece.signatures, k=k, threshold=least, threads=1)
+        def ask(piece: Sketched) -> tuple[Matches[Match], int]:
+            found: Matches[Match] = index.query(piece.signatures, k=k, threshold=least, threads=1)
             return found, int((piece.signatures[:, 0] == EMPTY).sum())
 
         table = Answers([], [], [])

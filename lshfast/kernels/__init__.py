@@ -13,17 +13,35 @@ Each level gives the same bits; `use` is there for tests and benchmarks.
 from __future__ import annotations
 
 import os
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 
+
+def _missing() -> list[str]:
+    """Return the names of the compiled modules, those with a stub, that have no file for this Python."""
+    files = set(os.listdir(os.path.dirname(__file__)))
+    stubs = sorted(name.removesuffix(".pyi") for name in files if name.endswith(".pyi"))
+    suspects = [name for name in stubs if not any(name + suffix in files for suffix in EXTENSION_SUFFIXES)]
+    return [name for name in suspects if find_spec(f"{__name__}.{name}") is None]
+
+
+def _advice(missing: list[str]) -> ImportError:
+    """Make the error that says how to build modules that are missing."""
+    names = ", ".join(missing) if len(missing) < 4 else f"{', '.join(missing[:3])}, ..."
+    return ImportError(
+        f"the compiled modules of lshfast for this Python are not in {os.path.dirname(__file__)} (missing: {names}): "
+        "build them with `pip install -e .` in the checkout, or leave the checkout to import an installed lshfast"
+    )
+
+
+if _absent := _missing():
+    raise _advice(_absent)
 try:
     from lshfast.kernels import affine, bands, bits, cardinality, simhash, sketch, tables, text, weighted
-except ImportError:
-    if find_spec("lshfast.kernels.text") is not None:
+except ModuleNotFoundError as error:  # _cython has no stub
+    if not str(error.name).startswith(__name__):
         raise
-    raise ImportError(
-        f"the compiled modules of lshfast for this Python are not in {os.path.dirname(__file__)}: build them with "
-        "`pip install -e .` in the checkout, or leave the checkout to import an installed lshfast"
-    ) from None
+    raise _advice([str(error.name).rpartition(".")[2]]) from None
 
 _LEVELS = ("scalar", "avx2", "avx512")
 _level = _LEVELS[text.detect()]

@@ -58,8 +58,9 @@ def dedup(
     Parameters
     ----------
     texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
-        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`). A null is
-        a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them.
+        Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`), or the
+        lists of an Arrow column of lists of strings, binary values or integers; a null inside a list is an error. A
+        null is a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them.
     threshold : float, default 0.8
         Least similarity of a pair, in (0, 1].
     unit : {"word", "char"}, default "word"

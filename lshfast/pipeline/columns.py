@@ -17,9 +17,16 @@ from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
-from lshfast.kernels.text import HashKey, Texts, tokens_of_texts
+from lshfast.kernels.text import (
+    HashKey,
+    Texts,
+    arrow_column,
+    is_arrow,
+    tokens_of_integers,
+    tokens_of_texts,
+)
 from lshfast.shingling import KERNELS, PIECE_BYTES, Unit
-from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array, hash_rows
+from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array, hash_rows, places_of_rows
 
 Chosen: TypeAlias = slice | Int64Array
 
@@ -150,6 +157,36 @@ class Elements(_Sets):
 
 
 @dataclass(frozen=True)
+class ArrowLists(_Sets):
+    """Sets that an Arrow column of lists holds: row i is ``elements[offsets[i]:offsets[i + 1]]``."""
+
+    offsets: Int64Array
+    elements: Texts | UInt64Array
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Int64Array:
+        return np.diff(self.offsets)
+
+    def take(self, rows: Chosen) -> ArrowLists:
+        if isinstance(rows, slice):
+            offsets = self.offsets[rows.start : rows.stop + 1]
+            return ArrowLists(offsets - offsets[0], self._elements(slice(int(offsets[0]), int(offsets[-1]))))
+        offsets, places = places_of_rows(self.offsets, rows)
+        return ArrowLists(offsets, self._elements(places))
+
+    def _elements(self, places: Chosen) -> Texts | UInt64Array:
+        return self.elements.take(places) if isinstance(self.elements, Texts) else self.elements[places]
+
+    def tokens(self, key: int | HashKey) -> TokenSets:
+        if isinstance(self.elements, Texts):
+            return TokenSets(self.offsets, tokens_of_texts(self.elements, key))
+        return TokenSets(self.offsets, tokens_of_integers(self.elements, key))
+
+
+@dataclass(frozen=True)
 class Tokens(_Sets):
     """Sets of tokens, which are the same under every key: equal tokens are equal elements."""
 
@@ -211,13 +248,13 @@ def joined(columns: Sequence[Column]) -> Column:
 def column_of(source: Any, unit: Unit, size: int) -> Column:
     """Return what the user gave as a column: TokenSets, a sequence of sets of elements, or texts.
 
-    A sequence is one of sets if its first item that is not missing is an iterable other than a str or bytes. A missing
-    set, None or NaN, is an empty one.
+    A sequence is one of sets if its first item that is not missing is an iterable other than a str or bytes, or if it
+    is an Arrow column of lists. A missing set, null, None or NaN, is an empty one.
 
     Raises
     ------
     TypeError
-        If one item of a sequence of sets is none.
+        If an item of a sequence of sets is not a set, or an Arrow column holds neither texts nor lists of elements.
     ValueError
         If there are sets, and a unit or a size other than the default.
     """
@@ -226,12 +263,23 @@ def column_of(source: Any, unit: Unit, size: int) -> Column:
         return Tokens(source)
     if isinstance(source, Iterator):
         source = list(source)
-    if _may_hold_sets(source):
+    if is_arrow(source) and not _holds_objects(source):
+        source = arrow_column(source)
+        if not isinstance(source, Texts):
+            _check_no_shingles(unit, size)
+            return ArrowLists(*source)
+    elif _may_hold_sets(source):
         first = next((item for item in source if not _is_missing(item)), None)
         if isinstance(first, Iterable) and not isinstance(first, (str, bytes)):
             _check_no_shingles(unit, size)
             return Elements([_set_of(item, row) for row, item in enumerate(source)])
     return ShingledTexts(Texts(source), unit, size)
+
+
+def _holds_objects(source: Any) -> bool:
+    """Tell columns of pandas that hold any Python objects, of which the Arrow interface would guess one type."""
+    dtype = getattr(source, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def _may_hold_sets(source: Any) -> bool:
@@ -241,7 +289,7 @@ def _may_hold_sets(source: Any) -> bool:
 
 
 def _is_missing(item: Any) -> bool:
-    return item is None or (isinstance(item, float) and item != item)
+    return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item)
 
 
 def _check_no_shingles(unit: Unit, size: int) -> None:
@@ -255,7 +303,7 @@ def _set_of(item: Any, row: int) -> Collection[Any]:
     if _is_missing(item):
         return ()
     if isinstance(item, Mapping):
-        raise TypeError(f"texts[{row}] is a {type(item).__name__}; pass its texts, [row['text'] for row in rows]")
+        raise TypeError(f"texts[{row}] is of type {type(item).__name__}; pass its texts, [row['text'] for row in rows]")
     if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
-        raise TypeError(f"texts[{row}] is a {type(item).__name__}, not a set of elements as others are")
+        raise TypeError(f"texts[{row}] is of type {type(item).__name__}, not a set of elements as others are")
     return item if isinstance(item, Collection) else list(item)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,6 +75,13 @@ def removed_as_html(result: DedupResult) -> str:
     left = result.summary.removed - len(removed)
     more = f"<p>and {left:,} more in <code>removed</code></p>" if left else ""
     return f"<table>{names}{rows}</table>{more}"
+
+
+def escape(text: str) -> str:
+    """Return text as HTML."""
+    import html
+
+    return html.escape(text)
 
 
 def _shown(key: Any) -> str:

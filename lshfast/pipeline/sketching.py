@@ -62,6 +62,8 @@ def naming_stage(name: str) -> Iterator[None]:
 class Clock:
     """The seconds and bytes of each stage of a run."""
 
+    began: float
+
     def __init__(self) -> None:
         self.began = time.perf_counter()
         self.stages: dict[str, Stage] = {}

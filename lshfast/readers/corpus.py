@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers import csv_files, folder, jsonl, parquet
+from lshfast.readers.cells import CellType, merged
 from lshfast.readers.files import (
     MAX_ROW_BYTES,
     Block,
@@ -46,6 +50,9 @@ _READERS: dict[Format, _Reader] = {
 }
 
 
+_TYPED = {"parquet": parquet.column_types, "jsonl": jsonl.column_types}
+
+
 class Batch(NamedTuple):
     """Texts of consecutive rows, and the bytes on disk that were read for them.
 
@@ -70,6 +77,7 @@ def open_corpus(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    output: Format | None = None,
 ) -> Corpus:
     """List the inputs, without reading them.
 
@@ -87,8 +95,10 @@ def open_corpus(
     id_column : str, optional
         Column of the ids: all strings or all 64-bit integers. For a file of one text it is its path.
     order_column : str, optional
-        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is
-        one; dates and times of Parquet are ISO 8601 strings. Integers become doubles if there are fractions.
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is one, or
+        if the column is numeric in other inputs. Strings are compared by characters; dates and times of Parquet are
+        strings like ``2024-05-01 12:00:00.123456``, in UTC if they have a zone. Integers become doubles if there are
+        fractions.
     glob : str, optional
         Which files of a folder are read, hidden ones too, instead of the choice above. A file whose suffix says nothing
         else is one text.
@@ -104,8 +114,13 @@ def open_corpus(
     format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
         What the inputs are, whatever their names say. Of a folder without `glob` the files of this kind are read.
     max_row_bytes : int
-        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is an
-        error in any case.
+        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is a bad
+        row.
+
+    output : {"jsonl", "csv", "tsv", "parquet"}, optional
+        What `write_rows` will write, if it will. A row that this format cannot hold is bad then: with JSONL or Parquet,
+        a row of CSV with a cell that does not convert to the type that its column has in other inputs. With
+        ``on_error="skip"`` and JSONL or CSV, also a row of Parquet with a string or bytes that are not UTF-8.
 
     Returns
     -------
@@ -130,8 +145,9 @@ def open_corpus(
     [['one', '']]
     """
     layout = Layout(
-        column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes
-    )
+        column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
+        output,
+    )  # fmt: skip
     return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
 
@@ -154,6 +170,11 @@ class Corpus:
         Whether `batches` has come to the end of the inputs.
     """
 
+    layout: Layout
+    files: list[File]
+    total_bytes: int
+    complete: bool
+
     def __init__(self, layout: Layout, files: list[File]) -> None:
         self.layout, self.files = layout, files
         self.total_bytes = sum(file.size for file in files)
@@ -165,6 +186,19 @@ class Corpus:
         self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = Keys(self.layout, self.place)
+
+    @cached_property
+    def types(self) -> Mapping[str, CellType]:
+        """Give the types to which cells of CSV are converted, by column: those of the other inputs.
+
+        Without an output that has types, only ids and order values are converted.
+        """
+        if not any(file.delimited for file in self.files):
+            return {}
+        typed = [_TYPED[file.format](file) for file in self.files if file.format in _TYPED]
+        found = merged(chain.from_iterable(typed))
+        wanted = found if self.layout.typed else self.layout.keys
+        return {name: found[name] for name in wanted if name in found and name != self.layout.column}
 
     @property
     def accepted(self) -> int:
@@ -252,9 +286,10 @@ class Corpus:
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
-            yield from _READERS[file.format].blocks(file)
+            yield from _READERS[file.format].blocks(replace(file, types=self.types) if file.delimited else file)
         except MemoryError as error:
-            raise MemoryError(f"{file.name}: {error}" if str(error) else f"rows of {file.name}") from error
+            rows = f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what one row takes"
+            raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
 
     def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file once more, as they stand there: pass two.

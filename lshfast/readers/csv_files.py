@@ -15,17 +15,20 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from lshfast.readers.cells import converter
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, File, Rows, column_index
-from lshfast.readers.lines import Lines, line_numbers, too_long
+from lshfast.readers.lines import Lines, line_numbers, long_row, too_long
+from lshfast.readers.record_end import RecordEnd
 
 _NUL = "\ud800"  # in the place of NUL where the csv module refuses it
 _REFUSES_NUL = sys.version_info < (3, 11)
 
 
 # First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far; their end in the file.
-_Record: TypeAlias = tuple[int, list[str], str | None, int, int]
+_Record: TypeAlias = tuple[int, list[Any], str | None, int, int]
 
+_UNCLOSED = "is a quote in it never closed?"
 _PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay in the cache
 
 
@@ -39,6 +42,7 @@ def blocks(file: File) -> Iterator[Block]:
     text = column_index(file, header, layout.column)
     keys = (layout.id_column, layout.order_column)
     identity, order = (None if name is None else column_index(file, header, name) for name in keys)
+    convert = converter(header, file.types)
     texts: list[str] = []
     lines: list[int] = []
     block = Block(texts, lines, done, position)
@@ -47,6 +51,11 @@ def blocks(file: File) -> Iterator[Block]:
             yield block
             texts, lines = [], []
             block, done = Block(texts, lines, seen - done, position), seen
+        if convert is not None and reason is None:
+            try:
+                convert(fields)
+            except ValueError as error:
+                reason = str(error)
         if reason is not None:
             block.bad[len(texts)] = reason
             fields = [""] * width
@@ -82,8 +91,21 @@ def columns(file: File) -> list[str]:
     return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
 
 
+class _TooLong(Exception):
+    """The record that is being read has more than `Layout.max_row_bytes`."""
+
+
+def _raise_too_long() -> Iterator[str]:
+    """Raise the error in the reader that asks for the next line, not in what makes the lines."""
+    raise _TooLong
+    yield ""
+
+
 class _Text:
-    """The lines of a file for the csv module, which can go back to the beginning of the record that is being read."""
+    """The lines of a file for the csv module, which can go back to the beginning of the record that is being read.
+
+    Of a record that is too long nothing is kept; where bad rows are skipped, `_rest` goes on behind it.
+    """
 
     def __init__(self, file: File, size: int) -> None:
         self.first = 1  # line of the record
@@ -91,6 +113,8 @@ class _Text:
         self.ended = self.nul = self.lone_cr = False
         self.faults: dict[int, str] = {}  # by line: why it does not decode
         self._file, self._size, self._encoding = file, size, ""
+        self._delimiter = "\t" if file.format == "tsv" else ","
+        self._end: RecordEnd | None = None  # of the record that is passed over
         self._held: list[tuple[int, int, list[bytes]]] = []  # of the record: first line, bytes, pieces
         self._rest = self._pieces()
         self._lines: Iterator[str] = chain.from_iterable(self._rest)
@@ -118,8 +142,15 @@ class _Text:
         self.before, self.reader = self.before + self.reader.line_num, self._reader(self._lines, True)
         return self.reader
 
+    def read_past(self) -> Any:
+        """Read on after a record that is too long."""
+        piece = next(self._rest, ())
+        self._lines = chain(piece, chain.from_iterable(self._rest))
+        self.reader = self._reader(self._lines, True)
+        return self.reader
+
     def _reader(self, lines: Iterable[str], strict: bool) -> Any:
-        return csv.reader(lines, delimiter="\t" if self._file.format == "tsv" else ",", strict=strict)
+        return csv.reader(lines, delimiter=self._delimiter, strict=strict)
 
     def fault(self, last: int) -> str | None:
         """Return why the record does not decode, if it does not."""
@@ -129,14 +160,51 @@ class _Text:
         lines = Lines(self._file, self._size)
         for buffer, start, end, position in lines:
             self.seen, self.position, self._encoding = self.seen + end - start, position, lines.encoding
+            if self._end is not None:
+                start = self._pass_over(self._end, buffer, start, end)
             while start < end:
+                lines.count = self.before + self.reader.line_num
+                if self._is_too_long(lines):
+                    self._end = self._begin_to_pass_over(lines.count)
+                    yield _raise_too_long()
+                    start = self._pass_over(self._end, buffer, start, end)
+                    continue
                 stop = buffer.find(b"\n", min(start + _PIECE, end), end) + 1 or end
                 piece = bytes(memoryview(buffer)[start:stop])
-                lines.count = self.before + self.reader.line_num
                 yield self._cut(piece, lines.count + 1)
                 start = stop
             lines.count = self.before + self.reader.line_num
+        if self._end is not None and self._end.state == "quoted":
+            raise too_long(self._file, self.first, _UNCLOSED)
         self.ended = True
+
+    def _is_too_long(self, lines: Lines) -> bool:
+        """Tell whether the record that is being read is too long, and let go of the lines before it."""
+        if self.first > lines.count:
+            self._held = []
+        else:
+            self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
+        return lines.unfinished or sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes
+
+    def _begin_to_pass_over(self, last: int) -> RecordEnd:
+        """Look through the lines of the record that were read, up to the line `last`."""
+        if self._file.layout.on_error == "stop" or self.lone_cr:
+            raise too_long(self._file, self.first, "" if self.first > last else _UNCLOSED)
+        end = RecordEnd(self._delimiter.encode())
+        for at, _, pieces in self._held:
+            for line in io.BytesIO(b"".join(pieces)).readlines()[max(0, self.first - at) :]:
+                end.search(line, 0, len(line))
+        self._held, self.before, self.reader = [], last, self._reader((), True)
+        return end
+
+    def _pass_over(self, end: RecordEnd, buffer: bytearray, start: int, stop: int) -> int:
+        """Return where the record ends that is passed over, or `stop`."""
+        found = end.search(buffer, start, stop)
+        behind = found if found >= 0 else stop
+        self.before += buffer.count(b"\n", start, behind)
+        if found >= 0:
+            self._end, self.first = None, self.before + 1
+        return behind
 
     def _cut(self, piece: bytes, line: int) -> Iterable[str]:
         """Cut bytes into lines and decode them; keep them while the record is being read."""
@@ -149,13 +217,7 @@ class _Text:
         return [self._decoded(raw, at) for at, raw in enumerate(raws, line)]
 
     def _hold(self, line: int, size: int, pieces: list[bytes]) -> None:
-        """Keep lines of the record that is being read, and let go of those before it."""
-        if self.first == line:
-            self._held = []
-        else:
-            self._held = self._held[bisect_right(self._held, self.first, key=itemgetter(0)) - 1 :]
-            if sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes:
-                raise too_long(self._file, self.first, "is a quote in it never closed?")
+        """Keep lines of the record that is being read, and let go of the faults of those before it."""
         if self.faults:
             self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
         self._held.append((line, size, pieces))
@@ -186,6 +248,9 @@ def _records(file: File, size: int) -> Iterator[_Record]:
             fields = next(reader)
         except StopIteration:
             return
+        except _TooLong:
+            fields, fault = [], long_row(file)
+            reader, before = text.read_past(), text.before
         except csv.Error as error:
             fields, fault = [], f"not valid CSV: {error}"
             if not text.ended and not text.lone_cr:

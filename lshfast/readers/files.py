@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
 from lshfast.readers.sources import Source
 
@@ -25,6 +27,12 @@ OnError: TypeAlias = Literal["stop", "skip"]
 MAX_ROW_BYTES = 256 << 20
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+_MAGIC = {
+    rb"\x1f\x8b\x08": "gzip",
+    rb"\x28\xb5\x2f\xfd": "zstd",
+    rb"BZh[1-9](\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)": "bzip2",
+    rb"\xfd7zXZ\x00": "xz",
+}
 _FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -50,6 +58,10 @@ class DataError(ValueError):
 
     `path` is the file as it was named, `line` the line or Parquet row from 1 (None: the whole file).
     """
+
+    path: str
+    line: int | None
+    reason: str
 
     def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
         super().__init__(path, line, reason, rows)
@@ -82,6 +94,7 @@ class Layout:
     encoding: str = "utf-8"
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
+    output: Format | None = None
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
@@ -89,13 +102,25 @@ class Layout:
         for name in ("batch_bytes", "max_row_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.format is not None and self.format not in get_args(Format):
-            raise ValueError(f"format must be one of {', '.join(get_args(Format))}, not {self.format!r}")
+        for name in ("format", "output"):
+            value = getattr(self, name)
+            if value is not None and value not in get_args(Format):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}")
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
 
     @property
     def keyed(self) -> bool:
         return self.id_column is not None or self.order_column is not None
+
+    @property
+    def keys(self) -> list[str]:
+        """List the id column and the order column."""
+        return [name for name in (self.id_column, self.order_column) if name is not None]
+
+    @property
+    def typed(self) -> bool:
+        """Tell whether the output has types, so that cells of CSV are converted."""
+        return self.output in ("jsonl", "parquet")
 
 
 @dataclass(frozen=True)
@@ -110,6 +135,7 @@ class File:
     size: int  # bytes
     version: object  # what changes when the content does, beside the size
     layout: Layout
+    types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Make the error that names this file."""
@@ -171,6 +197,11 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
 def codec_of(path: str | os.PathLike[str]) -> str | None:
     """Tell the compression from a file's name."""
     return _CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
+
+
+def codec_of_bytes(head: bytes) -> str | None:
+    """Tell the compression from the first ten bytes of a file."""
+    return next((codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None)
 
 
 def reason_of(error: OSError) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lshfast.readers.encodings import decode_whole
 from lshfast.readers.files import Block, File, Rows
-from lshfast.readers.lines import read_whole
+from lshfast.readers.lines import long_row, read_whole
 
 
 def columns(file: File) -> list[str]:
@@ -21,9 +21,12 @@ def record(file: File, text: str) -> dict[str, str]:
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a text: pass one."""
-    data = read_whole(file)
-    block = Block([""], [1], len(data), file.size, {}, [file.name], [None])
+    block = Block([""], [1], 0, file.size, {}, [file.name], [None])
     try:
+        data = read_whole(file)
+        if data is None:
+            raise ValueError(long_row(file))
+        block.size = len(data)
         block.texts = [_text(file, data)]
     except ValueError as error:
         block.bad[0] = str(error)
@@ -32,7 +35,7 @@ def blocks(file: File) -> Iterator[Block]:
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
     """Read it once more: pass two."""
-    yield [_text(file, read_whole(file))], file.size
+    yield [_text(file, read_whole(file) or b"")], file.size
 
 
 def _text(file: File, data: bytes) -> str:

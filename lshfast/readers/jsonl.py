@@ -9,18 +9,28 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, cast
 
+from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Rows, kind_of, optional
-from lshfast.readers.lines import Lines, line_numbers
+from lshfast.readers.files import Block, File, Rows, is_int64, kind_of, optional
+from lshfast.readers.lines import Lines, line_numbers, long_row, whole_lines
+
+TYPED_ROWS = 1000  # rows that tell the types of columns
+_PIECE = 1 << 16  # bytes of them that are read at a time
+_TYPES = {int: "int64", float: "double", bool: "bool"}
 
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
     layout, keyed, loads, line = file.layout, file.layout.keyed, optional("orjson").loads, 0
     column, nested, read = layout.column, "." in layout.column, Lines(file, layout.batch_bytes)
-    for buffer, start, end, position in read:
+    for buffer, start, end, position in whole_lines(read):
+        if not end:
+            line += 1
+            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+            continue
         texts: list[str] = []
         lines: list[int] = []
         block = Block(texts, lines, end - start, position)
@@ -51,12 +61,31 @@ def blocks(file: File) -> Iterator[Block]:
         yield block
 
 
+def column_types(file: File) -> Iterator[tuple[str, CellType]]:
+    """Give the columns and the types of their values in the first rows, as for cells of CSV; a null has none."""
+    loads, nested = optional("orjson").loads, [name for name in file.layout.keys if "." in name]
+    read = whole_lines(Lines(file, _PIECE))
+    lines = (piece for buffer, start, end, _ in read for piece in _pieces(buffer, start, end))
+    for line in islice(lines, TYPED_ROWS):
+        try:
+            record = loads(line)
+            found = list(record.items())
+        except (ValueError, AttributeError):  # a bad row, or one that is read without orjson
+            continue
+        found += [(name, _key_of(record, name)) for name in nested if name not in record]
+        for name, value in found:
+            if value is not None:
+                kind = _TYPES.get(type(value), OTHER)
+                yield name, CellType(kind if kind != "int64" or is_int64(value) else OTHER, file.name)
+
+
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines once more, and how far the file is read: pass two."""
     line, left = 0, line_numbers(wanted)
     target = next(left, None)
-    for buffer, start, end, position in Lines(file, file.layout.batch_bytes):
+    for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
         found = []
+        line += not end
         while start < end and target is not None:
             stop = buffer.find(b"\n", start, end)
             stop = stop if stop >= 0 else end
@@ -105,11 +134,24 @@ def _text_of(record: dict[str, Any], column: str) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string")
+        inside = list(islice(_strings(text, column), 12))
+        hint = f"; strings inside it are: {', '.join(inside)}" if inside else ""
+        raise ValueError(f"column {column!r} is {kind_of(text)}, not a string{hint}")
     lone = _LONE.search(text)
     if lone:
         raise ValueError(f"column {column!r} holds the lone surrogate \\u{ord(lone[0]):04x}, which is no character")
     return text
+
+
+def _strings(value: Any, name: str) -> Iterator[str]:
+    """Name the strings in nested objects, with dots."""
+    left = [(name, value)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, str):
+            yield name
+        elif isinstance(value, dict):
+            left += [(f"{name}.{inner}", member) for inner, member in reversed(value.items())]
 
 
 def _key_of(record: dict[str, Any], name: str | None) -> Any:

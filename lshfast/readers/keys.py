@@ -56,7 +56,7 @@ class Keys:
     def _take_order(self, value: Any, untyped: bool) -> str | None:
         if value is None or value == "" or value != value:
             return "is missing or null"
-        if untyped and not isinstance(self.orders, list):
+        if untyped and isinstance(value, str) and not isinstance(self.orders, list):
             value = _number(value)
         if type(value) not in (str, float) and not is_int64(value):
             return f"holds {_short(value)}, neither a string nor a 64-bit number"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lshfast.readers.encodings import Utf8Stream, actual_encoding
-from lshfast.readers.files import DataError, File, Rows, optional, reason_of, steady
+from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, optional, reason_of, steady
 
 _BOM = b"\xef\xbb\xbf"
 _LEAST = 64  # bytes of a buffer
@@ -21,12 +17,16 @@ class Lines:
     """The lines of a file as UTF-8; `encoding` is what they were in, known from the first block on.
 
     Iteration gives whole lines, about `size` bytes at once: a buffer, start and end in it, position in the file. The
-    buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`.
+    buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`. A longer
+    one is an error, or where bad rows are skipped comes in pieces: `unfinished` is true for those without its end.
     """
+
+    encoding: str
 
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
         self.count = 0  # lines that were read, set by who counts them; for errors
+        self.unfinished = False
         self._file, self._size = file, size
 
     def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
@@ -44,9 +44,15 @@ class Lines:
             searched, got = 0, 1
             while got:
                 if have == len(buffer):
-                    if have > most:
+                    if have <= most:
+                        buffer = _grown(buffer, min(have, max(most, _LEAST) + 1 - have))
+                    elif file.layout.on_error == "stop":
                         raise too_long(file, self.count + 1)
-                    buffer = buffer + bytearray(min(have, max(most, _LEAST) + 1 - have))
+                    else:
+                        self.unfinished = begun = True
+                        yield buffer, 0, have, raw.tell()
+                        self.unfinished = False
+                        have = searched = 0
                 got = stream.readinto(memoryview(buffer)[have:])
                 have += got
                 end = buffer.rfind(b"\n", searched, have) + 1 if got else have
@@ -60,8 +66,29 @@ class Lines:
                     searched = have
 
 
-def read_whole(file: File) -> bytes:
-    """Read a file of one row."""
+def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
+    """Yield what `Lines` yields, but an empty range that ends at 0 for a line of more than `Layout.max_row_bytes`."""
+    inside = False
+    for buffer, start, end, position in lines:
+        if lines.unfinished:
+            if not inside:
+                yield buffer, 0, 0, position
+            inside = True
+            continue
+        if inside:
+            inside, start = False, buffer.find(b"\n", start, end) + 1 or end
+        yield buffer, start, end, position
+
+
+def _grown(buffer: bytearray, more: int) -> bytearray:
+    """Copy a buffer into a larger one; the old one may be in use."""
+    grown = bytearray(len(buffer) + more)
+    grown[: len(buffer)] = buffer
+    return grown
+
+
+def read_whole(file: File) -> bytes | None:
+    """Read a file of one row; return None if it has more than `Layout.max_row_bytes`."""
     most = file.layout.max_row_bytes
     parts, size = [], 0
     with opened(file) as (stream, _):
@@ -69,40 +96,68 @@ def read_whole(file: File) -> bytes:
             parts.append(part)
             size += len(part)
             if size > most:
-                raise too_long(file, None)
+                return None
     return b"".join(parts)
 
 
 def too_long(file: File, line: int | None, hint: str = "") -> DataError:
     """Make the error for a row of more than `Layout.max_row_bytes`."""
-    reason = (
-        f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
-    )
-    return file.fault(line, f"{reason}; {hint}" if hint else reason)
+    return file.fault(line, f"{long_row(file)}; {hint}" if hint else long_row(file))
+
+
+def long_row(file: File) -> str:
+    """Say that a row has more than `Layout.max_row_bytes`."""
+    return f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
 
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[Any, Any]]:
-    """Open a file, steady while it is read: the decompressed stream, and the one whose position is that on disk."""
+    """Open a file, steady while it is read: the decompressed stream, and the one whose position is that on disk.
+
+    Compressed bytes are also recognised where the name does not say so, as on standard input.
+    """
+    codec = file.codec
     try:
         with steady(file), ExitStack() as stack:
             raw = stack.enter_context(file.source.open())
             stream: Any = raw
-            if file.codec == "gzip":
+            if codec is None:
+                codec = codec_of_bytes(raw.read(10))
+                raw.seek(0)
+            if codec == "gzip":
+                import gzip
+
                 stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
-            elif file.codec == "bzip2":
+            elif codec == "bzip2":
+                import bz2
+
                 stream = stack.enter_context(bz2.BZ2File(raw))
-            elif file.codec == "xz":
+            elif codec == "xz":
+                import lzma
+
                 stream = stack.enter_context(lzma.LZMAFile(raw))
-            elif file.codec == "zstd":
+            elif codec == "zstd":
                 stream = optional("pyarrow").CompressedInputStream(raw, "zstd")
             yield stream, raw
     except UnicodeError as error:
         raise file.fault(None, f"cannot be decoded as {file.layout.encoding}: {error}") from error
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        what = f"damaged or cut off {file.codec} data" if file.codec else "cannot be read"
+    except (OSError, EOFError, _damage(codec)) as error:
+        what = f"damaged or cut off {codec} data" if codec else "cannot be read"
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
         raise file.fault(None, f"{what}: {reason}") from error
+
+
+def _damage(codec: str | None) -> type[Exception]:
+    """Return the error for damaged data, beside OSError, of a codec."""
+    if codec == "gzip":
+        import zlib
+
+        return zlib.error
+    if codec == "xz":
+        import lzma
+
+        return lzma.LZMAError
+    return EOFError
 
 
 def line_numbers(wanted: Rows) -> Iterator[int]:

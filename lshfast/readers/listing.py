@@ -9,7 +9,6 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lshfast.readers.files import DataError, File, Layout, codec_of, file_format, optional, printable, reason_of
@@ -117,6 +116,8 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
             folders[:] = [name for name in folders if not name.startswith(".")]
         relative = "" if folder == path else os.path.relpath(folder, path)
         inside += [os.path.join(relative, name) for name in names]
+    from pathlib import Path
+
     if layout.glob is None:
         chosen = [str(Path(path, name)) for name in _chosen(inside, printable(path), layout)]
     else:
@@ -161,6 +162,8 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
     core = optional("fsspec.core", "remote")
     try:
         system, path = core.url_to_fs(url)
+    except ImportError as error:
+        raise ImportError(f"{printable(url)}: {error}; install it beside lshfast[remote]") from error
     except ValueError as error:
         raise ValueError(f"{printable(url)}: {error}") from error
     protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol

@@ -5,23 +5,21 @@ Under its own name a file is complete or absent.
 
 from __future__ import annotations
 
-import bz2
 import errno
-import gzip
 import io
-import lzma
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lshfast.readers.files import Format, file_format, optional, printable
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 def check_output(
@@ -98,6 +96,8 @@ def open_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Any]:
 @contextmanager
 def write_behind(stream: Any) -> Iterator[Any]:
     """Write to a stream in a thread of its own, one block behind: reading goes on while it compresses and writes."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as pool:
         behind = _Behind(stream, pool)
         yield behind
@@ -221,7 +221,7 @@ class _HiddenFile:
         self._real, self._overwrite, self._name = real, overwrite, name
         private = overwrite and os.path.exists(real)  # it may be less readable than the umask says
         while True:
-            self._hidden = f"{_hidden_prefix(real)}{secrets.token_hex(8)}.part"
+            self._hidden = f"{_hidden_prefix(real)}{os.urandom(8).hex()}.part"
             self.raw = _NamedFile(self._hidden, name, 0o600 if private else 0o666)
             self._lock = None if sys.platform == "win32" else os.dup(self.raw.fileno())
             if self._lock is None or (_lock(self._lock) and os.path.exists(self._hidden)):
@@ -373,12 +373,18 @@ class _Unclosed:
 @contextmanager
 def _compressed(raw: BinaryIO, codec: str | None) -> Iterator[Any]:
     if codec == "gzip":
+        import gzip
+
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
             yield stream
     elif codec == "bzip2":
+        import bz2
+
         with bz2.BZ2File(raw, "wb") as stream:
             yield stream
     elif codec == "xz":
+        import lzma
+
         with lzma.LZMAFile(raw, "wb") as stream:
             yield stream
     elif codec == "zstd":

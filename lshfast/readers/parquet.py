@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 
+from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, DataError, File, Rows, optional, reason_of, steady
+from lshfast.readers.files import Block, DataError, File, Layout, Rows, optional, reason_of, steady
 from lshfast.readers.sources import LocalFile
 
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file once, in blocks: pass one."""
     layout = file.layout
-    names = [name for name in (layout.column, layout.id_column, layout.order_column) if name is not None]
+    names = [layout.column, *layout.keys]
     schema = schema_of(file)
     kinds = {name: type_of(file, schema, name) for name in names}
     if not _holds_text(kinds[layout.column]):
         others = [name for name, kind in _leaves(schema) if _holds_text(kind)]
         hint = f"columns of strings are: {', '.join(others)}" if others else "there is no column of strings"
         raise file.fault(None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}")
-    for first, batch, position in _record_batches(file, list(dict.fromkeys(names))):
+    carried = _carried_texts(layout, schema)
+    for first, batch, position in _record_batches(file, list(dict.fromkeys([*names, *carried]))):
         texts = _as_strings(_column(batch, layout.column))
         block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
         if texts.null_count:
@@ -32,7 +35,17 @@ def blocks(file: File) -> Iterator[Block]:
         if layout.keyed:
             block.ids = _key_values(block, batch, layout.id_column)
             block.orders = _key_values(block, batch, layout.order_column)
+        for name in carried:
+            block.bad = dict(undecodable_values(batch.column(name), name)) | block.bad
         yield block
+
+
+def _carried_texts(layout: Layout, schema: Any) -> list[str]:
+    """Name the columns, beside those that are read anyway, whose bad values are to be found before rows are written."""
+    if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet takes any bytes
+        return []
+    texts = [field.name for field in schema if re.search("string|binary", str(field.type))]
+    return [name for name in texts if name not in (layout.column, *layout.keys)]
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
@@ -59,8 +72,22 @@ def schema_of(file: File) -> Any:
         return schema
 
 
+def column_types(file: File) -> Iterator[tuple[str, CellType]]:
+    """Give the columns and their types, as for cells of CSV; a column of nulls has none."""
+    types, schema = optional("pyarrow").types, schema_of(file)
+    kinds = {field.name: field.type for field in schema}
+    kinds |= {name: kind for name, kind in _leaves(schema) if name in file.layout.keys and name not in kinds}
+    for name, kind in kinds.items():
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_integer(kind) or types.is_boolean(kind):
+            yield name, CellType(str(kind), file.name)
+        elif not types.is_null(kind):
+            yield name, CellType("double" if types.is_floating(kind) else OTHER, file.name)
+
+
 def plain_values(column: Any) -> Any:
-    """Turn a column into one whose Python values any output can hold: times as ISO 8601 strings, bytes as strings.
+    """Turn a column into one whose Python values any output can hold: dates, times and bytes as strings.
 
     Times with a zone are in UTC. Bytes that are not UTF-8 are an Arrow error.
     """
@@ -73,14 +100,33 @@ def plain_values(column: Any) -> Any:
     return iso_times(column)
 
 
-def undecodable_values(column: Any) -> Iterator[tuple[int, str]]:
-    """Find the strings or bytes of a column that are not UTF-8, and say so."""
+def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
+    """Find the rows of a column with strings or bytes, at any depth, that are not UTF-8, and say so."""
+    what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
-        yield from _undecodable(_as_strings(column), "the value")
+        yield from ((i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value"))
+    elif not _decodes(column):
+        bad = (i for i in range(len(column)) if not _decodes(column.slice(i, 1)))
+        yield from ((i, f"{what}: a value inside it is not UTF-8") for i in bad)
+
+
+def _decodes(column: Any) -> bool:
+    """Tell whether all strings and bytes in a column, at any depth, are UTF-8."""
+    pa = optional("pyarrow")
+    if pa.types.is_struct(column.type):
+        return all(map(_decodes, column.flatten()))
+    if pa.types.is_nested(column.type) and hasattr(column, "flatten"):
+        return _decodes(column.flatten())
+    if _is_string(column.type) or _is_binary(column.type):
+        try:
+            _as_strings(column).validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+    return True
 
 
 def iso_times(column: Any) -> Any:
-    """Turn a column of dates or times into strings as in ISO 8601, in UTC if it has a time zone."""
+    """Turn dates or times into strings like 2024-05-01 12:00:00.123456, with a Z for UTC if they have a time zone."""
     pa = optional("pyarrow")
     if pa.types.is_timestamp(column.type) and column.type.tz:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))

@@ -70,7 +70,9 @@ def write_rows(
     file of one text is a row of its ``path`` and of its text in the text column; columns that an input lacks are null.
     Where the format changes:
 
-    - Parquet to JSONL or CSV: dates and times become ISO 8601 strings, bytes become strings (UTF-8).
+    - Parquet to JSONL or CSV: dates and times become strings like ``2024-05-01 12:00:00.123456``, those with a zone in
+      UTC, with a Z at the end; bytes become strings (UTF-8).
+    - CSV to JSONL or Parquet: cells become values of the column's type in other inputs (`Corpus.types`).
     - Parquet to JSONL: decimals become numbers; NaN and infinities become null.
     - JSONL to CSV or Parquet: a lone surrogate becomes U+FFFD; NaN and infinities stay. A null is an empty cell of CSV.
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers import csv_files, folder, parquet
+from lshfast.readers.cells import converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import DataError, File, Rows, optional, printable
 from lshfast.readers.jsonl import exact_object
@@ -30,6 +31,12 @@ _COLUMNS = {
 class Selection:
     """The rows of a corpus to write to `out`; `keep` is None before they are known."""
 
+    corpus: Corpus
+    out: str
+    keep: npt.NDArray[np.bool_] | None
+    annotations: Columns
+    kinds: Mapping[str, str]
+
     def __init__(
         self,
         corpus: Corpus,
@@ -42,6 +49,7 @@ class Selection:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds = kinds or {}
         self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
+        self.types = corpus.types if corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet") else {}
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
@@ -113,7 +121,9 @@ class Selection:
             return list(each(exact_object, chunk, self.misfit(rows)))
         names = self.names(file)
         if file.delimited:
-            return [dict(zip(names, fields, strict=True)) for fields in chunk]
+            convert = converter(names, self.types)
+            rows_of_values = chunk if convert is None else each(convert, chunk, self.misfit(rows))
+            return [dict(zip(names, fields, strict=True)) for fields in rows_of_values]
         if file.format == "text":
             return [folder.record(file, text) for text in chunk]
         values = []
@@ -123,8 +133,8 @@ class Selection:
             except MemoryError:
                 raise
             except (optional("pyarrow").ArrowException, ValueError) as error:
-                for i, reason in parquet.undecodable_values(column):
-                    raise self.misfit(rows)(i, f"column {name!r} is {column.type}: {reason}") from None
+                for i, reason in parquet.undecodable_values(column, name):
+                    raise self.misfit(rows)(i, reason) from None
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 

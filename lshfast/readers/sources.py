@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
@@ -106,6 +104,9 @@ class Spool:
     """
 
     def __init__(self, stream: Any) -> None:
+        import shutil
+        import tempfile
+
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
         weakref.finalize(self, self._file.close)
         shutil.copyfileobj(stream, self._file, 1 << 20)

@@ -29,7 +29,8 @@ def check(selection: Selection) -> Any:
             names = selection.record_names(file, records)
             part = pa.schema([(n, array_of([r.get(n) for r in records], None, n, misfit).type) for n in names])
         else:
-            part = pa.schema([(name, pa.string()) for name in selection.names(file)])
+            known = {name: pa.type_for_alias(kind.name) for name, kind in selection.types.items() if file.delimited}
+            part = pa.schema([(name, known.get(name, pa.string())) for name in selection.names(file)])
             part = schema_of(file) if file.format == "parquet" else part
         try:
             schema = pa.unify_schemas([schema, part], promote_options="permissive") if len(schema) else part
@@ -146,7 +147,7 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
             pa.unify_schemas([pa.schema([before]), pa.schema([field])], promote_options="permissive")
         except pa.ArrowException:
             clash = f"column {field.name!r} is {field.type}, but {before.type} in the rows before"
-            return field.name, f"{clash}; columns of CSV are strings, and .jsonl or .csv outputs hold both"
+            return field.name, f"{clash}; a .jsonl output holds both"
     return "", "columns do not fit those of the inputs before"
 
 

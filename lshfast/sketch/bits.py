@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import Int32Array, best_rows, compared
 from lshfast.sketch.minhash import MinHasher, check_signatures
 from lshfast.sketch.sketcher import check_token_sets
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, numbers_of
+from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, TokenSets, UInt64Array, Vector, numbers_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -88,7 +88,7 @@ class BBits:
         """The probability that slots which differ agree in their bits, C = 2**-b."""
         return 0.5**self.bits
 
-    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt64Array:
+    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> Matrix[np.uint64]:
         """Return the packed signatures of the sets, as `pack` does, without keeping the full ones.
 
         Parameters
@@ -144,7 +144,15 @@ class BBits:
         for_each_piece(work, np.full(len(rows), rows.shape[1], np.int64), PIECE_SLOTS, threads)
         return made_by(self, packed.reshape(*array.shape[:-1], self.words))
 
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    @overload
+    def similarity(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
+    @overload
+    def similarity(self, a: npt.ArrayLike, b: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def similarity(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
+    @overload
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the estimated Jaccard similarity of packed signatures, row by row.
 
         Parameters
@@ -220,7 +228,11 @@ class BBits:
         shape = (*queries.shape[:-1], rows.shape[1])
         return rows.reshape(shape), self._estimates(equal.reshape(shape))
 
-    def variance(self, similarity: npt.ArrayLike) -> Float64Array:
+    @overload
+    def variance(self, similarity: float) -> np.float64: ...
+    @overload
+    def variance(self, similarity: npt.ArrayLike) -> Float64Array: ...
+    def variance(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the variance of the estimate, P (1 - P) / (k (1 - C)**2) with P = C + (1 - C) s.
 
         That is for the scheme ``classic``, whose slots are independent; with ``fast`` it is at most that.
@@ -243,7 +255,11 @@ class BBits:
         p = self.chance + (1 - self.chance) * numbers_of(similarity, "similarity", 0, 1)
         return np.asarray(p * (1 - p) / (self.hasher.num_perm * (1 - self.chance) ** 2))[()]
 
-    def standard_error(self, similarity: npt.ArrayLike) -> Float64Array:
+    @overload
+    def standard_error(self, similarity: float) -> np.float64: ...
+    @overload
+    def standard_error(self, similarity: npt.ArrayLike) -> Float64Array: ...
+    def standard_error(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the standard error of the estimate at a similarity in [0, 1]: the square root of `variance`."""
         return np.asarray(np.sqrt(self.variance(similarity)))[()]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,13 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.sketch.sketcher import PIECE_TOKENS, check_token_sets
 from lshfast.tokens import (
     SEED,
+    AnyShape,
     Float64Array,
+    Matrix,
     SeedField,
     TokenSets,
     UInt64Array,
+    Vector,
     check_int,
     check_number,
     numbers_of,
@@ -62,7 +65,13 @@ class Overlap(NamedTuple):
 # ---- signatures ----
 
 
-def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> Float64Array:
+@overload
+def estimate_sizes(signatures: AnyShape[np.uint64], hasher: MinHasher | None = None) -> Any: ...
+@overload
+def estimate_sizes(signatures: Vector[np.uint64], hasher: MinHasher | None = None) -> np.float64: ...
+@overload
+def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> Float64Array: ...
+def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> np.float64 | Float64Array:
     """Estimate how many distinct tokens each set has, from its MinHash signature.
 
     The mean is n within 2% of the standard error (see `size_error`) from 16 slots on; with `fast` signatures of 3 slots
@@ -316,7 +325,7 @@ class DistinctCounter:
         shape = (2**self.p,) if n is None else (check_int("n", n, 0, 2**32), 2**self.p)
         return made_by(self, np.zeros(shape, np.uint8), Registers)
 
-    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> UInt8Array:
+    def sketch(self, sets: TokenSets, *, threads: int | None = None) -> Matrix[np.uint8]:
         """Return the registers of the sets.
 
         Parameters
@@ -425,7 +434,13 @@ class DistinctCounter:
         fitted(left, right, "merged")
         return made_by(self, np.maximum(left, right), Registers)
 
-    def count(self, registers: npt.ArrayLike) -> Float64Array:
+    @overload
+    def count(self, registers: AnyShape[np.uint8]) -> Any: ...
+    @overload
+    def count(self, registers: Vector[np.uint8]) -> np.float64: ...
+    @overload
+    def count(self, registers: npt.ArrayLike) -> Float64Array: ...
+    def count(self, registers: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the estimated number of distinct tokens of each set.
 
         Parameters

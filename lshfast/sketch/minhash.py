@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.kernels import sketch as kernels
+from lshfast.shingling import are_texts
 from lshfast.sketch.sketcher import SlotSketcher
-from lshfast.tokens import SEED, SeedField, TokenSets, UInt64Array, array_of, check_int
+from lshfast.tokens import (
+    SEED,
+    SeedField,
+    TokenSets,
+    UInt64Array,
+    array_of,
+    check_int,
+)
 
 Scheme: TypeAlias = Literal["fast", "classic"]
 
@@ -41,9 +49,13 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
     plain = type(signatures) is np.ndarray
     if not plain:
         check_for_bands(signatures, name)
+    if isinstance(signatures, TokenSets):  # numpy would make an array of them if they have one size
+        raise TypeError(f"{name} must be uint64, not TokenSets: sketch them first, hasher.sketch(sets)")
     array = array_of(signatures, name)
     if array.dtype is not UINT64 and array.dtype != UINT64:
-        raise TypeError(f"{name} must be uint64, not {array.dtype}")
+        kind = kind_of_values(signatures)
+        advice = ": sketch them first, hasher.sketch(lshfast.shingle(texts))" if kind == "texts" else ""
+        raise TypeError(f"{name} must be uint64, not {kind}{advice}")
     if array.ndim not in (1, 2) or array.shape[-1] != hasher.num_perm:
         raise ValueError(f"{name} must have num_perm = {hasher.num_perm} slots each, not shape {array.shape}")
     other = None if plain else getattr(signatures, "hasher", None)
@@ -55,6 +67,18 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
         raise ValueError(f"{name} are of {other}, not of {hasher}")
     flags = array.flags
     return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
+
+
+def kind_of_values(values: Any) -> str:
+    """Return what was given in place of signatures: "texts", the dtype of an array or of numbers, or the type."""
+    if values is None:
+        return "None"
+    array = np.asarray(values)
+    if array.dtype.kind in "OUS" and are_texts(values) and (isinstance(values, (str, bytes)) or len(array)):
+        return "texts"
+    if isinstance(values, np.ndarray) or (array.dtype.kind in "biuf" and array.size):
+        return str(array.dtype)
+    return f"an empty {type(values).__name__}" if array.shape[:1] == (0,) else type(values).__name__
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from lshfast.kernels import bits as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.compare import compared
 from lshfast.sketch.sketcher import SlotSketcher
-from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, check_int
+from lshfast.tokens import (
+    SEED,
+    Float64Array,
+    Int64Array,
+    SeedField,
+    TokenSets,
+    UInt64Array,
+    check_int,
+)
 
 
 @dataclass(frozen=True)
@@ -70,27 +77,9 @@ class OnePermutation(SlotSketcher[TokenSets]):
         object.__setattr__(self, "num_perm", check_int("num_perm", self.num_perm, 1, MAX_NUM_PERM))
         object.__setattr__(self, "_constant", kernels.group_constant(self.seed))
 
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
-        """Return the estimated Jaccard similarity of signatures, row by row.
-
-        Parameters
-        ----------
-        a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
-
-        Returns
-        -------
-        float64 or ndarray of float64, shape (...)
-            In [0, 1]: equal slots among those that have a value on either side; 0 where either set is empty.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As by `merge`.
-        """
-        a, b = self._own(a, "a"), self._own(b, "b")
+    def _shares(self, a: UInt64Array, b: UInt64Array) -> Float64Array:
         equal, skipped = compared(kernels.compare, a, b, 2)
-        return np.asarray(equal / np.maximum(self.num_perm - skipped, 1))[()]
+        return equal / np.maximum(self.num_perm - skipped, 1)
 
     def _costs(self, sets: TokenSets) -> Int64Array:
         return sets.counts + self.num_perm

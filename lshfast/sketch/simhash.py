@@ -6,7 +6,7 @@ The dot products of token sets are kept as integers where asked: counters add up
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,16 @@ from lshfast.sketch.compare import Int32Array, compared, fitted
 from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import (
     SEED,
+    AnyShape,
     BoolArray,
     Float64Array,
     Int64Array,
+    Matrix,
     Seed,
     SeedField,
     TokenSets,
     UInt64Array,
+    Vector,
     array_of,
     check_int,
     numbers_of,
@@ -53,7 +56,13 @@ class CodeSketcher:
         """Words of a code."""
         return -(-self.bits // 64)
 
-    def is_empty(self, codes: npt.ArrayLike) -> BoolArray:
+    @overload
+    def is_empty(self, codes: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def is_empty(self, codes: Vector[np.uint64]) -> np.bool_: ...
+    @overload
+    def is_empty(self, codes: npt.ArrayLike) -> BoolArray: ...
+    def is_empty(self, codes: npt.ArrayLike) -> np.bool_ | BoolArray:
         """Tell which codes are those of empty sets or vectors of zeros.
 
         Parameters
@@ -74,7 +83,15 @@ class CodeSketcher:
         empty: BoolArray = np.asarray((self._codes(codes, "codes") == EMPTY).all(axis=-1))[()]
         return empty
 
-    def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
+    @overload
+    def distance(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
+    @overload
+    def distance(self, a: npt.ArrayLike, b: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def distance(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.int64: ...
+    @overload
+    def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array: ...
+    def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.int64 | Int64Array:
         """Return the Hamming distance of codes, row by row.
 
         Parameters
@@ -101,7 +118,15 @@ class CodeSketcher:
 
         return np.asarray(compared(kernel, a, b, 1)[0], np.int64)[()]
 
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    @overload
+    def similarity(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
+    @overload
+    def similarity(self, a: npt.ArrayLike, b: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def similarity(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
+    @overload
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the share of equal bits, an estimate of 1 - angle / pi; takes and refuses what `distance` does.
 
         Returns
@@ -111,7 +136,15 @@ class CodeSketcher:
         """
         return np.asarray(np.maximum(1 - self.distance(a, b) / self.bits, 0.0))[()]
 
-    def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    @overload
+    def angle(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
+    @overload
+    def angle(self, a: npt.ArrayLike, b: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def angle(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
+    @overload
+    def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
+    def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the estimated angle in radians, pi times the share of bits that differ, of what `distance` takes.
 
         Returns
@@ -122,7 +155,15 @@ class CodeSketcher:
         distance = self.distance(a, b)
         return np.asarray(np.where(distance > self.bits, np.nan, np.pi * distance / self.bits))[()]
 
-    def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    @overload
+    def cosine(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
+    @overload
+    def cosine(self, a: npt.ArrayLike, b: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def cosine(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
+    @overload
+    def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
+    def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the estimated cosine of the angle, cos(pi distance / bits), of what `distance` takes.
 
         Returns
@@ -132,12 +173,20 @@ class CodeSketcher:
         """
         return np.asarray(np.nan_to_num(np.cos(self.angle(a, b)), nan=0.0))[()]
 
-    def similarity_error(self, similarity: npt.ArrayLike) -> Float64Array:
+    @overload
+    def similarity_error(self, similarity: float) -> np.float64: ...
+    @overload
+    def similarity_error(self, similarity: npt.ArrayLike) -> Float64Array: ...
+    def similarity_error(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the standard error of `similarity` where it truly is s, in [0, 1]: sqrt(s (1 - s) / bits)."""
         s = numbers_of(similarity, "similarity", 0, 1)
         return np.asarray(np.sqrt(s * (1 - s) / self.bits))[()]
 
-    def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array:
+    @overload
+    def cosine_error(self, cosine: float) -> np.float64: ...
+    @overload
+    def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array: ...
+    def cosine_error(self, cosine: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the standard error of `cosine` where it truly is c, in [-1, 1], to first order.
 
         With q = arccos(c) / pi, the probability that a bit differs, it is pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
@@ -216,7 +265,7 @@ class SimHasher(CodeSketcher):
 
     def sketch(
         self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
-    ) -> UInt64Array:
+    ) -> Matrix[np.uint64]:
         """Return the codes of the sets.
 
         Parameters
@@ -258,7 +307,7 @@ class SimHasher(CodeSketcher):
 
     def counters(
         self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
-    ) -> Int64Array:
+    ) -> Matrix[np.int64]:
         """Return the counters of the sets, of which `codes_of` makes codes.
 
         Parameters
@@ -485,7 +534,13 @@ class SignSketcher(CodeSketcher):
         """The vectors of +1s and -1s: int8 (bits, dim)."""
         return np.ascontiguousarray(_unpacked(self._masks, self.bits).T)
 
-    def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> npt.NDArray[Any]:
+    @overload
+    def dots(self, vectors: npt.NDArray[np.integer[Any]], *, threads: int | None = None) -> Int64Array: ...
+    @overload
+    def dots(self, vectors: npt.NDArray[np.floating[Any]], *, threads: int | None = None) -> Float64Array: ...
+    @overload
+    def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> Int64Array | Float64Array: ...
+    def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> Int64Array | Float64Array:
         """Return the dot products of vectors with those of +1s and -1s.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lshfast.common.threads import for_each_piece
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import equal_slots, fitted
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, TokenSets, UInt64Array, Vector
 
 Sets = TypeVar("Sets", bound=Any)
 
@@ -32,7 +32,7 @@ class SlotSketcher(Generic[Sets]):
 
     num_perm: int
 
-    def sketch(self, sets: Sets, *, threads: int | None = None) -> UInt64Array:
+    def sketch(self, sets: Sets, *, threads: int | None = None) -> Matrix[np.uint64]:
         """Return the signatures of the sets.
 
         Parameters
@@ -92,8 +92,18 @@ class SlotSketcher(Generic[Sets]):
         fitted(left, right, "merged")
         return made_by(self, np.minimum(left, right))
 
-    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    @overload
+    def similarity(self, a: AnyShape[np.uint64], b: npt.ArrayLike) -> Any: ...
+    @overload
+    def similarity(self, a: npt.ArrayLike, b: AnyShape[np.uint64]) -> Any: ...
+    @overload
+    def similarity(self, a: Vector[np.uint64], b: Vector[np.uint64]) -> np.float64: ...
+    @overload
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
+    def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the estimated similarity of signatures, row by row: the share of equal slots.
+
+        Of one permutation, only slots with a value on either side count.
 
         Parameters
         ----------
@@ -112,7 +122,7 @@ class SlotSketcher(Generic[Sets]):
         ValueError
             If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
         """
-        return np.asarray(equal_slots(self._own(a, "a"), self._own(b, "b")) / self.num_perm)[()]
+        return np.asarray(self._shares(self._own(a, "a"), self._own(b, "b")))[()]
 
     def _check_sets(self, sets: Sets) -> None:
         check_token_sets(sets)
@@ -124,6 +134,10 @@ class SlotSketcher(Generic[Sets]):
     def _fill(self, sets: Sets, rows: slice, signatures: UInt64Array) -> None:
         """Write the signatures of some rows."""
         raise NotImplementedError
+
+    def _shares(self, a: UInt64Array, b: UInt64Array) -> Float64Array:
+        """Return the share of equal slots of signatures, row by row."""
+        return equal_slots(a, b) / self.num_perm
 
     def _own(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
         """Return signatures of this sketcher, (..., num_perm), as a plain array, or say why they are none."""

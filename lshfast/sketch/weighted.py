@@ -17,7 +17,16 @@ from lshfast.kernels import weighted as kernels
 from lshfast.sketch.arrays import made_by
 from lshfast.sketch.minhash import MinHasher
 from lshfast.sketch.sketcher import PIECE_TOKENS, SlotSketcher, check_token_sets
-from lshfast.tokens import SEED, Float64Array, Int64Array, SeedField, TokenSets, UInt64Array, array_of, check_int
+from lshfast.tokens import (
+    SEED,
+    Float64Array,
+    Int64Array,
+    SeedField,
+    TokenSets,
+    UInt64Array,
+    array_of,
+    check_int,
+)
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 
@@ -107,7 +116,7 @@ class WeightedSets:
         held = list(rows)
         for number, row in enumerate(held):
             if not isinstance(row, Mapping):
-                raise TypeError(f"rows[{number}] is a {type(row).__name__}, not a mapping of elements to weights")
+                raise TypeError(f"rows[{number}] is of type {type(row).__name__}, not a mapping of elements to weights")
         sets = TokenSets.from_sets([list(row) for row in held], seed=seed)
         return cls(sets.offsets, sets.tokens, [weight for row in held for weight in row.values()])
 

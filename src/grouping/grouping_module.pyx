@@ -4,7 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport SIZE_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-import secrets
+import os
 
 import numpy as np
 
@@ -87,8 +87,8 @@ DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED
 # Numbers of buckets are below it.
 MOST_BUCKETS = 1 << 31
 
-set_key(secrets.randbits(64))
-cdef uint32_t multiplier = secrets.randbits(32) | 1
+set_key(int.from_bytes(os.urandom(8), "little"))
+cdef uint32_t multiplier = int.from_bytes(os.urandom(4), "little") | 1
 
 
 def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None):

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
-import secrets
+import os
 
 import numpy as np
 
@@ -41,7 +41,7 @@ cdef extern from "sets/sets.h":
 cdef enum:
     ROWS = 1 << 12  # whose neighbours are looked at between two calls of pause()
 
-set_key(secrets.randbits(64))
+set_key(int.from_bytes(os.urandom(8), "little"))
 
 
 cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens) except? 0:

@@ -29,12 +29,15 @@ cdef extern from "cpu.h":
 
 cdef extern from "text/arrow_abi.h":
     struct ArrowSchema:
-        const char* format
+        const char *format, *name
+        int64_t n_children
+        ArrowSchema** children
         ArrowSchema* dictionary
         void (*release)(ArrowSchema*)
     struct ArrowArray:
-        int64_t length, null_count, offset, n_buffers
+        int64_t length, null_count, offset, n_buffers, n_children
         const void** buffers
+        ArrowArray** children
         ArrowArray* dictionary
         void (*release)(ArrowArray*)
     struct ArrowArrayStream:
@@ -154,6 +157,68 @@ cdef class _Chunk:
             self.array.release(&self.array)
 
 
+@cython.auto_pickle(False)
+cdef class _ArrowColumn:
+    """What an object with the Arrow C interface holds: its schema, and its chunks, which can be read once."""
+    cdef ArrowSchema schema
+    cdef object stream  # a capsule, None if there is one chunk only
+    cdef _Chunk chunk
+    cdef str source
+
+    def __cinit__(self):
+        memset(&self.schema, 0, sizeof(ArrowSchema))
+
+    def __dealloc__(self):
+        if self.schema.release != NULL:
+            self.schema.release(&self.schema)
+
+    def __init__(self, source):
+        self.source = type(source).__name__
+        if hasattr(source, "__arrow_c_stream__"):
+            self._open_stream(source.__arrow_c_stream__())
+            return
+        if not hasattr(source, "__arrow_c_array__"):  # chunks of pyarrow before 16, which have no stream
+            source = source.combine_chunks()
+        schema, array = source.__arrow_c_array__()
+        self._open_array(schema, array)
+
+    cdef _open_stream(self, capsule):
+        cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+        if stream.release == NULL:
+            raise ValueError("the Arrow stream has been released: it can be read once")
+        if stream.get_schema(stream, &self.schema) != 0:
+            raise ValueError(_stream_error(stream))
+        self.stream = capsule
+
+    cdef _open_array(self, schema_capsule, array_capsule):
+        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
+        cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
+        if schema.release == NULL or array.release == NULL:
+            raise ValueError("the Arrow array has been released: it can be read once")
+        self.chunk = _Chunk()
+        self.schema, self.chunk.array = schema[0], array[0]
+        schema.release = array.release = NULL  # moved: this object releases them
+
+    def __iter__(self):
+        """Yield the chunks, and release the stream that they come from."""
+        cdef ArrowArrayStream* stream
+        cdef _Chunk chunk
+        if self.stream is None:
+            yield self.chunk
+            return
+        stream = <ArrowArrayStream*>PyCapsule_GetPointer(self.stream, "arrow_array_stream")
+        try:
+            while True:
+                chunk = _Chunk()
+                if stream.get_next(stream, &chunk.array) != 0:
+                    raise ValueError(_stream_error(stream))
+                if chunk.array.release == NULL:
+                    return
+                yield chunk
+        finally:
+            stream.release(stream)
+
+
 cdef class Texts:
     """A column of UTF-8 texts, wherever they lie.
 
@@ -172,21 +237,15 @@ cdef class Texts:
             raise TypeError("texts must be a column of texts, not one str or bytes")
         if isinstance(source, (Mapping, Set)):
             raise TypeError(f"texts must be a column of texts in order, not {type(source).__name__}")
-        if hasattr(type(source), "columns") or hasattr(type(source), "column_names"):
-            raise TypeError(_one_column(source))
+        _refuse_frame(source)
         self.owners = []
-        kind = type(source).__name__
         if isinstance(source, Texts):
             other = <Texts>source
             self.addresses, self.lengths, self.owners = other.addresses, other.lengths, other.owners
-        elif hasattr(source, "__arrow_c_stream__"):
-            self._read_stream(source.__arrow_c_stream__(), kind)
-        elif hasattr(source, "__arrow_c_array__"):
-            schema, array = source.__arrow_c_array__()
-            self._read_array(schema, array, kind)
-        elif hasattr(source, "chunks") and hasattr(source, "num_chunks"):  # of pyarrow before 16, which has no stream
-            schema, array = source.combine_chunks().__arrow_c_array__()
-            self._read_array(schema, array, kind)
+        elif isinstance(source, _ArrowColumn):
+            self._read_arrow(source)
+        elif not isinstance(source, (list, tuple)) and is_arrow(source):
+            self._read_arrow(_ArrowColumn(source))
         else:
             self._read_objects(source)
         self._seal()
@@ -279,54 +338,20 @@ cdef class Texts:
             elif not isinstance(text, bytes):
                 if _is_null(text):
                     continue
-                raise TypeError(f"texts[{i}] is a {type(text).__name__}, not str or bytes")
+                raise TypeError(f"texts[{i}] is of type {type(text).__name__}, not str or bytes")
             addresses[i] = <uint64_t>PyBytes_AS_STRING(text)
             lengths[i] = PyBytes_GET_SIZE(text)
             owners.append(text)
 
-    cdef _read_stream(self, capsule, str source):
-        cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
-        if stream.release == NULL:
-            raise ValueError("the Arrow stream has been released: it can be read once")
-        try:
-            self._join(self._read_chunks(stream, source))
-        finally:
-            stream.release(stream)
-
-    cdef _read_chunks(self, ArrowArrayStream* stream, str source):
-        cdef ArrowSchema schema
-        cdef _Chunk chunk
-        memset(&schema, 0, sizeof(ArrowSchema))
-        if stream.get_schema(stream, &schema) != 0:
-            raise ValueError(_stream_error(stream))
-        try:
-            layout = _layout(&schema, source)
-        finally:
-            if schema.release != NULL:
-                schema.release(&schema)
+    cdef _read_arrow(self, _ArrowColumn column):
+        layout = _layout(&column.schema, column.source)
         parts = []
         rows = 0
-        while True:
-            chunk = _Chunk()
-            if stream.get_next(stream, &chunk.array) != 0:
-                raise ValueError(_stream_error(stream))
-            if chunk.array.release == NULL:
-                return parts
-            parts.append(_read_column(&chunk.array, layout, rows))
-            rows += chunk.array.length
+        for chunk in column:
+            parts.append(_read_column(&(<_Chunk>chunk).array, layout, rows))
+            rows += len(parts[-1][1])
             self.owners.append(chunk)
-
-    cdef _read_array(self, schema_capsule, array_capsule, str source):
-        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
-        cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
-        cdef _Chunk chunk = _Chunk()
-        if schema.release == NULL or array.release == NULL:
-            raise ValueError("the Arrow array has been released: it can be read once")
-        layout = _layout(schema, source)
-        chunk.array = array[0]
-        array.release = NULL  # moved: the chunk releases it
-        self.owners.append(chunk)
-        self._join([_read_column(&chunk.array, layout, 0)])
+        self._join(parts)
 
     cdef _join(self, parts):
         empty = np.zeros(0, np.uint64), np.zeros(0, np.int64)
@@ -346,33 +371,98 @@ cdef str _stream_error(ArrowArrayStream* stream):
     return "the Arrow stream failed" + (f": {message.decode('utf-8', 'replace')}" if message != NULL else "")
 
 
-cdef str _one_column(frame):
-    """Say that one column of a data frame is needed, and how to take it."""
-    names = list(getattr(frame, "column_names", None) or getattr(frame, "columns", ()))
+cdef _refuse_frame(source):
+    """Raise TypeError, and say how to take a column, where this is a data frame."""
+    kind = type(source)
+    if not (hasattr(kind, "columns") or hasattr(kind, "column_names")):
+        return
+    if hasattr(kind, "collect") and hasattr(kind, "collect_schema"):
+        raise TypeError(
+            f"texts is of type {kind.__name__}, which holds no rows yet; collect it and pass one column, such as "
+            "df.collect()['text']"
+        )
+    names = list(getattr(source, "column_names", None) or getattr(source, "columns", ()))
     column = "text" if "text" in names or not names else names[0]
-    return f"texts is a {type(frame).__name__}; pass one column of it, such as df[{column!r}]"
+    raise TypeError(f"texts is of type {kind.__name__}; pass one column of it, such as df[{column!r}]")
 
 
-# How the texts of an Arrow column lie, by its format: by 32-bit or 64-bit offsets, as views, or all null.
+def is_arrow(source):
+    """Tell whether this has the Arrow C interface, or is of chunks that have it."""
+    return (
+        hasattr(source, "__arrow_c_stream__")
+        or hasattr(source, "__arrow_c_array__")
+        or (hasattr(source, "chunks") and hasattr(source, "num_chunks"))
+    )
+
+
+# How the texts of an Arrow column are stored, by its format: with 32-bit or 64-bit offsets, as views, or all null.
 cdef dict LAYOUTS = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64",
                      "vu": "views", "vz": "views", "n": "nulls"}
-cdef dict OTHERS = {"b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32",
-                    "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "+l": "lists",
-                    "+L": "lists"}
+cdef dict INTEGERS = {"c": np.int8, "C": np.uint8, "s": np.int16, "S": np.uint16, "i": np.int32, "I": np.uint32,
+                      "l": np.int64, "L": np.uint64}
+# Arrow's names of its types, by their format up to the first colon; {} stands for what follows it.
+cdef dict TYPE_NAMES = {
+    "n": "null", "b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32",
+    "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "z": "binary", "Z": "large_binary",
+    "vz": "binary_view", "u": "string", "U": "large_string", "vu": "string_view", "w": "fixed_size_binary[{}]",
+    "d": "decimal({})", "tdD": "date32[day]", "tdm": "date64[ms]", "tts": "time32[s]", "ttm": "time32[ms]",
+    "ttu": "time64[us]", "ttn": "time64[ns]", "tss": "timestamp[s]", "tsm": "timestamp[ms]", "tsu": "timestamp[us]",
+    "tsn": "timestamp[ns]", "tDs": "duration[s]", "tDm": "duration[ms]", "tDu": "duration[us]", "tDn": "duration[ns]",
+    "tiM": "month_interval", "tiD": "day_time_interval", "tin": "month_day_nano_interval", "+l": "list",
+    "+L": "large_list", "+vl": "list_view", "+vL": "large_list_view", "+w": "fixed_size_list[{}]", "+s": "struct",
+    "+m": "map", "+ud": "dense_union", "+us": "sparse_union", "+r": "run-end encoded",
+}
+
+
+cdef str _type_name(str format):
+    """Return Arrow's name of the type of a format."""
+    head, _, rest = format.partition(":")
+    name = TYPE_NAMES.get(head, f"of Arrow format {format!r}")
+    if head == "d":
+        precision, _, scale_and_bits = rest.partition(",")
+        scale, _, bits = scale_and_bits.partition(",")
+        return f"decimal{bits or 128}({precision}, {scale})"
+    if head.startswith("ts") and rest:
+        return f"{name[:-1]}, tz={rest}]"
+    return name.replace("{}", rest)
+
+
+cdef str _name_of_type(const ArrowSchema* schema):
+    """Return Arrow's name of a type; of lists, with that of their elements."""
+    format = schema.format.decode()
+    name = _type_name(format)
+    if format in ("+l", "+L") and schema.n_children == 1:
+        return f"{name}<{_type_name(schema.children[0].format.decode())}>"
+    return name
+
+
+cdef str _one_column(const ArrowSchema* schema, str source):
+    """Say which column of a struct to pass: "text", else the first that holds texts, else the first."""
+    cdef int64_t i
+    names = []
+    of_texts = []
+    for i in range(schema.n_children):
+        name = schema.children[i].name.decode() if schema.children[i].name != NULL else ""
+        names.append(name)
+        if schema.children[i].format.decode() in LAYOUTS:
+            of_texts.append(name)
+    found = "text" if "text" in names else (of_texts or names or ["text"])[0]
+    return f"texts is of type {source}, with several columns (struct); pass one of them, such as {found!r}"
 
 
 cdef tuple _layout(const ArrowSchema* schema, str source):
-    """Return (how the texts of an Arrow column lie, the format of its indices if it is dictionary-encoded)."""
+    """Return (how the texts of an Arrow column are stored, the format of its indices if it is dictionary-encoded)."""
     format = schema.format.decode()
     if schema.dictionary != NULL:
-        if schema.dictionary.dictionary != NULL or format not in "cCsSiIlL":
+        if schema.dictionary.dictionary != NULL or format not in INTEGERS:
             raise ValueError(f"a malformed Arrow dictionary, with indices of format {format!r}")
         return _layout(schema.dictionary, source)[0], format
     if format == "+s":
-        raise TypeError(f"texts is a {source} of several columns; pass one of them, such as df['text']")
+        raise TypeError(_one_column(schema, source))
     if format not in LAYOUTS:
-        name = OTHERS.get(format, f"Arrow format {format!r}")
-        raise TypeError(f"texts is a {source} of {name}, which holds no texts; pass a column of strings or binary")
+        raise TypeError(
+            f"texts is of type {source}, with {_name_of_type(schema)} values; pass a column of strings or binary"
+        )
     return LAYOUTS[format], None
 
 
@@ -497,6 +587,125 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
         addresses[i] = <uint64_t>(data + start)
         lengths[i] = stop - start
     return address_array, length_array
+
+
+def arrow_column(source):
+    """Return an Arrow column as Texts or, where it is one of lists, as (offsets, elements).
+
+    The elements of row i are ``elements[offsets[i]:offsets[i + 1]]``: Texts, referenced in place, or integers mod 2^64,
+    uint64. A null row has none.
+
+    Raises
+    ------
+    TypeError
+        If it holds neither texts nor lists of texts or integers, or a list holds a null.
+    ValueError
+        If it is malformed.
+    """
+    _refuse_frame(source)
+    column = _ArrowColumn(source)
+    return _read_lists(column) if column.schema.format.decode() in ("+l", "+L") else Texts(column)
+
+
+cdef _read_lists(_ArrowColumn column):
+    """Return (offsets, elements) of a column of lists."""
+    cdef Texts texts
+    if column.schema.n_children != 1:
+        raise ValueError("a malformed Arrow list: there must be one type of elements")
+    cdef const ArrowSchema* item = column.schema.children[0]
+    dtype = INTEGERS.get(item.format.decode()) if item.dictionary == NULL else None
+    layout = None if dtype is not None else _element_layout(&column.schema, item, column.source)
+    wide = column.schema.format.decode() == "+L"
+    counts = [np.zeros(0, np.int64)]
+    elements = []
+    rows = 0
+    owners = []
+    for chunk in column:
+        found = _read_list_chunk(&(<_Chunk>chunk).array, wide, dtype, layout, rows)
+        counts.append(found[0])
+        elements.append(found[1])
+        rows += len(found[0])
+        owners.append(chunk)
+    offsets = np.zeros(rows + 1, np.int64)
+    np.cumsum(np.concatenate(counts), out=offsets[1:])
+    if dtype is not None:
+        return offsets, np.concatenate([np.zeros(0, np.uint64), *elements])
+    texts = Texts.__new__(Texts)
+    texts.owners = owners
+    texts._join(elements)
+    texts._seal()
+    return offsets, texts
+
+
+cdef tuple _element_layout(const ArrowSchema* lists, const ArrowSchema* item, str source):
+    """Return the layout of the texts that are elements of lists, as `_layout` does."""
+    held = item if item.dictionary == NULL else item.dictionary
+    if held.format.decode() not in LAYOUTS:
+        raise TypeError(
+            f"texts is of type {source}, with {_name_of_type(lists)} values; "
+            "pass a column of strings or binary, or of lists of strings, binary or integers"
+        )
+    return _layout(item, source)
+
+
+cdef tuple _read_list_chunk(const ArrowArray* array, bint wide, dtype, layout, first_row):
+    """Return (the number of each row's elements, the elements) of one array of lists.
+
+    Elements are uint64 where a dtype is given, else (addresses, lengths) as of `_read_texts`.
+    """
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, at, n = array.length, start, stop, first = 0, last = 0
+    cdef ArrowArray part
+    if array.n_children != 1 or (n and array.buffers[1] == NULL):
+        raise ValueError("a malformed Arrow list: missing elements or offsets")
+    start_array, count_array = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    cdef int64_t[::1] starts = start_array, counts = count_array
+    for i in range(n):
+        at = array.offset + i
+        start = _int64_at(array.buffers[1], at) if wide else _int32_at(array.buffers[1], at)
+        stop = _int64_at(array.buffers[1], at + 1) if wide else _int32_at(array.buffers[1], at + 1)
+        if not 0 <= start <= stop <= array.children[0].length:
+            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
+        if i == 0:
+            first = start
+        last = stop
+        starts[i] = start
+        if _is_valid(valid, at):
+            counts[i] = stop - start
+    part = array.children[0][0]  # the elements that the rows refer to, which may be few of all
+    part.offset, part.length, part.null_count = part.offset + first, last - first, -1 if part.null_count else 0
+    ends = np.cumsum(count_array)
+    places = slice(None)
+    if n and ends[-1] < last - first:  # a null row has elements, too
+        places = np.repeat(start_array - first - ends + count_array, count_array) + np.arange(ends[-1])
+    if dtype is not None:
+        values, nulls = _read_integers(&part, dtype)
+        elements, nulls = values[places], nulls[places]
+    else:
+        addresses, lengths = _read_column(&part, layout, 0)
+        elements = addresses[places], lengths[places]
+        nulls = elements[0] == NO_BYTES
+    if nulls.any():
+        row = first_row + int(np.searchsorted(ends, np.argmax(nulls), side="right"))
+        raise TypeError(f"texts[{row}] holds a null; elements are str, bytes or int")
+    return count_array, elements
+
+
+cdef tuple _read_integers(const ArrowArray* array, dtype):
+    """Return (values mod 2^64, which are null) of an array of integers."""
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, n = array.length, size = np.dtype(dtype).itemsize
+    null_array = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] nulls = null_array
+    if n == 0:
+        return np.zeros(0, np.uint64), null_array.view(np.bool_)
+    if array.buffers[1] == NULL:
+        raise ValueError("a malformed Arrow array: missing buffers")
+    if valid != NULL:
+        for i in range(n):
+            nulls[i] = not _is_valid(valid, array.offset + i)
+    cdef const uint8_t* memory = <const uint8_t*>array.buffers[1] + array.offset * size
+    return np.frombuffer(<const uint8_t[:n * size]>memory, dtype).astype(np.uint64), null_array.view(np.bool_)
 
 
 cdef enum Unit:

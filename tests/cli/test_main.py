@@ -400,7 +400,9 @@ main()
          r"a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"),
         ("in.parquet", 60, [],
          r"while reading \(\S+in\.parquet: (m|re)alloc of size \d+ failed\); .*`lshfast tune INPUT`"),
-        ("in.jsonl.gz", 60, [], r"while reading \(rows of \S+in\.jsonl\.gz\); .*`lshfast tune INPUT`"),
+        ("in.jsonl.gz", 60, [],
+         r"while reading \(rows of \S+in\.jsonl\.gz; a smaller max_row_bytes \(--max-row-bytes\) limits what one row "
+         r"takes\); .*`lshfast tune INPUT`"),
     ],
     ids=["signatures", "arrow", "one-row"],
 )  # fmt: skip

@@ -40,17 +40,51 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     assert read_jsonl(tmp_path / "new.jsonl") == []  # february is january again
 
 
-def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path):
-    source = Path(lshfast.__file__).parent
-    ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
-    shutil.copytree(source, tmp_path / "lshfast", ignore=ignored)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    for module in ("lshfast", "lshfast.cli.main", "lshfast.kernels.text"):
-        done = subprocess.run(
-            [sys.executable, "-c", f"import {module}"], cwd=tmp_path, env=environment, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        said = done.stderr.splitlines()[-1]
-        assert said.startswith(f"ImportError: the compiled modules of lshfast for this Python are not in {tmp_path}")
-        assert "`pip install -e .`" in said
-        assert "circular" not in done.stderr
+PACKAGE = Path(lshfast.__file__).parent
+COMMANDS = [("-m", "lshfast", "demo"), ("-mlshfast",), ("bin/lshfast", "--version")]
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Return a function that runs Python with the modules in a folder, which has the command that pip makes."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "lshfast").write_text("from lshfast.__main__ import main\nmain()\n")
+
+    def run_python(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return run_python
+
+
+@pytest.mark.parametrize("there", ["none", "all but gate", "all but _cython"])
+def test_a_checkout_without_compiled_modules_says_how_to_build_them(tmp_path, python, there):
+    shutil.copytree(PACKAGE, tmp_path / "lshfast", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    kernels, absent = tmp_path / "lshfast" / "kernels", there.split()[-1]
+    for path in (PACKAGE / "kernels").iterdir():
+        if there != "none" and path.suffix in (".so", ".pyd") and path.name.partition(".")[0] != absent:
+            (kernels / path.name).symlink_to(path)
+    advice = re.compile(
+        rf"the compiled modules of lshfast for this Python are not in {re.escape(str(kernels))} "
+        rf"\(missing: {'affine, bands, bits, [.]{3}' if there == 'none' else absent}\): "
+        r"build them with `pip install -e \.` in the checkout, or leave the checkout to import an installed lshfast\n"
+    )
+    for module in ("lshfast", "lshfast.cli.main", "lshfast.kernels.text", "lshfast.datasketch"):
+        said = python("-c", f"import {module}").stderr
+        assert advice.fullmatch(said.rpartition("ImportError: ")[2])
+        assert said.count('File "') == 4  # the import, and three files of the package
+        assert "During handling" not in said
+    for command in COMMANDS:
+        done = python(*command)
+        assert done.returncode == 1
+        assert advice.fullmatch(done.stderr.removeprefix("lshfast: error: "))
+
+
+@pytest.mark.parametrize("module", ["numpy", "typer"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_interrupt_during_the_imports_is_one_line(tmp_path, python, module, command):
+    (tmp_path / f"{module}.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    (tmp_path / "lshfast").symlink_to(PACKAGE)
+    done = python(*command)
+    assert (done.returncode, done.stderr) == (130, "lshfast: error: interrupted; no output was left half-written\n")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lshfast.datasketch
 from lshfast import MinHasher, TokenSets
 from lshfast.datasketch import (
     HyperLogLog,
@@ -530,6 +531,20 @@ def test_b_bit_bytes(scheme, b, k):
     for size in range(len(data)):
         with pytest.raises((struct.error, ValueError)):
             object.__new__(bBitMinHash).__setstate__(data[:size])
+
+
+@pytest.mark.parametrize(("b", "r"), [(1, 0.0), (2, 0.0), (3, 0.0), (8, 0.0), (1, 0.001), (1, 0.5), (2, 0.1), (2, 0.5)])
+def test_b_bit_estimates_are_those_of_datasketch_as_the_migration_page_says(b, r):
+    """Without r the same for each b; with r, for b of 1 or 2, up to rounding."""
+    datasketch = pytest.importorskip("datasketch")
+    found = []
+    for library in datasketch, lshfast.datasketch:
+        sketches = [library.MinHash(64), library.MinHash(64)]
+        for sketch, tokens in zip(sketches, (words(0, 60), words(20, 80)), strict=True):
+            sketch.update_batch(tokens)
+        one, other = (library.bBitMinHash(sketch, b, r) for sketch in sketches)
+        found.append(one.jaccard(other))
+    assert found[0] == (pytest.approx(found[1], rel=1e-9) if r else found[1])
 
 
 @EACH

@@ -367,7 +367,7 @@ def test_answers_do_not_depend_on_pieces_and_threads(threads):
     ("keys", "sizes", "error", "message"),
     [
         (["x", None], [5, 5], TypeError, "keys[1] is None"),
-        (["x", {}], [5, 5], TypeError, "keys[1] is a dict, which cannot be hashed"),
+        (["x", {}], [5, 5], TypeError, "keys[1] is of type dict, which cannot be hashed"),
         (["x", "all"], [5, 5], ValueError, "keys[1] = 'all' is in the index already"),
         (["x"], [5, 5], ValueError, "there must be a key for each signature, not 1 for 2"),
         (["x", "y"], [5], ValueError, "there must be a size for each signature, not 1 for 2"),

@@ -536,7 +536,7 @@ def test_several_writers():
     ("keys", "rows", "error", "message"),
     [
         (["x", None], [0, 1], TypeError, "keys[1] is None"),
-        (["x", ["y"]], [0, 1], TypeError, "keys[1] is a list, which cannot be hashed"),
+        (["x", ["y"]], [0, 1], TypeError, "keys[1] is of type list, which cannot be hashed"),
         ("xy", [0, 1], TypeError, "keys must be a batch of keys, not one str"),
         (7, [0, 1], TypeError, "keys must be a batch of keys, not one int"),
         (["x"], [0, 1], ValueError, "there must be a key for each signature, not 1 for 2"),

@@ -60,7 +60,7 @@ def signatures_of(**options):
         ([5, None], shared(2), TypeError, "keys[1] is None, which is no key"),
         (["x", math.nan], shared(2), TypeError, "keys[1] is nan, which is no key"),
         ([np.float64("nan"), 5], shared(2), TypeError, "keys[0] is nan, which is no key"),
-        ([5, [6]], shared(2), TypeError, "keys[1] is a list, which cannot be hashed"),
+        ([5, [6]], shared(2), TypeError, "keys[1] is of type list, which cannot be hashed"),
         ([5, 5], shared(2), ValueError, "keys[1] = 5 is in the index already, or twice in the batch"),
         (["x", "x"], shared(2), ValueError, "keys[1] = 'x' is in the index already, or twice in the batch"),
         ([5, 6, 7], shared(2), ValueError, "there must be a key for each signature, not 3 for 2"),

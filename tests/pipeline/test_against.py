@@ -286,7 +286,7 @@ def test_an_index_says_how_a_run_is_planned():
         ("seed", 1, "seed is 7 in this index, not 1"),
         ("bands", 3, f"bands is {KNOWN.bands} in this index, not 3"),
         ("rows", 1, f"rows is {KNOWN.rows} in this index, not 1"),
-        ("recall", 0.999, f"recall 0.999 takes 21 bands of 3 rows, and this index has {KNOWN.bands} of {KNOWN.rows}"),
+        ("recall", 0.999, f"recall 0.999 needs 21 bands of 3 rows, but this index has {KNOWN.bands} of {KNOWN.rows}"),
         ("recall", 2, "recall must be in (0, 1), not 2"),
         ("groups", "components", "groups must be star against an index"),
     ],

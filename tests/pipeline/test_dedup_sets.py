@@ -121,12 +121,12 @@ def test_many_sets_in_several_pieces():
 @pytest.mark.parametrize(
     ("rows", "options", "error", "message"),
     [
-        ([{1}, "a"], {}, TypeError, r"texts\[1\] is a str, not a set"),
-        ([{1}, 5], {}, TypeError, r"texts\[1\] is a int, not a set"),
-        ([{"id": 1, "text": "a"}], {}, TypeError, r"texts\[0\] is a dict; pass its texts, \[row\['text'\] for"),
-        ([None, {1}, 2.5], {}, TypeError, r"texts\[2\] is a float, not a set"),
+        ([{1}, "a"], {}, TypeError, r"texts\[1\] is of type str, not a set"),
+        ([{1}, 5], {}, TypeError, r"texts\[1\] is of type int, not a set"),
+        ([{"id": 1, "text": "a"}], {}, TypeError, r"texts\[0\] is of type dict; pass its texts, \[row\['text'\] for"),
+        ([None, {1}, 2.5], {}, TypeError, r"texts\[2\] is of type float, not a set"),
         (["a", {1}], {}, TypeError, r"texts\[1\]"),
-        ([{1}, {2.5}], {}, TypeError, r"rows\[1\] holds a float"),
+        ([{1}, {2.5}], {}, TypeError, r"rows\[1\] holds an element of type float"),
         ([{1}, {2**70}], {}, ValueError, rf"rows\[1\] holds {2**70}"),
         ([{1}, {"\ud800"}], {}, ValueError, r"rows\[1\]: lone surrogate"),
         ([{1}], {"unit": "char"}, ValueError, "unit is for texts"),
@@ -143,5 +143,5 @@ def test_what_is_refused(rows, options, error, message):
 def test_errors_name_the_row_in_later_pieces():
     rows = [list(range(start, start + 400)) for start in range(0, 1_000_000, 400)]
     rows[2000] = [*rows[2000], 0.5]
-    with pytest.raises(TypeError, match=r"rows\[2000\] holds a float"):
+    with pytest.raises(TypeError, match=r"rows\[2000\] holds an element of type float"):
         dedup(rows)

@@ -148,7 +148,7 @@ def test_files_warn_too(file):
 def test_the_closing_table_has_one_line_about_it(file):
     said = run("dedup", file, "--dry-run").stderr
     assert said.count("most texts are short") == 1
-    assert "size 2, threshold 0.5" in said
+    assert "Better for these texts: --unit word --size 2 --threshold 0.5\n" in said
     assert "most texts" not in run("dedup", file, "--dry-run", "--size", "2", "--threshold", "0.5").stderr
     assert run("dedup", file, "--dry-run", "--quiet").stderr == ""
 

@@ -94,6 +94,8 @@ def main(folder: Path, seed: int, rounds: int) -> None:
         else:
             pack(mutated(data, chance), path)
         options: dict[str, Any] = {"on_error": chance.choice(["stop", "skip"])}
+        options["output"] = chance.choice([None, "jsonl", "csv", "parquet"])
+        options["max_row_bytes"] = chance.choice([100, 1 << 28])
         if chance.random() < 0.5:
             options["id_column"] = "id"
         print(attempt(path, options))

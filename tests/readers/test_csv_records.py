@@ -213,3 +213,63 @@ def test_every_encoding_of_python_reads_what_it_writes(tmp_path: Path) -> None:
         known += 1
         assert read(pack(text.encode(name), tmp_path / "a.csv"), encoding=name)[1] == ["a", *["b\nc"] * 30], name
     assert known > 80
+
+# Records that are too long
+
+
+FIELD = st.text(st.sampled_from('a,"\n\t x'), max_size=12)
+LONG = FIELD.filter(bool).map(lambda text: text * 900)
+
+
+@FUZZ
+@given(
+    rows=st.lists(st.tuples(FIELD, FIELD | LONG), min_size=1, max_size=8),
+    batch_bytes=st.sampled_from([1, 100, 1000, 8 << 20]),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    kind=st.sampled_from(["csv", "tsv"]),
+)
+def test_records_around_those_that_are_too_long_are_whole(
+    tmp_path: Path, rows: list[tuple[str, str]], batch_bytes: int, line_end: str, kind: str
+) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="," if kind == "csv" else "\t", lineterminator=line_end)
+    starts = []
+    for row in [("id", "text"), *rows]:
+        starts.append(out.getvalue().count("\n") + 1)
+        writer.writerow(row)
+    path = pack(out.getvalue().encode(), tmp_path / f"a.{kind}")
+    corpus, _ = read(path, on_error="skip", batch_bytes=batch_bytes, max_row_bytes=400)
+    rejected = {starts.index(fault.line) for fault in corpus.rejected if fault.line is not None}
+    assert all("more than 400 bytes" in fault.reason for fault in corpus.rejected)
+    assert all(len(rows[i - 1][1]) > 300 for i in rejected)
+    kept = [row for i, row in enumerate(rows, 1) if i not in rejected]
+    assert corpus.accepted == len(kept)
+    places = [start for i, start in enumerate(starts) if i > 0 and i not in rejected]
+    assert [corpus.place(i)[1] for i in range(len(kept))] == places
+    write_rows(corpus, tmp_path / "b.csv", keep=keep_all(corpus), overwrite=True)
+    with open(tmp_path / "b.csv", newline="") as file:
+        assert [tuple(row) for row in csv.reader(file)][1:] == kept
+    lines_over = {i for i, (_, text) in enumerate(rows, 1) if max(map(len, text.split("\n"))) > 500}
+    assert lines_over <= rejected
+
+
+@pytest.mark.parametrize("tail", ["", "\n"])
+def test_a_last_record_that_is_too_long(tmp_path: Path, tail: str) -> None:
+    path = pack(b"id,text\n1,a\n2," + b"x" * 5000 + tail.encode(), tmp_path / "a.csv")
+    corpus, texts = read(path, on_error="skip", max_row_bytes=400)
+    assert texts == ["a"]
+    assert [fault.line for fault in corpus.rejected] == [3]
+
+
+def test_a_quote_that_is_never_closed_stops_in_any_case(tmp_path: Path) -> None:
+    path = pack(b'id,text\n1,a\n2,"' + b"x\n" * 50_000, tmp_path / "a.csv")
+    for on_error in ("stop", "skip"):
+        error = bad_row(path, on_error=on_error, max_row_bytes=400)
+        assert error.line == 3
+        assert error.reason.endswith("is a quote in it never closed?")
+
+
+def test_a_header_that_is_too_long_stops_in_any_case(tmp_path: Path) -> None:
+    path = pack(b"id,text" + b"x" * 5000 + b"\n1,a\n", tmp_path / "a.csv")
+    for on_error in ("stop", "skip"):
+        assert "a row of more than 400 bytes" in bad_row(path, on_error=on_error, max_row_bytes=400).reason

@@ -123,6 +123,32 @@ def test_standard_input_of_the_command(tmp_path: Path) -> None:
     assert "standard input (-) needs format (--format)" in failing(2, "dedup", "-", "-o", tmp_path / "b.jsonl")
 
 
+@pytest.mark.parametrize("codec", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("texts", [["a b", "c"], []])
+def test_compressed_bytes_are_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, texts: list[str]
+) -> None:
+    data = "".join(f'{{"text": "{text}"}}\n' for text in texts).encode()
+    packed = pack(data, tmp_path / f"a.jsonl{codec}").read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(packed)))
+    corpus, found = read("-", format="jsonl")
+    assert found == texts
+    write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
+    assert (tmp_path / "out.jsonl").read_bytes() == data
+    (tmp_path / "unnamed.jsonl").write_bytes(packed)
+    assert read(tmp_path / "unnamed.jsonl")[1] == texts
+    (tmp_path / "cut.jsonl").write_bytes(packed[: len(packed) - 5])
+    if codec != ".zst" and texts:
+        assert "data: " in bad_row(tmp_path / "cut.jsonl").reason
+
+
+def test_text_that_begins_like_compressed_bytes_is_text(tmp_path: Path) -> None:
+    for text in ("BZh9 is a name", "BZh", "(\u00b5/\u00fd"):
+        path = tmp_path / "a.txt"
+        path.write_text(text)
+        assert read(path)[1] == [text]
+
+
 # Other file systems
 
 
@@ -168,6 +194,19 @@ def test_faults_of_other_file_systems(tmp_path: Path, memory: Any) -> None:
     memory.pipe("/b/a.jsonl", b'{"text": "b"}\n{"text": 5}\n')
     with pytest.raises(DataError, match="changed while it was in use"):
         write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
+
+
+@pytest.mark.parametrize(
+    ("url", "package"), [("s3://b/a.jsonl", "s3fs"), ("hf://datasets/a/b", "huggingface_hub")]
+)
+def test_a_url_whose_package_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, url: str, package: str
+) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setitem(sys.modules, package, None)
+    said = failing(2, "dedup", url, "--dry-run")
+    assert said.startswith(f"lshfast: error: {url}: Install {package} to access ")
+    assert said.endswith("; install it beside lshfast[remote]")
 
 
 def test_a_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,12 +368,30 @@ def test_a_row_has_a_largest_size(tmp_path: Path, name: str) -> None:
         data, line = b'text\na\n"' + b"x\n" * 1500 + b'"\n', 3 if "csv" in name else None
     most = 500 if "csv" in name else 2000  # of lines in quotes the blocks are counted that they fill
     path = pack(data, tmp_path / name)
-    for on_error in ("stop", "skip"):
-        error = bad_row(path, max_row_bytes=most, on_error=on_error)
-        assert error.line == line
-        assert f"a row of more than {most:,} bytes; max_row_bytes (--max-row-bytes) raises this limit" in error.reason
+    reason = f"a row of more than {most:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
+    error = bad_row(path, max_row_bytes=most)
+    assert error.line == line
+    assert reason in error.reason
+    corpus, texts = read(path, max_row_bytes=most, on_error="skip")
+    assert texts == ([] if "txt" in name else ["a"])
+    (fault,) = corpus.rejected
+    assert (fault.path, fault.line) == (str(path), line)
+    assert fault.reason == reason + (" (lines 3 to 1503)" if "csv" in name else "")
     assert len(read(path, max_row_bytes=4000)[1]) == (1 if "txt" in name else 2)
     assert f"{name}:" in failing(1, "dedup", path, "--max-row-bytes", most, "--dry-run")
+
+
+@pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
+def test_rows_around_one_that_is_too_long_stay(tmp_path: Path, batch_bytes: int) -> None:
+    options: dict[str, Any] = {"max_row_bytes": 200, "on_error": "skip", "batch_bytes": batch_bytes, "id_column": "id"}
+    lines = [f'{{"id": {i}, "text": "{"x" * (5000 if i in (1, 2, 5, 9) else i)}"}}\r\n' for i in range(10)]
+    corpus, _ = read(pack("".join(lines)[:-2].encode(), tmp_path / "a.jsonl"), **options)
+    assert corpus.ids == [0, 3, 4, 6, 7, 8]
+    assert [fault.line for fault in corpus.rejected] == [2, 3, 6, 10]
+    write_rows(corpus, tmp_path / "b.jsonl", keep=keep_all(corpus))
+    assert [row["id"] for row in load(tmp_path / "b.jsonl")] == corpus.ids
+    run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "c.jsonl", "--max-row-bytes", 200, "--on-error", "skip")
+    assert len(read_jsonl(tmp_path / "c.jsonl.rejects.jsonl")) == 4
 
 
 def test_a_bomb_is_refused_by_name(tmp_path: Path) -> None:
@@ -398,3 +455,37 @@ def test_options_of_inputs_reach_every_command(tmp_path: Path) -> None:
     assert "1\t1\t1" in run("index", "query", tmp_path / "a.lsh", *options).stdout
     assert run("tune", *options[:5]).exit_code == 0
     assert "unknown encoding 'x'" in failing(2, "dedup", path, "--encoding", "x", "-o", tmp_path / "b.jsonl")
+
+
+def test_a_column_of_objects_names_the_strings_inside(tmp_path: Path) -> None:
+    doc = {"title": "a", "body": {"en": "b", "n": 1}, "tags": ["c"]}
+    error = bad_row(write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "doc": doc}]), column="doc")
+    assert error.reason == "column 'doc' is an object, not a string; strings inside it are: doc.title, doc.body.en"
+    error = bad_row(write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "doc": {}}]), column="doc")
+    assert error.reason == "column 'doc' is an object, not a string"
+
+
+@pytest.mark.parametrize("target", ["out.jsonl", "out.csv"])
+def test_values_of_parquet_that_no_text_output_can_hold_are_bad_rows(tmp_path: Path, target: str) -> None:
+    def strings(*values: bytes | None) -> Any:
+        return pa.array(values, pa.binary()).view(pa.string())
+
+    columns = {
+        "text": strings(b"a", b"b", b"c", b"d", b"e"),
+        "note": strings(b"n", b"bad \xff", None, b"m", b"o"),
+        "tag": pa.array(["s", None, "t", "s", "t"]).dictionary_encode(),
+    }
+    reasons = {2: "column 'note' is string: not UTF-8: byte 0xff at offset 4 of the value"}
+    if target == "out.jsonl":
+        deep = [[{"b": b"x"}], [], [{"b": b"y"}], [{"b": b"z"}, {"b": b"\xff"}], None]
+        deep_type = pa.list_(pa.field("element", pa.struct([("b", pa.binary())])))
+        columns["deep"] = pa.array(deep, deep_type)
+        reasons[4] = f"column 'deep' is {deep_type}: a value inside it is not UTF-8"
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=2)
+    assert "not UTF-8" in failing(1, "dedup", tmp_path / "a.parquet", "-o", tmp_path / target)
+    run("dedup", tmp_path / "a.parquet", "-o", tmp_path / target, "--on-error", "skip")
+    assert [row["text"] for row in load(tmp_path / target)] == ["abcde"[i] for i in range(5) if i + 1 not in reasons]
+    rejected = read_jsonl(tmp_path / f"{target}.rejects.jsonl")
+    assert {row["line"]: row["reason"] for row in rejected} == reasons
+    run("dedup", tmp_path / "a.parquet", "-o", tmp_path / "out.parquet", "--on-error", "skip")
+    assert pq.read_metadata(tmp_path / "out.parquet").num_rows == 5

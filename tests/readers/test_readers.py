@@ -419,3 +419,10 @@ def test_a_missing_extra_says_what_to_install(tmp_path: Path, module: str, name:
     command = [sys.executable, "-c", WITHOUT_MODULE, module, str(tmp_path / name)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stderr.endswith(f"ImportError: {module} is missing: install lshfast[cli]\n")
+
+
+def test_import_loads_no_modules_that_only_some_uses_need() -> None:
+    modules = ["bz2", "concurrent.futures", "hashlib", "html", "lzma", "pathlib", "secrets", "shutil", "tempfile"]
+    code = f"import sys, numpy; new = set({modules}) - set(sys.modules); import lshfast; print(new & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -4,6 +4,7 @@ import ctypes
 import datetime
 import gc
 import pickle
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from lshfast import dedup
 from lshfast.kernels import text
 from lshfast.kernels.text import Texts
 from tests.conftest import rows_of
@@ -226,23 +228,25 @@ def test_indices_beyond_a_dictionary_are_refused(index):
     [
         ("one text", "column of texts, not one str"),
         (b"one text", "column of texts, not one str or bytes"),
-        (["fine", 5], r"texts\[1\] is a int, not str or bytes"),
-        (["fine", ["a"]], r"texts\[1\] is a list, not str or bytes"),
-        (["fine", np.array([1, 2])], r"texts\[1\] is a ndarray, not str or bytes"),
-        ([bytearray(b"a")], r"texts\[0\] is a bytearray, not str or bytes"),
-        (np.arange(3, dtype=np.int64), r"texts\[0\] is a int64, not str or bytes"),
-        (pa.array([1, 2]), "texts is a Int64Array of int64, which holds no texts; pass a column of strings or binary"),
-        (pa.array([1.5]), "of float64, which holds no texts"),
-        (pa.array([["a"]]), "of lists, which holds no texts"),
-        (pa.array([1, 2]).dictionary_encode(), "of int64, which holds no texts"),
-        (pa.array([datetime.date(2024, 1, 1)]), "of Arrow format 'tdD', which holds no texts"),
-        pytest.param(pl.Series([1, 2]), "texts is a Series of int64, which holds no texts", marks=polars_streams),
+        (["fine", 5], r"texts\[1\] is of type int, not str or bytes"),
+        (["fine", ["a"]], r"texts\[1\] is of type list, not str or bytes"),
+        (["fine", np.array([1, 2])], r"texts\[1\] is of type ndarray, not str or bytes"),
+        ([bytearray(b"a")], r"texts\[0\] is of type bytearray, not str or bytes"),
+        (np.arange(3, dtype=np.int64), r"texts\[0\] is of type int64, not str or bytes"),
+        (pa.array([1, 2]), "texts is of type Int64Array, with int64 values; pass a column of strings or binary"),
+        (pa.array([1.5]), "with float64 values"),
+        (pa.array([["a"]]), "with list<string> values"),
+        (pa.array([1, 2]).dictionary_encode(), "with int64 values"),
+        (pa.array([datetime.date(2024, 1, 1)]), r"with date32\[day\] values"),
+        pytest.param(pl.Series([1, 2]), "texts is of type Series, with int64 values", marks=polars_streams),
         (pd.Series([1, 2]), "int"),
-        (pa.table({"body": ["a"]}), r"texts is a Table; pass one column of it, such as df\['body'\]"),
-        (pa.RecordBatch.from_pydict({"text": ["a"]}), r"texts is a RecordBatch; pass one .*, such as df\['text'\]"),
-        (pa.array([{"text": "a"}]), r"texts is a StructArray of several columns; pass one of them"),
-        (pl.DataFrame({"id": [1], "text": ["a"]}), r"texts is a DataFrame; pass one column .*, such as df\['text'\]"),
-        (pd.DataFrame({"id": [1], "text": ["a"]}), r"texts is a DataFrame; pass one column .*, such as df\['text'\]"),
+        (pa.table({"body": ["a"]}), r"texts is of type Table; pass one column of it, such as df\['body'\]"),
+        (pa.RecordBatch.from_pydict({"text": ["a"]}), r"is of type RecordBatch; pass one .* df\['text'\]"),
+        (pa.array([{"id": 1, "body": "a"}]), "pass one of them, such as 'body'"),
+        (pa.array([{"id": 1, "text": "a"}]), r"StructArray, with several columns \(struct\); .* such as 'text'"),
+        (pl.DataFrame({"id": [1], "text": ["a"]}), r"is of type DataFrame; pass one column .*, such as df\['text'\]"),
+        (pd.DataFrame({"id": [1], "text": ["a"]}), r"is of type DataFrame; pass one column .*, such as df\['text'\]"),
+        (pl.LazyFrame({"text": ["a"]}), r"texts is of type LazyFrame, .* such as df.collect\(\)\['text'\]"),
         (5, "int"),
         (None, "NoneType"),
     ],
@@ -251,6 +255,36 @@ def test_indices_beyond_a_dictionary_are_refused(index):
 def test_what_is_no_column_of_texts(source, message):
     with pytest.raises(TypeError, match=message):
         Texts(source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (pa.bool_(), "bool"),
+        (pa.float16(), "float16"),
+        (pa.binary(3), "fixed_size_binary[3]"),
+        (pa.decimal128(19, 10), "decimal128(19, 10)"),
+        (pa.decimal256(40, 2), "decimal256(40, 2)"),
+        (pa.date64(), "date64[ms]"),
+        (pa.time32("s"), "time32[s]"),
+        (pa.time64("ns"), "time64[ns]"),
+        (pa.timestamp("us"), "timestamp[us]"),
+        (pa.timestamp("ns", "Europe/Berlin"), "timestamp[ns, tz=Europe/Berlin]"),
+        (pa.duration("ms"), "duration[ms]"),
+        (pa.month_day_nano_interval(), "month_day_nano_interval"),
+        (pa.list_(pa.float32()), "list<float32>"),
+        (pa.large_list(pa.list_(pa.string())), "large_list<list>"),
+        (pa.list_(pa.string(), 4), "fixed_size_list[4]"),
+        (pa.map_(pa.string(), pa.string()), "map"),
+        (pa.run_end_encoded(pa.int32(), pa.string()), "run-end encoded"),
+    ],
+    ids=str,
+)
+def test_errors_name_types_as_arrow_does(kind, name):
+    column = pa.RunEndEncodedArray.from_arrays([1], ["a"]) if name == "run-end encoded" else pa.array([], kind)
+    for column_of in Texts, dedup:
+        with pytest.raises(TypeError, match=re.escape(f" with {name} values; pass a column of strings")):
+            column_of(column)
 
 
 # Columns that lie

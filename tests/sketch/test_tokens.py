@@ -204,14 +204,14 @@ def test_rows_of_all_kinds():
     [
         ([1, 2**64], ValueError, "rows[2] holds 18446744073709551616; integers must be in -2**63..2**64 - 1"),
         (["a", -(2**63) - 1], ValueError, "rows[2] holds -9223372036854775809; integers must be in"),
-        ([1, 2.0], TypeError, "rows[2] holds a float; tokens are str, bytes or int"),
-        (np.array([1.5]), TypeError, "rows[2] holds a float64; tokens are"),
-        (["a", None], TypeError, "rows[2] holds a NoneType; tokens are"),
-        ([[1]], TypeError, "rows[2] holds a list; tokens are"),
+        ([1, 2.0], TypeError, "rows[2] holds an element of type float; tokens are str, bytes or int"),
+        (np.array([1.5]), TypeError, "rows[2] holds an element of type float64; tokens are"),
+        (["a", None], TypeError, "rows[2] holds an element of type NoneType; tokens are"),
+        ([[1]], TypeError, "rows[2] holds an element of type list; tokens are"),
         ("text", TypeError, "rows[2] is one str: a row is an iterable of tokens (shingle a text)"),
         (b"text", TypeError, "rows[2] is one bytes: a row is an iterable of tokens"),
-        (7, TypeError, "rows[2] is a int, not an iterable of tokens"),
-        (None, TypeError, "rows[2] is a NoneType, not an iterable of tokens"),
+        (7, TypeError, "rows[2] is of type int, not an iterable of tokens"),
+        (None, TypeError, "rows[2] is of type NoneType, not an iterable of tokens"),
         (["a", 1, "b\udc80"], ValueError, "rows[2]: lone surrogate U+DC80 at character 1"),
     ],
 )
@@ -305,8 +305,8 @@ def test_a_null_has_no_shingles(null):
 @pytest.mark.parametrize(
     ("texts", "error", "message"),
     [
-        (["a", 7], TypeError, "texts[1] is a int, not str or bytes"),
-        (["a", ["b"]], TypeError, "texts[1] is a list, not str or bytes"),
+        (["a", 7], TypeError, "texts[1] is of type int, not str or bytes"),
+        (["a", ["b"]], TypeError, "texts[1] is of type list, not str or bytes"),
         (["a", "b\ud800"], TextError, "texts[1]: lone surrogate U+D800 at character 1"),
         ("a text", TypeError, "texts must be a column of texts, not one str or bytes"),
         (b"a text", TypeError, "texts must be a column of texts, not one str or bytes"),

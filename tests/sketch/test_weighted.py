@@ -367,7 +367,7 @@ def test_bad_sets_are_named(arguments, error, message):
 
 
 def test_bad_rows_are_named():
-    with pytest.raises(TypeError, match=r"rows\[1\] is a list, not a mapping"):
+    with pytest.raises(TypeError, match=r"rows\[1\] is of type list, not a mapping"):
         WeightedSets.from_sets([{"a": 1}, ["a"]])
     with pytest.raises(ValueError, match="matrix must have two dimensions, not 1"):
         WeightedSets.from_matrix([1.0, 2.0])

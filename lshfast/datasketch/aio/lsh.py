@@ -69,6 +69,11 @@ class AsyncMinHashLSH:
     ['key']
     """
 
+    h: int
+    b: int
+    r: int
+    prepickle: bool
+
     def __init__(
         self,
         threshold: float = 0.9,

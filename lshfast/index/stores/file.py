@@ -66,6 +66,9 @@ class FileStore(LockedStore):
         See `LSHIndex.open`.
     """
 
+    path: str
+    parameters: Parameters | None
+
     def __init__(
         self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
     ) -> None:

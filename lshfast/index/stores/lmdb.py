@@ -87,6 +87,8 @@ class LmdbStore(Store):
     [2]
     """
 
+    path: str
+
     def __init__(self, path: str | os.PathLike[str], *, map_size: int = 1 << 40, sync: bool = True) -> None:
         self._lmdb = optional("lmdb", "lmdb")
         self.path = os.fspath(path)

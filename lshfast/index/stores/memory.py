@@ -26,6 +26,9 @@ class LockedStore(Store):
     closed : bool
     """
 
+    gate: Gate
+    closed: bool
+
     def __init__(self) -> None:
         self.parameters: Parameters | None = None
         self.gate = Gate()

@@ -1,0 +1,110 @@
+"""Types for the cells of CSV and TSV, where other inputs of the run have columns of the same names.
+
+A cell is text. Where Parquet or JSONL inputs hold integers, floats or booleans in a column, the cells of that column
+are converted to the same type, exactly or not at all: no digit is lost, and `str` of an integer gives the cell back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_INTEGER_TYPE = re.compile(r"(u?)int(8|16|32|64)")
+_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
+OTHER = "other"  # the type of columns whose cells stay text
+
+
+@dataclass(frozen=True)
+class CellType:
+    """The type of a column by Arrow's name (an integer type, "double" or "bool"), and the file that it is from."""
+
+    name: str
+    source: str
+
+    def convert(self, cell: str) -> Any:
+        """Return the value of a cell, None if it is empty; raise ValueError if it does not convert exactly."""
+        return _CONVERTERS[self.name](cell) if cell else None
+
+
+def merged(columns: Iterable[tuple[str, CellType]]) -> dict[str, CellType]:
+    """Merge the types that several files give to columns; columns of more than one kind stay text."""
+    found: dict[str, CellType] = {}
+    for column, other in columns:
+        known = found.setdefault(column, other)
+        if known.name != other.name:
+            found[column] = CellType(_common(known.name, other.name), known.source)
+    return {column: kind for column, kind in found.items() if kind.name != OTHER}
+
+
+def _common(one: str, other: str) -> str:
+    integers = [_INTEGER_TYPE.fullmatch(name) is not None for name in (one, other)]
+    if all(integers):
+        return "int64"
+    return "double" if any(integers) and "double" in (one, other) else OTHER
+
+
+def converter(names: Sequence[str], types: Mapping[str, CellType]) -> Callable[[list[Any]], list[Any]] | None:
+    """Return a function that converts the cells of a row in place, or None if no column of these names has a type.
+
+    The function raises ValueError with the column, the cell and the type.
+    """
+    typed = [(index, name, types[name]) for index, name in enumerate(names) if name in types]
+
+    def convert(fields: list[Any]) -> list[Any]:
+        for index, name, kind in typed:
+            try:
+                fields[index] = kind.convert(fields[index])
+            except ValueError:
+                shown = repr(fields[index]) if len(fields[index]) <= 60 else f"{fields[index][:57]!r}..."
+                raise ValueError(
+                    f"column {name!r} holds {shown}, which does not convert exactly to {kind.name}, the type of this "
+                    f"column in {kind.source}"
+                ) from None
+        return fields
+
+    return convert if typed else None
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def convert(cell: str) -> int:
+        value = int(cell)
+        if str(value) != cell or not low <= value <= high:
+            raise ValueError
+        return value
+
+    return convert
+
+
+def _float(cell: str) -> float:
+    value = float(cell)
+    if repr(value) != cell and not (isfinite(value) and _JSON_NUMBER.fullmatch(cell) and _same(repr(value), cell)):
+        raise ValueError
+    return value
+
+
+def _same(one: str, other: str) -> bool:
+    """Tell whether two decimal numbers are equal, whatever their digits."""
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(one) == Decimal(other)
+    except InvalidOperation:  # an exponent beyond all bounds
+        return False
+
+
+def _boolean(cell: str) -> bool:
+    if cell not in _BOOLEANS:
+        raise ValueError
+    return _BOOLEANS[cell]
+
+
+_CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "double": _float,
+    "bool": _boolean,
+    **{f"int{bits}": _integer(-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": _integer(0, (1 << bits) - 1) for bits in (8, 16, 32, 64)},
+}
