@@ -16,13 +16,13 @@ Unit: TypeAlias = Literal["word", "char"]
 
 
 class ArrowStream(Protocol):
-    """What gives an Arrow stream, such as columns of polars and pandas and chunked ones of pyarrow."""
+    """An object that exports an Arrow stream: a column of polars or pandas, or a chunked array of pyarrow."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
 
 
 class ArrowArray(Protocol):
-    """What gives an Arrow array, such as those of pyarrow."""
+    """An object that exports an Arrow array, such as an array of pyarrow."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
 

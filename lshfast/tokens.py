@@ -17,12 +17,13 @@ UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-# Arrays whose number of dimensions a type checker knows.
+# Arrays whose number of dimensions is known to a type checker.
 Scalar = TypeVar("Scalar", bound=np.generic)
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[Scalar]]
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[Scalar]]
-# Arrays whose number of dimensions it does not know: it takes "any shape" for this one, which no array has. The first
-# overload of a function is for these, and returns Any, or they would be taken for vectors.
+# Arrays whose number of dimensions is not known. A type checker accepts them for this type, which no array really has.
+# The first overload of a function takes this type and returns Any; without it, such arrays would match the overload for
+# vectors.
 AnyShape: TypeAlias = np.ndarray[tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]]
 
 Seed: TypeAlias = int | Literal["random"]
@@ -323,7 +324,7 @@ class TokenSets:
 
 
 def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the offsets of some of the rows, and the places of their elements among all."""
+    """Return the offsets of selected rows, and the positions of their elements among all elements."""
     counts = np.diff(offsets)[rows]
     own = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(counts, out=own[1:])

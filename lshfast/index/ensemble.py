@@ -206,7 +206,7 @@ class LSHEnsemble:
         k : int, optional
             Only the k with the highest containment.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------

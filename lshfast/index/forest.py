@@ -177,7 +177,7 @@ class LSHForest:
         k : int, default 10
             At least 1.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------

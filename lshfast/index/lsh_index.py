@@ -388,7 +388,7 @@ class LSHIndex:
         threshold : float, optional
             Only those of at least this similarity, in [0, 1].
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
