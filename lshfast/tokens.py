@@ -67,7 +67,7 @@ def check_number(name: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} must be a number that a float64 holds, unlike this int") from None
+        raise ValueError(f"{name} must be a number that a float64 can hold; this int is too large") from None
 
 
 def check_int(name: str, value: int, least: int, most: int) -> int:
@@ -360,7 +360,7 @@ def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], na
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
-        raise ValueError(f"{name} must not be negative, as {array.min()} is")
+        raise ValueError(f"{name} must be at least 0, not {array.min()}")
     array = np.ascontiguousarray(array, dtype)
     return array if array.flags.aligned else array.copy()
 
@@ -377,7 +377,8 @@ def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDA
 
 def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes | int] | npt.NDArray[Any]:
     if isinstance(row, (str, bytes)):
-        raise TypeError(f"rows[{number}] is one {type(row).__name__}: a row is an iterable of tokens (shingle a text)")
+        kind = type(row).__name__
+        raise TypeError(f"rows[{number}] is of type {kind}, not an iterable of tokens; for texts use lshfast.shingle")
     if isinstance(row, np.ndarray) and row.dtype.kind in "iu" and row.ndim == 1:
         return row
     try:

@@ -258,7 +258,7 @@ def choose_bands(
 
 def _least_area(threshold: float, num_perm: int, positive: float, negative: float) -> Bands:
     if not (positive >= 0 and negative >= 0 and 0 < positive + negative < np.inf):
-        raise ValueError(f"weights must be finite, not negative, and not both 0, as {(positive, negative)} are")
+        raise ValueError(f"weights must be finite, not negative, and not both 0; they are {(positive, negative)}")
 
     def cost(choice: Bands) -> float:
         fp, fn = false_rates(threshold, choice.bands, choice.rows)

@@ -63,7 +63,7 @@ def as_column(keys: Iterable[Any]) -> Column:
     if kinds != {str}:
         for place, key in enumerate(column):
             if key is None or (isinstance(key, (float, np.floating)) and key != key):
-                raise TypeError(f"keys[{place}] is {key}, which is no key")
+                raise TypeError(f"keys[{place}] is {key}, which cannot be a key")
             try:
                 hash(key)
             except TypeError:

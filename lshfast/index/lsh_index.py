@@ -443,10 +443,10 @@ class LSHIndex:
         if shingles is None and kind_of_values(given) != "texts":
             return check_signatures(given, self.hasher)
         if shingles is None:
-            said = repr(self.parameters.shingles) if self.parameters.shingles else "unknown shingles"
+            named = f"shingles {self.parameters.shingles!r}" if self.parameters.shingles else "unknown shingles"
             raise TypeError(
-                f"signatures must be uint64, not texts: this index is of {said}; "
-                "one made with shingles='word:5' takes texts"
+                f"signatures must be uint64, not texts: this index has {named}; "
+                "one created with shingles='word:5' accepts texts"
             )
         one = isinstance(given, (str, bytes))
         sets = shingle([given] if one else given, *shingles, seed=self.hasher.seed, threads=threads)

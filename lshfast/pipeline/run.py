@@ -156,22 +156,22 @@ def find_pairs(
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return all similar pairs, sorted, and the number of candidates; copies are not paired."""
     nbytes = int(sketches.rows.column.nbytes.sum())
-    met: list[int] = []
+    counts: list[int] = []
 
-    def worth_a_look(i: Int64Array, j: Int64Array) -> BoolArray:
-        met.append(len(i))
+    def screened(i: Int64Array, j: Int64Array) -> BoolArray:
+        counts.append(len(i))
         if plan.verify == "exact":
             return screen(sketches.signatures, i, j, plan.threshold)
         least = plan.threshold if plan.verify == "signature" else 0.0
         return np.asarray(estimate(sketches.signatures, i, j) >= least)
 
     with clock.stage("match", 0):
-        i, j = candidates(sketches.keys, copies=sketches.copies, screen=worth_a_look, threads=plan.threads)
+        i, j = candidates(sketches.keys, copies=sketches.copies, screen=screened, threads=plan.threads)
     with clock.stage("verify", nbytes):
         if plan.verify != "exact":
-            return as_pairs(i, j, estimate(sketches.signatures, i, j)), sum(met)
-        tell = (lambda done, total: progress("verify", done, total)) if progress else None
-        return verify(sketches.rows, i, j, plan.threshold, threads=plan.threads, progress=tell), sum(met)
+            return as_pairs(i, j, estimate(sketches.signatures, i, j)), sum(counts)
+        report = (lambda done, total: progress("verify", done, total)) if progress else None
+        return verify(sketches.rows, i, j, plan.threshold, threads=plan.threads, progress=report), sum(counts)
 
 
 def find_pairs_for_groups(
@@ -180,7 +180,7 @@ def find_pairs_for_groups(
     """Return the similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
     threshold = 0.0 if plan.verify == "none" else plan.threshold
     comparison = Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads)
-    tell = (lambda done, total: progress("verify", done, total)) if progress else None
+    report = (lambda done, total: progress("verify", done, total)) if progress else None
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         return pairs_for_groups(
             sketches.rows,
@@ -189,7 +189,7 @@ def find_pairs_for_groups(
             comparison,
             copies=sketches.copies,
             preference=preference,
-            progress=tell,
+            progress=report,
         )
 
 

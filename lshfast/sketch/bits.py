@@ -341,8 +341,8 @@ class BBits:
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> NoReturn:
         """Raise TypeError, because the bits of two slots do not tell which of the slots is smaller."""
         raise TypeError(
-            f"signatures of {self.bits} bits a slot cannot be merged: which slot was the lesser is no longer known; "
-            "merge the signatures that they were packed from"
+            f"signatures with {self.bits} bits per slot cannot be merged, because the bits do not tell which slot is "
+            "smaller: merge the signatures that they were packed from"
         )
 
     def _equal(self, a: UInt64Array, b: UInt64Array) -> Int32Array:

@@ -227,7 +227,7 @@ def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHashe
 def _sizes(sizes: npt.ArrayLike, name: str, rows: tuple[int, ...]) -> Float64Array:
     array = numbers_of(sizes, name, 0, 2**64)
     if array.shape not in ((), (1,), rows):
-        raise ValueError(f"{name} must be one number or one a row, shape {rows}, not shape {array.shape}")
+        raise ValueError(f"{name} must be one number, or one per row, shape {rows}, not shape {array.shape}")
     return array
 
 
@@ -609,7 +609,7 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
     except (TypeError, ValueError):
         raise TypeError(f"data must be bytes or a contiguous buffer of them, not {type(data).__name__}") from None
     if len(view) < _HEADER.size + _SUM.size or view[: len(_MAGIC)] != _MAGIC:
-        raise ValueError("not registers that lshfast wrote: the first bytes are others")
+        raise ValueError("not registers that lshfast wrote: the first bytes are wrong")
     _, version, p, seed, rows = _HEADER.unpack_from(view)
     if version != _VERSION:
         raise ValueError(f"registers of version {version}, where this library reads {_VERSION}")

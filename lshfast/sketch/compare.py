@@ -52,7 +52,7 @@ def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], done: str = "compared") -> 
         return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     except ValueError:
         raise ValueError(
-            "a and b must have as many rows as each other, or one of them a single row: "
+            "a and b must have the same number of rows, or one of them a single row: "
             f"rows of shape {a.shape} cannot be {done} with those of shape {b.shape}"
         ) from None
 

@@ -49,7 +49,7 @@ class CodeSketcher:
     """Base class of sketchers of codes; a code has `bits` bits in uint64 words, the lowest bit first."""
 
     bits: int
-    not_for_bands: ClassVar[str] = "the words of codes are no slots"
+    not_for_bands: ClassVar[str] = "the words of codes are not slots"
 
     @property
     def words(self) -> int:
@@ -558,7 +558,7 @@ class SimHasher(CodeSketcher):
         True
         """
         a, b = self._counters(a, "a"), self._counters(b, "b")
-        fitted(a, b, "taken together")
+        fitted(a, b, "subtracted")
         return self._unless_wrapped(a - b, a, ~b, "-")
 
     def _unless_wrapped(self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str) -> Int64Array:
@@ -837,7 +837,7 @@ def _as_int64(array: npt.NDArray[Any], name: str) -> Int64Array:
 def _check_sums(offsets: Int64Array, numbers: Int64Array, name: str) -> None:
     row = kernels.overflowing(offsets, numbers)
     if row >= 0:
-        raise ValueError(f"{name} must add up to less than 2**63 without their signs, unlike those of row {row}")
+        raise ValueError(f"the absolute values of {name} must add up to less than 2**63, but those of row {row} do not")
 
 
 def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | None:
@@ -847,7 +847,7 @@ def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | 
         return None
     array = array_of(weights, "weights")
     if array.shape != sets.tokens.shape:
-        raise ValueError(f"weights must be one a token, shape {sets.tokens.shape}, not {array.shape}")
+        raise ValueError(f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}")
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"weights must be integers, not {array.dtype}: multiply floats by a power of two and round")
     array = _as_int64(array, "weights")

@@ -281,7 +281,7 @@ def _place(offsets: Int64Array, place: int) -> str:
 def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
     array = array_of(weights, "weights")
     if array.ndim != 1 or len(array) != len(sets.tokens):
-        raise ValueError(f"weights must be {len(sets.tokens)}, one a token, not of shape {array.shape}")
+        raise ValueError(f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}")
     if len(array) and array.dtype.kind not in "iuf":
         raise TypeError(f"weights must be numbers, not {array.dtype}")
     with np.errstate(over="ignore"):

@@ -95,7 +95,7 @@ class RedisStore(Store):
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {name!r}")
         if not name or "{" in name or "}" in name:
-            raise ValueError(f"name must not be empty or hold braces, as {name!r} does")
+            raise ValueError(f"name must be a str that is not empty and has no braces, not {name!r}")
         self.parameters: Parameters | None = None
         self._errors = optional("redis", "redis").exceptions
         self._owned = isinstance(server, str)
@@ -485,7 +485,7 @@ def _connect(url: str) -> Any:
         )
     except ValueError:  # its message may contain a part of the password
         form = "redis://[[user]:password@]host[:port][/database]"
-        raise ValueError(f"the URL of a Redis server must be as {form}, which this one is not") from None
+        raise ValueError(f"the URL of a Redis server must have the form {form}") from None
 
 
 def _check_client(client: Any) -> Any:
