@@ -1,4 +1,4 @@
-"""LSHIndex: entries that come and go, and the similar ones among them for each query."""
+"""LSHIndex: add and remove entries, and find those that are similar to a query."""
 
 from __future__ import annotations
 
@@ -757,6 +757,20 @@ class LSHIndex:
             closed.
         ValueError
             If the index is closed, or its file is not open with mode "r+".
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
+        ...         index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        ...         index.remove("a")
+        ...         index.compact()
+        ...         index.stats().store["segments"]
+        2
+        1
         """
         self.store.compact(progress)
 
@@ -767,6 +781,15 @@ class LSHIndex:
         ------
         FormatError
             If something is damaged; the error names the section.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as index:
+        ...         index.verify()
         """
         self.store.verify()
 
@@ -780,6 +803,16 @@ class LSHIndex:
         ------
         OSError
             If the commit fails, as for `commit`. The index stays open and keeps the changes.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex()
+        >>> index.close()
+        >>> len(index)
+        Traceback (most recent call last):
+        ...
+        ValueError: the index is closed
         """
         self.store.close()
 

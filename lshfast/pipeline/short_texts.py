@@ -41,7 +41,20 @@ FEWEST_TEXTS = 100
 
 
 class ShortTextsWarning(UserWarning):
-    """Most texts are so short that a change of one word leaves a similarity below the threshold."""
+    """Most texts are so short that a change of one word leaves a similarity below the threshold.
+
+    `dedup` and `pairs` warn with it; `recommend` finds better shingles and a better threshold.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lshfast
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = lshfast.dedup([f"bus {number} of our town is late again" for number in range(200)])
+    >>> caught[0].category.__name__
+    'ShortTextsWarning'
+    """
 
 
 class Recommendation(NamedTuple):

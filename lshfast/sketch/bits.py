@@ -339,7 +339,26 @@ class BBits:
         return np.asarray(np.sqrt(self.variance(similarity)))[()]
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> NoReturn:
-        """Raise TypeError, because the bits of two slots do not tell which of the slots is smaller."""
+        """Raise TypeError, because the bits of two slots do not tell which of the slots is smaller.
+
+        Parameters
+        ----------
+        a, b : array_like
+            They are not read.
+
+        Raises
+        ------
+        TypeError
+            Always. Merge the full signatures, and pack the result.
+
+        Examples
+        --------
+        >>> from lshfast import BBits, MinHasher, TokenSets
+        >>> packer = BBits(2)
+        >>> a, b = packer.hasher.sketch(TokenSets.from_sets([["a"], ["b"]]))
+        >>> packer.pack(packer.hasher.merge(a, b)).shape
+        (4,)
+        """
         raise TypeError(
             f"signatures with {self.bits} bits per slot cannot be merged, because the bits do not tell which slot is "
             "smaller: merge the signatures that they were packed from"

@@ -75,7 +75,7 @@ def _rows(array: UInt64Array, width: int) -> UInt64Array:
 
 
 def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
-    """Return how many slots of signatures are equal, those without a value (all ones) not counted.
+    """Return the numbers of equal slots of signatures; slots without a value (all ones) do not count.
 
     Examples
     --------

@@ -368,7 +368,7 @@ def save_store(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Write the entries of any store to a new file."""
+    """Write the entries of a store of any kind to a new file."""
     check_target(path, overwrite)
     if isinstance(store, LockedStore):
         with store.gate.reading():

@@ -62,6 +62,8 @@ class LmdbStore(Store):
     not lose them. Each call that reads sees one state. Insert entries in batches, because each insertion is a
     transaction. `close` waits for running calls. Open the store after a fork, not before.
 
+    Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
+
     Parameters
     ----------
     path : path

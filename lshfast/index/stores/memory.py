@@ -156,4 +156,4 @@ class LockedStore(Store):
 
 
 class MemoryStore(LockedStore):
-    """Keep entries in memory."""
+    """Store entries in memory."""

@@ -58,6 +58,8 @@ class RedisStore(Store):
     64 bits and strs. Threads can share the store. It needs ``pip install lshfast[redis]``, and a server that does not
     evict keys (``maxmemory-policy noeviction``, the default).
 
+    Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
+
     Parameters
     ----------
     server : str, redis.Redis or redis.RedisCluster
@@ -87,8 +89,8 @@ class RedisStore(Store):
 
     Examples
     --------
-    >>> from lshfast.index.stores.redis import RedisStore
-    >>> store = RedisStore("redis://localhost", name="articles")  # doctest: +SKIP
+    >>> from lshfast import LSHIndex, RedisStore
+    >>> index = LSHIndex(store=RedisStore("redis://localhost", name="articles"))  # doctest: +SKIP
     """
 
     def __init__(self, server: Any, name: str = "lshfast") -> None:
@@ -112,7 +114,8 @@ class RedisStore(Store):
 
     @property
     def kind(self) -> str | None:
-        return "object"  # ints and strs may be mixed
+        """Type of the keys: "object", since ints and strs may be mixed."""
+        return "object"
 
     def bind(self, parameters: Parameters) -> None:
         with self._calling("bind"):
