@@ -78,7 +78,7 @@ def insert_rows(index: LSHIndex, keys: Sequence[Any], rows: Int64Array, signatur
     if known.any() and index.on_duplicate == "error":
         row = int(rows[known.argmax()])
         raise ValueError(
-            f"keys[{row}] = {keys[row]!r} is in the index already: create the index with on_duplicate='replace' or "
+            f"keys[{row}] = {keys[row]!r} is in the index already: use an index with on_duplicate='replace' or "
             "'skip' to allow this"
         )
     return index.insert(column, signatures[rows])
