@@ -1,4 +1,4 @@
-"""TokenSets: the sets that everything after shingling works on, as one array of tokens cut into rows."""
+"""TokenSets (rows of tokens in CSR layout), seeds, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-# Arrays whose number of dimensions a type checker knows.
+# Arrays whose number of dimensions is known to a type checker.
 Scalar = TypeVar("Scalar", bound=np.generic)
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[Scalar]]
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[Scalar]]
-# Arrays whose number of dimensions it does not know: it takes "any shape" for this one, which no array has. The first
-# overload of a function is for these, and returns Any, or they would be taken for vectors.
+# Arrays whose number of dimensions is not known. A type checker accepts them for this type, which no array really has.
+# The first overload of a function takes this type and returns Any; without it, such arrays would match the overload for
+# vectors.
 AnyShape: TypeAlias = np.ndarray[tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]]
 
 Seed: TypeAlias = int | Literal["random"]
@@ -31,7 +32,7 @@ INT64_RANGE = -(2**63), 2**63 - 1
 
 
 def check_seed(seed: Seed) -> int:
-    """Return the seed as an int, drawn by the operating system for "random", or raise an error that names the range."""
+    """Return the seed as an int, or raise an error that names the range; the operating system draws "random" seeds."""
     if isinstance(seed, str) and seed == "random":
         return int.from_bytes(os.urandom(8), "little")
     return check_seed_number(seed, "an int or 'random'")
@@ -47,7 +48,7 @@ def check_seed_number(seed: Any, wanted: str = "an int") -> int:
 
 
 class SeedField:
-    """The seed of a frozen dataclass: given as a number or "random", kept as a number; 1 by default."""
+    """The seed field of a frozen dataclass: it accepts a number or "random", and stores a number; the default is 1."""
 
     def __get__(self, owner: Any, kind: Any = None) -> int:
         return 1 if owner is None else int(owner.__dict__["seed"])
@@ -66,7 +67,7 @@ def check_number(name: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} must be a number that a float64 holds, unlike this int") from None
+        raise ValueError(f"{name} must be a number that a float64 can hold; this int is too large") from None
 
 
 def check_int(name: str, value: int, least: int, most: int) -> int:
@@ -79,7 +80,7 @@ def check_int(name: str, value: int, least: int, most: int) -> int:
 
 
 def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """Return values as a plain array, or raise an error that names the argument."""
+    """Return values as an array, or raise an error that names the argument."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -88,11 +89,11 @@ def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> Float64Array:
-    """Return numbers as float64, or raise an error that names the argument, its range and the first outside of it."""
+    """Return numbers as float64, or raise an error with the argument, its range and the first number outside it."""
     array = array_of(values, name)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    with np.errstate(invalid="ignore"):  # numpy 1 warns of NaNs
+    with np.errstate(invalid="ignore"):  # numpy 1 warns about NaNs
         wrong = array[~((array >= least) & (array <= most))]
     if wrong.size:
         raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
@@ -100,25 +101,31 @@ def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> F
 
 
 class TokenSets:
-    """Rows of 64-bit tokens: row i is ``tokens[offsets[i]:offsets[i + 1]]``.
+    """Store rows of 64-bit tokens; row i is ``tokens[offsets[i]:offsets[i + 1]]``.
 
-    A row stands for the set of its tokens; it may repeat them and may be empty. Immutable, and safe to share between
-    threads: both arrays are read-only views. Aligned arrays of the right type are not copied, so what their owner
-    writes into them afterwards shows here: give copies where they are still to be written.
+    A row represents the set of its tokens. It may contain a token several times, and it may be empty. The object is
+    immutable and can be shared between threads: both arrays are read-only views. Aligned arrays of the right dtype are
+    not copied, so later writes to the original arrays are visible here. Pass copies if you will change them.
 
     Parameters
     ----------
     offsets : array_like of int64, shape (n + 1,)
-        Where rows begin: never falling, from 0 or above to at most m.
+        Start of each row, then the end of the last one. Non-decreasing, in 0..m.
     tokens : array_like of uint64, shape (m,)
         Tokens of all rows. They need not be hashes: every scheme mixes them first.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+    tokens : ndarray of uint64, shape (m,)
 
     Raises
     ------
     TypeError
-        If an array is not of integers.
+        If an array does not contain integers.
     ValueError
-        If an array has not one dimension, a token is negative, or the offsets fall or point outside the tokens.
+        If an array does not have one dimension, a token is negative or above 2**64 - 1, or the offsets decrease or
+        exceed the number of tokens.
 
     Examples
     --------
@@ -166,18 +173,23 @@ class TokenSets:
         Parameters
         ----------
         rows : iterable of iterables
-            Each row's elements: str (hashed as UTF-8), bytes, or int in [-2**63, 2**64); numpy arrays of integers are
-            taken whole.
+            Each row yields elements: str (hashed as UTF-8), bytes, or int in -2**63..2**64 - 1. Integer arrays of
+            numpy are read without a Python object for each element.
         seed : int, default 1
-            Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared. For a seed that nobody can
-            know, draw one number, ``MinHasher(seed="random").seed``, and give it here and to the sketcher.
+            Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a secret seed, draw
+            one number, ``MinHasher(seed="random").seed``, and pass it both here and to the sketcher.
+
+        Returns
+        -------
+        TokenSets
+            Row i holds the tokens of the elements of row i, in order, repeats included.
 
         Raises
         ------
         TypeError
-            If an element is of another kind, or a row is itself a str or bytes.
+            If an element has another type, or a row is a str or bytes.
         ValueError
-            If an integer is out of range or a str has a lone surrogate.
+            If an integer or the seed is out of range, or a str has a lone surrogate.
 
         Examples
         --------
@@ -192,17 +204,17 @@ class TokenSets:
 
     @property
     def counts(self) -> Int64Array:
-        """Tokens of each row, repeats included: int64 (n,)."""
+        """Number of tokens of each row, repeats included: int64 (n,)."""
         return np.diff(self.offsets)
 
     @property
     def sizes(self) -> Int64Array:
-        """What each row weighs in memory, in tokens: the same as `counts`."""
+        """Size of each row in memory, in tokens: equal to `counts`, int64 (n,)."""
         return self.counts
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both arrays."""
+        """Size of both arrays together, in bytes."""
         return self.offsets.nbytes + self.tokens.nbytes
 
     def __len__(self) -> int:
@@ -221,21 +233,26 @@ class TokenSets:
         return f"TokenSets({len(self)} rows, {self.offsets[-1] - self.offsets[0]} tokens)"
 
     def take(self, rows: npt.ArrayLike) -> TokenSets:
-        """Return some of the rows, as TokenSets of their own.
+        """Copy some of the rows into new TokenSets.
 
         Parameters
         ----------
         rows : array_like of integers, shape (m,), or of bool, shape (n,)
-            Numbers of rows in -n..n - 1, in the order wanted, or a mask of the rows wanted.
+            Row numbers in -n..n - 1, in any order, or a mask that selects rows.
+
+        Returns
+        -------
+        TokenSets
+            The selected rows, in the order of `rows`.
 
         Raises
         ------
         TypeError
-            If they are neither integers nor bools.
+            If `rows` contains neither integers nor bools.
         ValueError
-            If they have not one dimension.
+            If `rows` does not have one dimension.
         IndexError
-            If there is no such row, or the mask has not one bool a row.
+            If a row number is out of range, or the mask does not have n elements.
 
         Examples
         --------
@@ -255,12 +272,43 @@ class TokenSets:
         return TokenSets(offsets, self.tokens[places])
 
     def distinct(self) -> TokenSets:
-        """Return the same sets with each token once a row, in order of first occurrence."""
+        """Remove repeated tokens from each row; the order of first occurrence is kept.
+
+        Returns
+        -------
+        TokenSets
+
+        Examples
+        --------
+        >>> from lshfast import TokenSets
+        >>> TokenSets([0, 3, 4], [7, 8, 7, 9]).distinct().tokens.tolist()
+        [7, 8, 9]
+        """
         return TokenSets(*sets.distinct(self.offsets, self.tokens))
 
     @staticmethod
     def concatenate(parts: Iterable[TokenSets]) -> TokenSets:
-        """Return the rows of several TokenSets one after the other."""
+        """Join the rows of several TokenSets, in order.
+
+        Parameters
+        ----------
+        parts : iterable of TokenSets
+
+        Returns
+        -------
+        TokenSets
+
+        Raises
+        ------
+        TypeError
+            If `parts` is not an iterable, or an element is not a TokenSets.
+
+        Examples
+        --------
+        >>> from lshfast import TokenSets
+        >>> TokenSets.concatenate([TokenSets([0, 1], [7]), TokenSets([0, 2], [8, 9])]).counts.tolist()
+        [1, 2]
+        """
         if not hasattr(parts, "__iter__"):
             raise TypeError(f"parts must be an iterable of TokenSets, not {type(parts).__name__}")
         parts = list(parts)
@@ -276,7 +324,7 @@ class TokenSets:
 
 
 def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the offsets of some of the rows, and the places of their elements among all."""
+    """Return the offsets of selected rows, and the positions of their elements among all elements."""
     counts = np.diff(offsets)[rows]
     own = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(counts, out=own[1:])
@@ -284,7 +332,7 @@ def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, I
 
 
 def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:
-    """Hash rows of elements under a seed or a secret key; errors count rows from `first_row` on."""
+    """Hash rows of elements with a seed or a secret key; in errors, the first row has the number `first_row`."""
     held = [_row(row, number) for number, row in enumerate(rows, first_row)]
     offsets = np.zeros(len(held) + 1, np.int64)
     np.cumsum([len(row) for row in held], out=offsets[1:])
@@ -295,7 +343,7 @@ def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashK
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view that cannot be written, whoever else may write the memory."""
+    """Return a read-only view; its memory may still be written through other arrays."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -312,13 +360,13 @@ def _integers(values: npt.ArrayLike, dtype: type[np.int64] | type[np.uint64], na
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if dtype is np.uint64 and array.dtype.kind == "i" and array.min(initial=0) < 0:
-        raise ValueError(f"{name} must not be negative, as {array.min()} is")
+        raise ValueError(f"{name} must be at least 0, not {array.min()}")
     array = np.ascontiguousarray(array, dtype)
     return array if array.flags.aligned else array.copy()
 
 
 def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Return ints as uint64: numpy makes floats of them where some are below 2**63 and others are not."""
+    """Return ints as uint64; numpy makes an array of floats from ints on both sides of 2**63."""
     if not all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values):
         return array
     for value in values:
@@ -329,7 +377,8 @@ def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDA
 
 def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes | int] | npt.NDArray[Any]:
     if isinstance(row, (str, bytes)):
-        raise TypeError(f"rows[{number}] is one {type(row).__name__}: a row is an iterable of tokens (shingle a text)")
+        kind = type(row).__name__
+        raise TypeError(f"rows[{number}] is of type {kind}, not an iterable of tokens; for texts use lshfast.shingle")
     if isinstance(row, np.ndarray) and row.dtype.kind in "iu" and row.ndim == 1:
         return row
     try:
@@ -339,7 +388,7 @@ def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes 
 
 
 def _tokens_of(elements: list[Any], offsets: Int64Array, key: int | text.HashKey, first_row: int) -> UInt64Array:
-    """Return the tokens of elements of mixed kinds."""
+    """Return the tokens of elements of several types."""
 
     def row_of(at: int) -> int:
         return first_row + int(np.searchsorted(offsets, at, side="right")) - 1

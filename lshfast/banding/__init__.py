@@ -1,4 +1,4 @@
-"""Signatures to bucket keys, the choice of bands, and S-curves."""
+"""Banding: bucket keys of signatures, the choice of bands and rows, and S-curves."""
 
 from lshfast.banding.bands import Bands, choose_bands
 

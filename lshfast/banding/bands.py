@@ -1,4 +1,4 @@
-"""Banding: cut signatures into bands, key each band, and choose how many bands of how many rows."""
+"""`Bands`: the bucket keys of signatures; `choose_bands`: the numbers of bands and rows for a threshold."""
 
 from __future__ import annotations
 
@@ -16,12 +16,25 @@ from lshfast.tokens import Float64Array, UInt64Array, check_number
 
 @dataclass(frozen=True)
 class Bands:
-    """b bands of r rows (slots) each: rows that agree in all of a band become candidates.
+    """Split signatures into b bands of r rows (slots) each.
+
+    Two signatures become candidates if they agree in all slots of at least one band.
 
     Parameters
     ----------
     bands, rows : int
-        Each at least 1; bands x rows slots of a signature are used.
+        b and r, each at least 1. The first b * r slots of a signature are used.
+
+    Raises
+    ------
+    TypeError
+        If `bands` or `rows` is not an int.
+    ValueError
+        If `bands` or `rows` is less than 1.
+
+    References
+    ----------
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.4.
 
     Examples
     --------
@@ -45,12 +58,38 @@ class Bands:
     def choose(
         cls, threshold: float, num_perm: int, *, recall: float, bands: int | None = None, rows: int | None = None
     ) -> Bands:
-        """Return the given bands and rows, or those that `choose_bands` chooses for a recall where both are None.
+        """Return the given bands and rows; if both are None, call `choose_bands`.
+
+        Parameters
+        ----------
+        threshold : float
+            Similarity, in (0, 1].
+        num_perm : int
+            Slots of a signature, at least 1.
+        recall : float
+            In (0, 1). It is ignored if `bands` and `rows` are given.
+        bands, rows : int, optional
+            Both or neither. bands * rows must be at most `num_perm`.
+
+        Returns
+        -------
+        Bands
 
         Raises
         ------
-        TypeError, ValueError
-            If only one of the two is given, they need more than `num_perm` slots, or an argument is out of range.
+        TypeError
+            If an argument has the wrong type.
+        ValueError
+            If only one of `bands` and `rows` is given, they need more than `num_perm` slots, or an argument is out of
+            range.
+
+        Examples
+        --------
+        >>> from lshfast import Bands
+        >>> Bands.choose(0.8, 128, recall=0.95)
+        Bands(bands=18, rows=7)
+        >>> Bands.choose(0.8, 128, recall=0.95, bands=32, rows=4)
+        Bands(bands=32, rows=4)
         """
         if (bands is None) != (rows is None):
             raise ValueError("bands and rows go together: give both, or neither and a recall")
@@ -63,12 +102,12 @@ class Bands:
 
     @property
     def slots(self) -> int:
-        """Slots of a signature in use."""
+        """Number of slots that are used: bands * rows."""
         return self.bands * self.rows
 
     @property
     def half_point(self) -> float:
-        """The similarity at which half of the pairs are found."""
+        """Similarity at which a pair is found with probability 1/2: (1 - 2**(-1/b))**(1/r)."""
         return half_point(self.bands, self.rows)
 
     @overload
@@ -76,16 +115,57 @@ class Bands:
     @overload
     def probability(self, similarity: npt.ArrayLike) -> Float64Array: ...
     def probability(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the probability that a pair of this similarity is found: 1 - (1 - s**r)**b."""
-        return scurve(similarity, self.bands, self.rows)
+        """Return the probability that a pair becomes a candidate: 1 - (1 - s**r)**b.
 
-    def keys(self, signatures: UInt64Array) -> UInt64Array:
-        """Return the bucket keys of signatures, uint64 (n, bands); an empty row's keys are all 2**64 - 1.
+        Parameters
+        ----------
+        similarity : array_like of float
+            s, in [0, 1].
+
+        Returns
+        -------
+        float64, or ndarray of float64 with the shape of `similarity`
 
         Raises
         ------
         ValueError
-            If the signatures are shorter than bands x rows.
+            If a similarity is outside [0, 1].
+
+        Examples
+        --------
+        >>> from lshfast import Bands
+        >>> Bands(20, 5).probability([0.2, 0.5, 0.8]).round(6).tolist()
+        [0.006381, 0.470051, 0.999644]
+        """
+        return scurve(similarity, self.bands, self.rows)
+
+    def keys(self, signatures: UInt64Array) -> UInt64Array:
+        """Compute the bucket keys of signatures.
+
+        Parameters
+        ----------
+        signatures : ndarray of uint64, shape (n, k)
+            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, bands)
+            Two rows meet in a band if their keys are equal. All keys of an empty row are 2**64 - 1.
+
+        Raises
+        ------
+        TypeError
+            If the signatures are not a uint64 array with two dimensions.
+        ValueError
+            If the signatures have fewer than bands * rows slots, or they are of a kind that cannot be banded.
+
+        Examples
+        --------
+        >>> from lshfast import Bands, MinHasher, TokenSets
+        >>> signatures = MinHasher(128).sketch(TokenSets.from_sets([{1, 2}, {1, 2}, set()]))
+        >>> keys = Bands(18, 7).keys(signatures)
+        >>> keys.shape, bool((keys[0] == keys[1]).all())
+        ((3, 18), True)
         """
         check_for_bands(signatures)
         signatures = np.ascontiguousarray(signatures)
@@ -109,31 +189,44 @@ def check_threshold(threshold: float) -> float:
 def choose_bands(
     threshold: float, num_perm: int = 128, *, recall: float = 0.95, weights: tuple[float, float] | None = None
 ) -> Bands:
-    """Choose bands and rows for a threshold.
+    """Choose the numbers of bands and rows for a threshold.
 
-    By default the choice keeps a promise: a pair exactly at the threshold is found with probability at least `recall`
-    (pairs above it with more), with the most rows, and so the fewest false candidates, that allow it. The S-curve
-    behind it is that of independent slots; slots of `fast` signatures repel each other a little, which finds more
-    above its half-point and less below, and up to .08 less where there are only one or two bands: a promise of .9 or
-    more is kept by either scheme, a lower one by `classic`. With `weights`
-    it is the other libraries' instead: the least weighted sum of the areas under the S-curve below the threshold and
-    over it above, which finds only a third to two thirds of the pairs at the threshold.
+    By default, the result finds a pair whose similarity equals the threshold with probability at least `recall`, and
+    a more similar pair with a higher probability. Of all such choices it has the most rows, and so the fewest false
+    candidates. The computation assumes independent slots. The slots of `fast` signatures are slightly negatively
+    correlated: they find more pairs above the half point of the S-curve and fewer below it, up to .08 fewer with one
+    or two bands. Both schemes reach a recall of .9 or more; only `classic` guarantees a lower one.
+
+    With `weights`, the result minimises the weighted sum of the area under the S-curve below the threshold and the
+    area over it above the threshold, as other libraries do. It finds only a third to two thirds of the pairs at the
+    threshold.
 
     Parameters
     ----------
     threshold : float
-        In (0, 1].
+        Similarity, in (0, 1].
     num_perm : int, default 128
-        Slots of a signature.
+        Slots of a signature, at least 1.
     recall : float, default 0.95
-        In (0, 1).
+        Probability, in (0, 1). It is ignored if `weights` is given.
     weights : (float, float), optional
-        Weights of false positives and false negatives, not negative and not both 0.
+        Weights of false positives and false negatives: finite, not negative, and not both 0.
+
+    Returns
+    -------
+    Bands
 
     Raises
     ------
+    TypeError
+        If an argument has the wrong type.
     ValueError
         If an argument is out of range, or `num_perm` slots are too few for the recall.
+
+    References
+    ----------
+    E. Zhu, F. Nargesian, K. Q. Pu, R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB 2016: false
+    positives and false negatives as areas.
 
     Examples
     --------
@@ -165,7 +258,7 @@ def choose_bands(
 
 def _least_area(threshold: float, num_perm: int, positive: float, negative: float) -> Bands:
     if not (positive >= 0 and negative >= 0 and 0 < positive + negative < np.inf):
-        raise ValueError(f"weights must be finite, not negative, and not both 0, as {(positive, negative)} are")
+        raise ValueError(f"weights must be finite, not negative, and not both 0; they are {(positive, negative)}")
 
     def cost(choice: Bands) -> float:
         fp, fn = false_rates(threshold, choice.bands, choice.rows)

@@ -1,4 +1,4 @@
-"""S-curves: the probability that two rows meet in some band, as a function of their similarity."""
+"""S-curves: the probability that a pair becomes a candidate, as a function of its similarity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def scurve(similarity: float, bands: int, rows: int) -> np.float64: ...
 @overload
 def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> Float64Array: ...
 def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> np.float64 | Float64Array:
-    """Return the probability of becoming candidates, 1 - (1 - s**r)**b.
+    """Return the probability that a pair becomes a candidate, 1 - (1 - s**r)**b.
 
     Parameters
     ----------
@@ -37,17 +37,17 @@ def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> np.float64 | Flo
         raise ValueError(f"similarity must be in [0, 1], not {s[outside].flat[0] if s.ndim else s}")
     if bands < 1 or rows < 1:
         raise ValueError(f"bands and rows must be at least 1, not {bands} and {rows}")
-    with np.errstate(divide="ignore"):  # log 0 = -inf, whose exponential is the right 0
+    with np.errstate(divide="ignore"):  # log 0 = -inf, and exp(-inf) = 0 is correct
         return np.asarray(-np.expm1(bands * np.log1p(-(s**rows))))[()]
 
 
 def half_point(bands: int, rows: int) -> float:
-    """Return the similarity at which half of the pairs become candidates: (1 - 2**(-1/b))**(1/r)."""
+    """Return the similarity at which a pair becomes a candidate with probability 1/2: (1 - 2**(-1/b))**(1/r)."""
     return float((1 - 2 ** (-1 / bands)) ** (1 / rows))
 
 
 def approximate_threshold(bands: int, rows: int) -> float:
-    """Return the textbooks' (1/b)**(1/r); there 1 - (1 - 1/b)**b, some 63 %, become candidates."""
+    """Return (1/b)**(1/r), the approximation in textbooks; there the probability is 1 - (1 - 1/b)**b, about 63 %."""
     return float((1 / bands) ** (1 / rows))
 
 
@@ -61,9 +61,10 @@ def steepest(bands: int, rows: int) -> tuple[float, float]:
 
 
 def false_rates(threshold: float, bands: int, rows: int) -> tuple[float, float]:
-    """Return the areas under the S-curve below the threshold and over it above: the peers' false positive and negative.
+    """Return the area under the S-curve below the threshold, and the area over it above the threshold.
 
-    Computed by Gauss-Legendre quadrature with 64 nodes on either side.
+    Other libraries call them the rates of false positives and false negatives. They are computed by Gauss-Legendre
+    quadrature with 64 nodes on each side.
     """
     nodes, weights = _quadrature()
     below = threshold * (nodes + 1) / 2

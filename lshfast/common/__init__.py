@@ -1,1 +1,1 @@
-"""What every other part may use: threads, secret keys of a run."""
+"""Threads, progress callbacks, secret keys of a run, and errors: modules that every other package may import."""

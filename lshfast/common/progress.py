@@ -1,9 +1,9 @@
-"""How long work tells how far it is."""
+"""The type of the callbacks that report progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-# Called with the name of a stage, how much of it is done, and how much there is in all (None: not known).
+# Arguments: the name of the stage, the amount done, and the total amount (None if it is not known).
 Progress: TypeAlias = Callable[[str, int, "int | None"], None]

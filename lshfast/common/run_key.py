@@ -1,7 +1,8 @@
-"""Secret keys, drawn from the operating system for each run, for the hashes that decide what is similar or a copy.
+"""Secret keys of a run, for the hashes that decide whether rows are similar or copies.
 
-Tokens under a seed are the same in every run, so whoever knows the seed can write texts whose tokens collide. Under a
-key that is drawn for the run they cannot, and no result depends on the key. docs/security.md has the bounds.
+Each run draws its keys from the operating system. Tokens under a seed are the same in every run, so anyone who knows
+the seed can write texts whose tokens collide. With a key that is drawn for the run this is not possible. No result
+depends on the key. docs/security.md has the bounds.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ P = 2**61 - 1
 
 
 def draw_fingerprint_key() -> tuple[int, int]:
-    """Return a secret key for `lshfast.kernels.sets.fingerprints`."""
+    """Draw a secret key for `lshfast.kernels.sets.fingerprints`: two numbers in 2**32..2**61 - 2."""
     import secrets
 
     return 2**32 + secrets.randbelow(P - 2**32), 2**32 + secrets.randbelow(P - 2**32)
 
 
 def draw_hash_key() -> HashKey:
-    """Return a secret key for tokens, whose parts are independent of each other."""
+    """Draw a secret key for tokens; its four numbers are independent."""
     import secrets
 
     a, c, e = (1 + secrets.randbelow(P - 1) for _ in range(3))
@@ -30,11 +31,12 @@ def draw_hash_key() -> HashKey:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RunKey:
-    """The keys of one run, which are never printed, stored or used again."""
+    """The keys of one run; they are never printed, stored or used in another run."""
 
     tokens: HashKey
     fingerprints: tuple[int, int]
 
     @classmethod
     def draw(cls) -> RunKey:
+        """Draw new keys."""
         return cls(draw_hash_key(), draw_fingerprint_key())

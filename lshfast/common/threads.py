@@ -1,4 +1,4 @@
-"""Python threads over kernels that hold no GIL: how many, the pieces of their work, and an ordered map over these."""
+"""Python threads for kernels that release the GIL: the number of threads, pieces of work, and an ordered map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lshfast.kernels import guards
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# Enough that the workers have something to do while the calling thread reads its next batch of several items.
+# Items under way for each thread. The workers have enough to do while the calling thread reads its next batch of items.
 AHEAD = 12
 
 Item = TypeVar("Item")
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None) -> int:
-    """Return the number of threads to use: the CPUs this process may run on where `threads` is None."""
+    """Return the number of threads to use; None stands for the number of CPUs that this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not hasattr(threads, "__index__"):
@@ -38,7 +38,7 @@ def thread_count(threads: int | None) -> int:
 
 
 def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Yield slices of consecutive rows that cost about `most` together, at least one row a slice."""
+    """Yield slices of consecutive rows whose total cost is at most `most`; a slice has at least one row."""
     start, ends = 0, np.cumsum(costs)
     while start < len(costs):
         before = int(ends[start - 1]) if start else 0
@@ -50,17 +50,18 @@ def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
 def for_each_piece(
     work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None
 ) -> None:
-    """Call work(rows) for pieces of rows, in several threads; `costs`, `most` as `pieces` takes them."""
+    """Call work(rows) for each of `pieces(costs, most)`, in several threads."""
     for _ in ordered_map(work, pieces(costs, most), thread_count(threads)):
         pass
 
 
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield function(item) for each item, in order, with at most AHEAD items a thread under way.
+    """Yield function(item) for each item, in order, with at most AHEAD items per thread under way.
 
-    Items are drawn in the calling thread, so that reading the next overlaps with work on the last ones. A single one is
-    worked on there, too: threads take longer to start than most such work does. When the iteration ends early, by an
-    error or an interrupt, items under way are abandoned: their kernels stop within about 50 ms.
+    The calling thread takes the items from the iterator, so reading the next item overlaps with work on earlier ones.
+    It also processes a single item itself, because threads usually take longer to start than such work takes. If the
+    iteration ends early, by an error or an interrupt, items under way are abandoned: their kernels stop within about
+    50 ms.
     """
     items = iter(items)
     first = list(islice(items, 2 if threads > 1 else 0))
@@ -93,11 +94,11 @@ _usual_interval = 0.005
 
 @contextmanager
 def quick_switches() -> Iterator[None]:
-    """Hand the interpreter lock over after 0.1 ms instead of 5 for the length of a with statement.
+    """Set the interpreter's switch interval to 0.1 ms (default 5 ms) within a with statement.
 
-    While one thread parses its input without a pause, each of the others waits that long whenever it comes out of a
-    kernel; with the usual 5 ms, kernels of 2 ms hardly run beside the parser. The interval is the process's: the first
-    of several runs at once changes it, the last one puts it back.
+    While one thread parses its input without a pause, each other thread waits one interval for the GIL whenever it
+    leaves a kernel. With 5 ms, kernels that take 2 ms hardly overlap with the parser. The interval belongs to the
+    process: the first of several concurrent runs changes it, and the last one restores it.
     """
     global _quick_runs, _usual_interval
     with _switching:

@@ -1,4 +1,4 @@
-"""Indexes over signatures, and the stores they keep their entries in."""
+"""Indexes over signatures: `LSHIndex`, `LSHForest` and `LSHEnsemble`, and the stores of their entries."""
 
 from lshfast.index.ensemble import LSHEnsemble
 from lshfast.index.forest import LSHForest

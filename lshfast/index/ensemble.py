@@ -1,4 +1,4 @@
-"""LSHEnsemble: which entries contain a query, among sets of very different sizes."""
+"""LSHEnsemble: find the entries that contain a query, among sets of very different sizes."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, array_of, check_number
 
-# Queries of one piece of work.
+# Queries in one piece of work.
 PIECE_QUERIES = 256
 
-# Sizes are counted exactly in doubles up to here.
+# Doubles represent all integers up to here exactly.
 MOST_SIZE = 2**53
 
-# Of several sets.
+# The sizes of several sets.
 Sizes: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 
 class Part(NamedTuple):
-    """How a partition is searched for a query.
+    """The search plan of one partition for a query.
 
     Attributes
     ----------
     upper : int
-        The greatest size of its sets, up to which the plan holds.
+        Size of the largest set in the partition. The plan is valid for sets of up to this size.
     similarity : float
-        The Jaccard similarity that the threshold comes to for a set of that size; 1 or less.
+        Jaccard similarity, in (0, 1], of the query and a set of this size whose containment equals the threshold.
     trees : int
-        How many trees are looked into, to rows that share `depth` slots with the query, or that many and one more.
+        Number of trees that are searched.
     depth : int
+        The trees are searched for rows that share `depth` or `depth` + 1 slots with the query.
     recall : float
-        The least probability with which a set of the greatest size that just reaches the threshold is found. Smaller
-        ones, and those that hold more of the query, are found with higher probability.
+        Lower bound of the probability, in [0, 1], that a set of the greatest size whose containment equals the
+        threshold is found. Smaller sets, and sets that contain more of the query, are found with higher probability.
     """
 
     upper: int
@@ -53,51 +54,75 @@ class Part(NamedTuple):
 
 
 class LSHEnsemble:
-    """Find the entries that contain a query: |Q & X| / |Q| at least the threshold, whatever the size of X.
+    """Find the entries X that contain a query Q: |Q & X| / |Q| is at least the threshold, for any size of X.
 
-    An entry is a key, a MinHash signature and the size of its set. From the share J of equal slots of the two
-    signatures and from both sizes, |Q & X| = J (|Q| + |X|) / (1 + J); the containment estimated from it is what counts
-    and what answers give as `similarity`, at most 1 and at most |X| / |Q|.
+    An entry is a key, a MinHash signature and the size of its set. The share J of equal slots of two signatures, and
+    both sizes, give the estimate |Q & X| = J (|Q| + |X|) / (1 + J). The containment that follows is compared with the
+    threshold, and returned as `similarity`; it is at most 1 and at most |X| / |Q|.
 
-    Entries are partitioned by size (LSH Ensemble, Zhu, Nargesian, Pu and Miller 2016). In a partition whose largest set
-    has u elements, a set that reaches the threshold t for a query of q has a Jaccard similarity of at least
-    s = t / (u / q + 1 - t), and the partition's sorted trees are searched as deep as finds such a set with probability
-    `recall`: deeper where that is more similar. Where u is far above q, s is so small that few slots are equal; then
-    each slot is looked up by itself. So an entry that reaches the threshold by its equal slots, and has at least one,
-    is found with that probability.
+    Entries are partitioned by size. If the largest set of a partition has u elements, and the query has q elements, a
+    set whose containment is at least the threshold t has a Jaccard similarity of at least s = t / (u / q + 1 - t). The
+    sorted trees of the partition are searched so deep that such a set is found with probability `recall`; the greater s
+    is, the deeper. If u is much greater than q, then s is small and few slots are equal; each slot is then looked up
+    separately. So each entry with at least one equal slot, whose estimated containment is at least the threshold, is
+    found with probability at least `recall`.
 
     Parameters
     ----------
     threshold : float, default 0.8
-        In (0, 1]; that of queries which give none.
-    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
-        Of the signatures, as for `MinHasher`; others are refused.
+        Containment, in (0, 1], for queries without a threshold of their own.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
     partitions : int, default 16
-        At most so many partitions, of about as many entries each: fewer while there are few entries (256 each, at
-        least), or few different sizes. They are made anew when one has got twice as many as it should have.
+        The most partitions, at least 1. All have about the same number of entries. There are fewer partitions if there
+        are fewer than 256 entries for each, or few different sizes. Entries are partitioned again when a partition has
+        twice as many entries as it should have.
     recall : float, default 0.95
-        In (0, 1).
+        Probability, in (0, 1).
     trees : int, optional
-        As for `LSHForest`. Each other slot has a tree of its own besides, which takes some 14 bytes an entry too.
+        As for `LSHForest`. In addition, each slot that is not the first of one of these trees has a tree of one slot,
+        which also takes about 14 bytes per entry.
+    scheme : {"fast", "classic"}, default "fast"
+        Scheme of the signatures (see `MinHasher`).
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
         As for `LSHForest`.
     slack : float, default 0.0
-        At least 0. The estimate errs to either side, so that an entry which just reaches the threshold is left out
-        half of the time. With a slack above 0 answers include entries whose number of equal slots is at most so many
-        standard errors below the number expected at the threshold: 1 finds 5 in 6 of those, 1.65 finds 19 in 20, and
-        more entries that contain less. The estimate in the answer may then be below the threshold.
+        In standard errors, at least 0. The estimate has an error in both directions, so without slack an entry whose
+        containment equals the threshold is missed half of the time. With slack, answers include entries whose number
+        of equal slots is at most this many standard errors below the number expected at the threshold. A slack of 1
+        finds 5 of 6 such entries, 1.65 finds 19 of 20, and both find more entries with less containment. The estimate
+        in the answer can then be below the threshold.
+
+    Attributes
+    ----------
+    hasher : MinHasher
+        The sketcher of the signatures; `insert` and `query` refuse those of a different sketcher.
+    threshold, recall, slack : float
+    partitions, trees : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
 
     Notes
     -----
-    The estimate's standard error is at most about sqrt(J (1 - J) / num_perm) (1 + |X| / |Q|) / (1 + J)**2. With 128
-    slots and a query of 100 elements, all of them in X: 0.06 where X has 200 elements (J = 1/2), 0.24 where it has
-    1,000 (J = 1/10), 0.87 where it has 10,000 (J = 1/100): there one equal slot more or less is 0.78, so that the
-    estimate says little. Small queries in large sets need long signatures: the error falls with the root of num_perm.
+    The standard error of the estimate is at most about sqrt(J (1 - J) / num_perm) (1 + |X| / |Q|) / (1 + J)**2. With
+    128 slots and a query of 100 elements that are all in X, it is 0.06 if X has 200 elements (J = 1/2), 0.24 for 1,000
+    elements (J = 1/10), and 0.87 for 10,000 elements (J = 1/100). In the last case, one equal slot changes the estimate
+    by 0.78, so the estimate is of little use. Small queries in large sets need long signatures: the error is
+    proportional to 1 / sqrt(num_perm).
 
-    An entry without an equal slot is never found. One of Jaccard similarity J has none with probability
-    (1 - J)**num_perm: with 128 slots 0.005 at J = 1/25, and 0.28 at J = 1/100.
+    An entry without an equal slot is never found. At Jaccard similarity J, no slot is equal with probability
+    (1 - J)**num_perm. With 128 slots this is 0.005 at J = 1/25, and 0.28 at J = 1/100.
 
-    Threads and costs are those of `LSHForest`. Making partitions anew takes as long as inserting all entries at once.
+    Threads and costs are those of `LSHForest`. Partitioning again takes as long as inserting all entries at once.
+
+    References
+    ----------
+    E. Zhu, F. Nargesian, K. Q. Pu, R. J. Miller, "LSH Ensemble: Internet-Scale Domain Search", VLDB 2016.
 
     Examples
     --------
@@ -142,36 +167,63 @@ class LSHEnsemble:
         self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
     def insert(self, keys: Any, signatures: npt.ArrayLike, sizes: int | np.integer[Any] | Sizes) -> int:
-        """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
+        """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
 
         Parameters
         ----------
-        keys : hashable, or a batch of them
-            A batch goes with signatures of two dimensions.
+        keys : hashable, or a batch of n hashable objects
+            One key for one signature; a batch for several.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
         sizes : int, or array_like of int, shape (n,)
-            How many different elements each set has: 0 to 2**53, and 0 if and only if the signature is an empty set's.
+            Number of distinct elements of each set, in 0..2**53. It is 0 exactly if the signature is that of an empty
+            set.
 
         Returns
         -------
         int
-            The number of entries that are new or replaced.
+            Number of entries that are new or replaced.
 
         Raises
         ------
-        TypeError, ValueError
-            If keys, signatures or sizes cannot be used, are not as many, or a key is a duplicate.
+        TypeError
+            If a key cannot be stored, the signatures are not uint64, or the sizes are not ints.
+        ValueError
+            If the numbers of keys, signatures and sizes differ, a size is out of range, a key is a duplicate and
+            `on_duplicate` is "error", or a different sketcher made the signatures.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
+        >>> sets = TokenSets.from_sets([["red", "green"], ["red", "green", "blue"]])
+        >>> LSHEnsemble().insert(["a", "b"], MinHasher().sketch(sets), sets.counts)
+        2
         """
         column, array = as_batch(keys, signatures, self.hasher)
         return self._entries.insert(column, array, _sizes(sizes, np.ndim(signatures), array), self.on_duplicate)
 
     def remove(self, keys: Any) -> None:
-        """Remove one entry or a batch.
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
 
         Raises
         ------
         KeyError
-            With the first key that is not in the ensemble; then nothing was removed.
+            With the first key that is not in the ensemble.
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
+        >>> ensemble, sets = LSHEnsemble(), TokenSets.from_sets([["red", "green"]])
+        >>> ensemble.insert("a", MinHasher().sketch(sets)[0], 2)
+        1
+        >>> ensemble.remove("a")
+        >>> len(ensemble)
+        0
         """
         self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
 
@@ -194,25 +246,43 @@ class LSHEnsemble:
         k: int | None = None,
         threads: int | None = None,
     ) -> list[Match] | Matches[Match]:
-        """Find the entries that contain one query or each of many.
+        """Find the entries that contain one query, or each of m queries.
 
         Parameters
         ----------
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm)
         sizes : int, or array_like of int, shape (m,)
-            How many different elements each query has, as for `insert`. An empty query finds nothing.
+            Number of distinct elements of each query, as for `insert`. An empty query finds nothing.
         threshold : float, optional
-            In (0, 1]; that of the ensemble by default.
+            Least containment, in (0, 1]. The default is the threshold of the ensemble.
         k : int, optional
-            Only the k with the highest containment.
+            Return only the k entries with the highest containment; at least 1.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         list of Match, or Matches of m such lists
-            (key, similarity), where similarity is the estimated containment, in (0, 1]: the highest first, ties in the
-            order of the keys.
+            (key, similarity), where `similarity` is the estimated containment, in (0, 1]. The highest is first; entries
+            with equal containment are in the order of their keys.
+
+        Raises
+        ------
+        TypeError
+            If an argument has the wrong type.
+        ValueError
+            If an argument is out of range, the numbers of signatures and sizes differ, or a different sketcher made the
+            signatures.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
+        >>> sets = TokenSets.from_sets([["red", "green"], ["red", "green"]])
+        >>> signatures, ensemble = MinHasher().sketch(sets), LSHEnsemble()
+        >>> ensemble.insert("a", signatures[0], 2)
+        1
+        >>> ensemble.query(signatures[1], 2)
+        [Match(key='a', similarity=1.0)]
         """
         array = check_signatures(signatures, self.hasher)
         queries = array.reshape(-1, self.hasher.num_perm)
@@ -236,7 +306,7 @@ class LSHEnsemble:
         def work(start: int) -> tuple[Int64Array, Int64Array, Float64Array]:
             part = slice(start, start + PIECE_QUERIES)
             counts = self._counts(view, q[part], threshold)
-            # An empty query finds nothing, whatever its size.
+            # The size of an empty query must not be 0 here; it finds nothing anyway.
             return view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold, self.slack)
 
         if len(queries) <= PIECE_QUERIES:
@@ -246,16 +316,16 @@ class LSHEnsemble:
         return offsets, np.concatenate([part[1] for part in found]), np.concatenate([part[2] for part in found])
 
     def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
-        """Return how many steps each query takes in each partition."""
+        """Return the number of steps of each query in each partition."""
         least = self._least(view.uppers, q[:, None], threshold)
         counts = np.searchsorted(-view.steps[:, 2].astype(np.int64), -least) + 1
         out_of_reach = least > self.hasher.num_perm
         return np.where(out_of_reach, 0, np.minimum(counts, len(view.steps))).astype(np.uint32)
 
     def _least(self, uppers: Int64Array, q: Int64Array, threshold: float) -> Int64Array:
-        """Return how many equal slots a set of the greatest size has, at least, that is in the answer.
+        """Return the least number of equal slots of a set of the greatest size that is in the answer.
 
-        More than there are slots where none can.
+        If no set of this size can be in the answer, the number is greater than num_perm.
         """
         slots = self.hasher.num_perm
         similarity = np.minimum(threshold * q / np.maximum(uppers + q - threshold * q, 1e-9), 1)
@@ -264,14 +334,33 @@ class LSHEnsemble:
         return np.where(uppers < threshold * q * (1 - 1e-12), slots + 1, np.clip(least, 1, slots))
 
     def plan(self, size: int, *, threshold: float | None = None) -> list[Part]:
-        """Tell how each partition that can hold an answer is searched for a query of this size.
+        """Return the search plan for a query of some size, for each partition that can contain answers.
 
         Parameters
         ----------
         size : int
-            Of the query, 1 to 2**53.
+            Number of distinct elements of the query, in 1..2**53.
         threshold : float, optional
-            In (0, 1]; that of the ensemble by default.
+            Least containment, in (0, 1]. The default is the threshold of the ensemble.
+
+        Returns
+        -------
+        list of Part
+            `Part` has the attributes `upper`, `similarity`, `trees`, `depth` and `recall`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or is out of range.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble, MinHasher, TokenSets
+        >>> ensemble, sets = LSHEnsemble(), TokenSets.from_sets([range(100)] * 300)
+        >>> ensemble.insert(range(300), MinHasher().sketch(sets), sets.counts)
+        300
+        >>> [(part.upper, part.similarity) for part in ensemble.plan(100)]
+        [(100, 0.6666666666666666)]
         """
         q = np.array([check_count("size", size, MOST_SIZE)])
         threshold = self.threshold if threshold is None else check_threshold(threshold)
@@ -291,17 +380,33 @@ class LSHEnsemble:
         return parts
 
     def expected_recall(self, size: int, *, threshold: float | None = None) -> float:
-        """Return the least probability with which an entry is found that reaches the threshold for such a query.
+        """Return a lower bound of the probability that an entry that contains a query is found.
 
-        It is `recall` or more; `plan` tells of each partition. The entries meant are those that reach the threshold by
-        their equal slots, of which they have at least one.
+        The bound holds for entries with at least one equal slot whose estimated containment is at least the threshold.
+        It is at least `recall`. `plan` returns the bound for each partition.
 
         Parameters
         ----------
         size : int
-            Of the query, 1 to 2**53.
+            Number of distinct elements of the query, in 1..2**53.
         threshold : float, optional
-            In (0, 1]; that of the ensemble by default.
+            Least containment, in (0, 1]. The default is the threshold of the ensemble.
+
+        Returns
+        -------
+        float
+            Probability in [0, 1]; 1 if no partition can contain an answer.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or is out of range.
+
+        Examples
+        --------
+        >>> from lshfast import LSHEnsemble
+        >>> LSHEnsemble().expected_recall(100)
+        1.0
         """
         return min((part.recall for part in self.plan(size, threshold=threshold)), default=1.0)
 
@@ -312,7 +417,7 @@ class LSHEnsemble:
         return self._entries.has(key)
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the keys that are in the ensemble now."""
+        """Iterate over the keys that are in the ensemble at the time of the call."""
         return iter(self._entries.all_names())
 
     def __repr__(self) -> str:
@@ -324,7 +429,7 @@ class LSHEnsemble:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of signatures, trees and keys; of keys that are not ints, an estimate without the keys themselves."""
+        """Bytes of signatures, trees and keys; if the keys are not ints, an estimate without the key objects."""
         return self._entries.nbytes
 
 
@@ -337,7 +442,7 @@ def _check_slack(slack: float) -> float:
 
 
 def _sizes(sizes: Any, dimensions: int, signatures: UInt64Array) -> Int64Array:
-    """Return the sizes of the sets that these signatures are of, or say why they cannot be."""
+    """Return the sizes of the sets of some signatures, or raise an error if they do not match the signatures."""
     array = array_of(sizes, "sizes")
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"sizes must be ints, not {'None' if sizes is None else array.dtype}")

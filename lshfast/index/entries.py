@@ -1,4 +1,4 @@
-"""Entries in sorted trees: keys, signatures and the runs over them, which LSHForest and LSHEnsemble search."""
+"""`TreeEntries`: the entries of LSHForest and LSHEnsemble, which are keys, signatures and sorted trees over them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from lshfast.tokens import Int64Array, UInt64Array, check_number
 
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
-# TreeRows that wait, compared with every query, before they are sorted into a run.
+# The most unsorted rows. They are compared with every query; further rows are sorted into a run.
 UNSORTED_ROWS = 256
 
-# A run is merged with a shorter one as soon as it is less than so many times as long: so a query looks into as many
-# runs as the logarithm of their rows to this base, and a row is written a few times for each.
+# Two runs are merged if the longer one is less than RATIO times as long as the shorter one. The number of runs is then
+# at most the logarithm of the rows to the base RATIO, and so is, up to a small factor, the number of times that a row
+# is written.
 RATIO = 8
 
 
@@ -49,11 +50,11 @@ def check_count(name: str, value: int, most: int | None = None) -> int:
 
 @dataclass(frozen=True)
 class TreeRows:
-    """What is known of each row, whether it is in use or not."""
+    """The signature, marks, state and size of each row; rows may be unused."""
 
     signatures: UInt64Array
     marks: UInt64Array
-    live: UInt8Array  # 1 where a row has an entry
+    live: UInt8Array  # 1 if the row has an entry
     sizes: Int64Array
 
     def __len__(self) -> int:
@@ -65,7 +66,7 @@ class TreeRows:
         return self.signatures.nbytes + self.marks.nbytes + self.live.nbytes + self.sizes.nbytes
 
     def taken(self, rows: Int64Array, length: int) -> TreeRows:
-        """Return so many rows of which the first are copies of these."""
+        """Return `length` rows; the first ones are copies of `rows`."""
 
         def copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
             made = large_empty((length, *array.shape[1:]), array.dtype)
@@ -79,11 +80,11 @@ class TreeRows:
 
 @dataclass(frozen=True)
 class Order:
-    """How rows are sorted: the runs of each group, and the rows that are in none."""
+    """The runs of each group, and the rows that are in no run."""
 
     groups: list[list[Run]]
     edges: Int64Array  # the greatest sizes of all groups but the last
-    uppers: Int64Array  # the greatest size met in each group
+    uppers: Int64Array  # the greatest size in each group so far
     unsorted: dict[int, None]
 
     @property
@@ -94,7 +95,7 @@ class Order:
 
 @dataclass(frozen=True)
 class SearchView:
-    """What a search needs."""
+    """The state of the entries that a search uses."""
 
     snapshot: Snapshot
     steps: UInt32Array
@@ -102,10 +103,11 @@ class SearchView:
 
 
 class TreeEntries:
-    """Keys and signatures, and sorted trees over them in groups by size: the ground of LSHForest and LSHEnsemble.
+    """Keys and signatures, and sorted trees over them in groups by size.
 
-    Readers hold `gate.reading()` from `view` until they have the names of the rows found. Writers come one at a time;
-    they sort and merge beside the readers, and hold `gate.writing()` only while they put the result in place.
+    `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they have the names of the
+    rows that they found. Only one writer runs at a time. It sorts and merges while readers run, and holds
+    `gate.writing()` only while it replaces the old state.
 
     Parameters
     ----------
@@ -113,9 +115,9 @@ class TreeEntries:
     trees : int
     recall : float
     partitions : int
-        At most so many groups, of about as many entries each.
+        The most groups; all have about the same number of entries.
     singles : bool
-        Whether each slot that begins no tree has a tree of its own, of one slot.
+        Whether each slot that is not the first of a tree has a tree of one slot.
     """
 
     gate: Gate
@@ -126,16 +128,16 @@ class TreeEntries:
         self.gate = Gate()
         self._singles = singles
         self._slots, self._trees, self._recall, self._partitions = hasher.num_perm, trees, recall, partitions
-        self._writer = Gate()  # has no readers; a lock would make a child process wait for a writer of its parent
+        self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
         self._keys = KeyTable()
-        self._names: Int64Array | None = np.empty(0, np.int64)  # by row, while all keys are ints
+        self._names: Int64Array | None = np.empty(0, np.int64)  # the key of each row if all keys are ints, else None
         none = np.empty((0, self._slots), np.uint64)
         self._rows = TreeRows(none, slot_marks(none), np.empty(0, np.uint8), np.empty(0, np.int64))
-        self._used = 0  # rows from here on were never used
+        self._used = 0  # rows from here on have never been used
         self._free: list[int] = []
         self._order = Order([[]], np.empty(0, np.int64), np.zeros(1, np.int64), {})
-        self._dead = 0  # rows of runs that have no entry any more
-        self._joined = 0  # rows that came into runs since edges were chosen
+        self._dead = 0  # rows in runs whose entries were removed
+        self._joined = 0  # rows that were added to runs since the edges were chosen
         self._view: SearchView | None = None
         self._spare: list[Any] = []
 
@@ -144,13 +146,13 @@ class TreeEntries:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of signatures, trees and keys; of keys that are not ints, an estimate without the keys themselves."""
+        """Bytes of signatures, trees and keys; if the keys are not ints, an estimate without the key objects."""
         with self.gate.reading():
             names = 0 if self._names is None else self._names.nbytes
             return self._rows.nbytes + sum(run.nbytes for run in self._order.runs) + names + self._keys.nbytes
 
     def has(self, key: Any) -> bool:
-        """Tell whether a key has an entry."""
+        """Return whether a key has an entry."""
         with self.gate.reading():
             return bool(self._keys.find(as_column([key]))[0] >= 0)
 
@@ -162,11 +164,11 @@ class TreeEntries:
     # For readers, within gate.reading():
 
     def names(self, rows: Int64Array) -> Column:
-        """Return the keys of these rows."""
+        """Return the keys of some rows."""
         return self._keys.take(rows) if self._names is None else np.asarray(self._names[rows])
 
     def view(self) -> SearchView:
-        """Return what is needed to search."""
+        """Return the state that a search uses."""
         view = self._view
         if view is None:
             held, order, groups = self._rows, self._order, len(self._order.groups)
@@ -184,7 +186,7 @@ class TreeEntries:
     # For writers:
 
     def insert(self, keys: Column, signatures: UInt64Array, sizes: Int64Array, on_duplicate: OnDuplicate) -> int:
-        """Insert entries, all or none, and return how many are new or replaced."""
+        """Insert entries, all or none, and return the number of new or replaced entries."""
         with self._writer.writing():
             known = self._keys.find(keys)
             places = _places(keys, known, on_duplicate)
@@ -211,14 +213,15 @@ class TreeEntries:
                 elif len(filled):
                     self._order.unsorted.update(dict.fromkeys(filled.tolist()))
                     self._view = None
-                # An interrupt before this call leaves rows that no search returns, one after it rows that nothing uses.
+                # If an interrupt comes before this call, no search returns the new rows. If it comes after the call,
+                # the replaced rows stay unused.
                 self._keys.put(keys, rows, known, held.live)
                 self._free_rows(known[known >= 0])
             self._tidy()
         return len(places)
 
     def remove(self, keys: Column) -> None:
-        """Remove the entries of these keys, all or none."""
+        """Remove the entries of some keys, all or none."""
         with self._writer.writing():
             known = self._keys.find(keys)
             if (known < 0).any():
@@ -231,7 +234,7 @@ class TreeEntries:
             self._tidy()
 
     def _reserve(self, n: int) -> Int64Array:
-        """Return n rows that are free, and see that there is memory for them."""
+        """Return n free rows, and allocate memory for them."""
         again = min(n, len(self._free))
         end = self._used + n - again
         if end > MOST_ROWS:
@@ -241,7 +244,7 @@ class TreeEntries:
             held, names = self._rows.taken(np.arange(self._used), length), self._names
             if names is not None:
                 names = np.concatenate([names[: self._used], np.zeros(length - self._used, np.int64)])
-            vars(self).update(_rows=held, _names=names)  # one call, which no signal handler interrupts
+            vars(self).update(_rows=held, _names=names)  # one call, so no signal handler runs in between
         fresh = np.arange(self._used, end)
         return np.concatenate([np.array(self._free[len(self._free) - again :], np.int64), fresh])
 
@@ -251,7 +254,7 @@ class TreeEntries:
         self._dead -= len(freed)
 
     def _free_rows(self, rows: Int64Array) -> None:
-        """Free rows that have no entry any more; those in a run are dead until that is merged."""
+        """Free rows whose entries were removed; rows in a run can be used again after the run is merged."""
         empty = self._rows.signatures[rows, 0] == EMPTY
         unsorted = self._order.unsorted
         free = [row for row, out in zip(rows.tolist(), empty.tolist(), strict=True) if out or row in unsorted]
@@ -262,9 +265,9 @@ class TreeEntries:
         self._view = None
 
     def _with(self, rows: Int64Array) -> tuple[Order, list[int]] | None:
-        """Return an order with these rows in it, none of them empty, and the dead rows that are not in it any more.
+        """Return a new order that includes some rows, none of them empty, and the dead rows that it leaves out.
 
-        None if they are so few that they may be unsorted.
+        Return None if there are so few unsorted rows that they need not be sorted.
         """
         now = self._order
         if len(now.unsorted) + len(rows) <= UNSORTED_ROWS:
@@ -292,9 +295,10 @@ class TreeEntries:
         return Order(groups, now.edges, uppers, {}), freed
 
     def _balanced(self, rows: Int64Array, live: UInt8Array, counts: Int64Array) -> tuple[Order, list[int]] | None:
-        """Return an order of groups of about one size that these rows join, and the dead rows left out.
+        """Return an order with new groups of about the same size, which include some rows, and the dead rows left out.
 
-        None if the groups, which would have so many rows, differ little, or no others can be made.
+        `counts` is the number of rows of each old group with the new rows. Return None if these numbers differ little,
+        or the edges of the groups would not change.
         """
         total, wanted = counts.sum(), _groups_of(int(counts.sum()), self._partitions)
         self._joined += len(rows)
@@ -309,7 +313,7 @@ class TreeEntries:
         return self._sorted(self._rows, rows[stay], edges), rows[~stay].tolist()
 
     def _sorted(self, held: TreeRows, rows: Int64Array, edges: Int64Array) -> Order:
-        """Return an order of these rows alone, a run a group."""
+        """Return an order that contains only some rows, with one run per group."""
         sizes = held.sizes[rows]
         group_of = np.searchsorted(edges, sizes)
         members = [rows[group_of == group] for group in range(len(edges) + 1)]
@@ -321,18 +325,18 @@ class TreeEntries:
         return Run.build(held.signatures, rows, self._trees, self._singles)
 
     def _tidy(self) -> None:
-        """Give back what removed entries still take, where it is much."""
+        """Release the memory of removed entries if there are many of them."""
         n = max(len(self), UNSORTED_ROWS)
         sparse, dead = len(self._rows) > 4 * n, self._dead > max(n // 4, UNSORTED_ROWS)
         if sparse or dead:
-            with suppress(MemoryError):  # then it stays as it is
+            with suppress(MemoryError):  # then nothing changes
                 if sparse:
                     self._shrink()
                 else:
                     self._merge_all()
 
     def _merge_all(self) -> None:
-        """Make one run of those of each group, without dead rows."""
+        """Merge the runs of each group into one run without dead rows."""
         now, freed, groups = self._order, list[int](), []
         nothing = self._run(self._rows, np.empty(0, np.int64))
         for runs in now.groups:
@@ -344,7 +348,7 @@ class TreeEntries:
             self._put(Order(groups, now.edges, now.uppers, now.unsorted), freed)
 
     def _shrink(self) -> None:
-        """Number the rows in use from 0, in arrays that are no longer than needed."""
+        """Number the rows in use from 0, in arrays of the least possible length."""
         rows = np.flatnonzero(self._rows.live)
         keys, held, numbers = KeyTable(), self._rows.taken(rows, len(rows)), np.arange(len(rows))
         keys.add(self.names(rows), numbers)
@@ -355,33 +359,33 @@ class TreeEntries:
         order = Order(order.groups, edges, order.uppers, dict.fromkeys(filled.tolist() if few else []))
         with self.gate.writing():
             names = None if self._names is None else self._names[rows]
-            # one call, which no signal handler interrupts
+            # one call, so no signal handler runs in between
             vars(self).update(
                 _names=names, _rows=held, _keys=keys, _used=len(rows), _free=[], _dead=0, _order=order, _view=None
             )
 
 
 def _merged(a: Run, b: Run, live: UInt8Array, freed: list[int]) -> Run:
-    """Return two runs as one, and add the rows left out to those freed."""
+    """Merge two runs, and append the rows that are left out to `freed`."""
     rows = np.concatenate([a.members, b.members])
     freed += rows[live[rows] == 0].tolist()
     return Run.merge(a, b, live)
 
 
 def _groups_of(n: int, partitions: int) -> int:
-    """Return into how many groups so many rows are parted: at most so many, none of them tiny."""
+    """Return the number of groups for n rows: at most `partitions`, and each with at least UNSORTED_ROWS rows."""
     return min(partitions, max(n // UNSORTED_ROWS, 1))
 
 
 def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
-    """Return the greatest sizes of all groups but the last, so that each has about as many of the sizes."""
+    """Return the greatest sizes of all groups but the last, so that all groups have about the same number of rows."""
     ordered, groups = np.sort(sizes), _groups_of(len(sizes), partitions)
     edges = np.unique(ordered[np.arange(1, groups) * len(ordered) // groups - 1])
     return np.asarray(edges[edges < ordered[-1:]])
 
 
 def _places(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
-    """Return which keys of a batch are to be inserted, some of which are known, or raise an error for a duplicate."""
+    """Return the positions of the keys to insert, or raise an error for a duplicate; `known` are their present rows."""
     if len(keys) == 1 and known[0] < 0:
         return np.zeros(1, np.int64)
     if on_duplicate == "skip":
@@ -399,7 +403,7 @@ def _places(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64
 
 
 def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[Column, UInt64Array]:
-    """Return one key and its signature, or a batch of them, as a batch."""
+    """Return one key and its signature, or several of them, as a batch."""
     array = check_signatures(signatures, hasher)
     column = as_column([keys] if array.ndim == 1 else keys)
     array = array.reshape(-1, hasher.num_perm)
@@ -409,7 +413,7 @@ def as_batch(keys: Any, signatures: npt.ArrayLike, hasher: MinHasher) -> tuple[C
 
 
 def check_on_duplicate(on_duplicate: OnDuplicate) -> OnDuplicate:
-    """Return it, or raise an error that names the choices."""
+    """Return the argument, or raise an error that names the allowed values."""
     if on_duplicate not in get_args(OnDuplicate):
         raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
     return on_duplicate

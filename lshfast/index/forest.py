@@ -1,4 +1,4 @@
-"""LSHForest: the most similar entries for each query, without a threshold, while entries come and go."""
+"""LSHForest: find the most similar entries for each query, without a threshold; entries can be added and removed."""
 
 from __future__ import annotations
 
@@ -17,52 +17,76 @@ from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, Seed, UInt64Array, Vector, check_number
 
-# Queries, and matches that there must be room for, of one piece of work.
+# The most queries in one piece of work, and the most matches that memory is allocated for.
 PIECE_QUERIES = 256
 MOST_MATCHES = 1 << 20
 
 
 class LSHForest:
-    """Find the k entries most similar to a query, whatever their similarity, among those inserted and not removed.
+    """Find the k entries that are most similar to a query.
 
-    An entry is a key and a MinHash signature; its similarity to a query is the share of equal slots, an estimate of the
-    Jaccard similarity whose standard error is at most sqrt(s (1 - s) / num_perm). A search looks into sorted trees over
-    the slots (LSH Forest, Bawa, Condie and Ganesan 2005; ended as in PUFFINN, Aumueller, Christiani, Pagh and Vesterli
-    2019): first for entries that share many slots in a row, then for those that share fewer, until the k-th best entry
-    found so far is such that one more similar would have been found with probability `recall`.
+    An entry is a key and a MinHash signature. Its similarity to a query is the share of equal slots, an estimate of the
+    Jaccard similarity with a standard error of at most sqrt(s (1 - s) / num_perm). The slots are divided into trees,
+    which are sorted. A search first finds entries that share many consecutive slots with the query, then entries that
+    share fewer. It ends when an entry more similar than the k-th best entry found so far would have been found with
+    probability `recall`.
 
-    The promise: each of the k most similar entries is in the answer with probability at least `recall` over the choice
-    of the hash functions, if its similarity is at least `reach`; what is less similar is found less often. It holds for
-    the share of equal slots: two entries of about the same Jaccard similarity may change places by the error of the
-    estimate, which more slots make smaller. Often nearly all are found, since a search that misses one has to go on
-    until another entry makes up the k.
+    Each of the k most similar entries is in the answer with probability at least `recall`, over the choice of the hash
+    functions, if its similarity is at least `reach`. Less similar entries are found less often. This holds for the
+    share of equal slots: the estimates of two entries with almost equal Jaccard similarities can have the opposite
+    order. More slots make the error of the estimate smaller. In practice the recall is usually higher, since a search
+    that misses an entry continues until it finds another one for the k-th position.
 
     Parameters
     ----------
-    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
-        Of the signatures, as for `MinHasher`; others are refused.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
     trees : int, optional
-        In 1..num_perm; a quarter of num_perm by default, which gives each tree four slots. More trees reach entries of
-        lower similarity and tell fewer of them apart; each takes some 14 bytes an entry.
+        Number of trees, in 1..num_perm. The default is num_perm / 4, rounded down, at least 1, so each tree has four
+        slots. With more trees, entries with a lower similarity are found, but each tree has fewer slots, so more
+        entries must be compared. A tree takes about 14 bytes per entry.
     recall : float, default 0.9
-        In (0, 1).
+        Probability, in (0, 1).
+    scheme : {"fast", "classic"}, default "fast"
+        Scheme of the signatures (see `MinHasher`).
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What becomes of a key that is in the forest already or comes twice in a batch: ValueError, and nothing of the
-        batch is inserted; the last one counts; the first one counts.
+        What `insert` does if a key is in the forest, or twice in a batch. "error" raises ValueError and inserts nothing
+        of the batch. "replace" stores the last signature. "skip" keeps the first one.
+
+    Attributes
+    ----------
+    hasher : MinHasher
+        The sketcher of the signatures; `insert` and `query` refuse those of a different sketcher.
+    trees : int
+    recall : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
 
     Notes
     -----
-    Keys are any hashable objects but None. A list, range, array or column is a batch of keys, anything else is one key.
-    An empty set's signature is stored and matches nothing.
+    A key is any hashable object except None and NaN. A list, range, array or column is a batch of keys; any other
+    object is one key. Signatures of empty sets are stored, and match nothing.
 
-    Any number of threads may query while one or several insert and remove, without further locks: queries run beside
-    each other and hold no interpreter lock, a writer waits for those under way only to put its work in place, and a
-    batch appears at once.
+    Any number of threads may query, insert and remove at the same time, without other locks. Queries run concurrently
+    and release the GIL. A writer sorts and merges while queries run, and waits for them only to replace the old trees.
+    Readers see a batch completely or not at all.
 
-    Single entries wait, compared with every query, until there are 256 of them; then they are sorted, and merged with
-    runs of sorted entries that are less than eight times as many. So a query looks into few runs, an insertion costs
-    some microseconds in the mean, and now and then one takes as long as merging all entries: about 0.2 s for a million
-    with 32 trees, during which queries go on. What removed entries take is given back as soon as they are a fifth.
+    Up to 256 new entries are stored unsorted, and compared with every query. Then they are sorted, and merged with
+    runs of sorted entries that are less than eight times as long. So a query searches few runs. An insertion takes a
+    few microseconds on average, but some insertions merge all entries. This takes about 0.2 s for a million entries
+    with 32 trees; queries continue during the merge. The memory of removed entries is released when they are a fifth of
+    all.
+
+    References
+    ----------
+    M. Bawa, T. Condie, P. Ganesan, "LSH Forest: Self-Tuning Indexes for Similarity Search", WWW 2005. The end of a
+    search: M. Aumüller, T. Christiani, R. Pagh, M. Vesterli, "PUFFINN: Parameterless and Universally Fast Finding of
+    Nearest Neighbors", ESA 2019.
 
     Examples
     --------
@@ -102,19 +126,34 @@ class LSHForest:
 
     @property
     def reach(self) -> float:
-        """The least similarity for which the promise holds, which the last step of a search finds as often."""
+        """Least similarity, in [0, 1], at which the last step of a search finds an entry with probability `recall`."""
         return int(np.count_nonzero(self._found() < self.recall)) / self.hasher.num_perm
 
     def expected_recall(self, similarity: float) -> float:
-        """Return the least probability with which an entry of this similarity, one of the k best, is found.
+        """Return a lower bound of the probability that one of the k most similar entries is found.
 
-        It is `recall` where the similarity is at least `reach`, and otherwise about 1 - (1 - s)**trees, that of sharing
-        the first slot of some tree.
+        It is `recall` if the similarity is at least `reach`. Otherwise it is about 1 - (1 - s)**trees, the probability
+        that the first slot of at least one tree is equal.
 
         Parameters
         ----------
         similarity : float
-            In [0, 1].
+            Similarity s of the entry to the query, in [0, 1].
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `similarity` is not a number, or out of range.
+
+        Examples
+        --------
+        >>> from lshfast import LSHForest
+        >>> LSHForest().expected_recall(0.5)
+        0.9
         """
         similarity = check_number("similarity", similarity)
         if not 0 <= similarity <= 1:
@@ -123,38 +162,63 @@ class LSHForest:
         return min(float(self._found()[equal]), self.recall)
 
     def _found(self) -> Float64Array:
-        """Return the probability that the last step of a search finds a row of 0, 1, ... equal slots."""
+        """Return the probability that the last step of a search finds a row with 0, 1, ... equal slots."""
         return 1 - missed(self.hasher.num_perm, self.trees, [self.trees])
 
     def insert(self, keys: Any, signatures: npt.ArrayLike) -> int:
-        """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
+        """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
 
         Parameters
         ----------
-        keys : hashable, or a batch of them
-            A batch goes with signatures of two dimensions.
+        keys : hashable, or a batch of n hashable objects
+            One key for one signature; a batch for several.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm)
 
         Returns
         -------
         int
-            The number of entries that are new or replaced.
+            Number of entries that are new or replaced.
 
         Raises
         ------
-        TypeError, ValueError
-            If keys or signatures cannot be used, are not as many, or a key is a duplicate.
+        TypeError
+            If a key cannot be stored, or the signatures are not uint64.
+        ValueError
+            If the numbers of keys and signatures differ, a key is a duplicate and `on_duplicate` is "error", or a
+            different sketcher made the signatures.
+
+        Examples
+        --------
+        >>> from lshfast import LSHForest, MinHasher, TokenSets
+        >>> LSHForest().insert(["a", "b"], MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]])))
+        2
         """
         column, array = as_batch(keys, signatures, self.hasher)
         return self._entries.insert(column, array, np.ones(len(array), np.int64), self.on_duplicate)
 
     def remove(self, keys: Any) -> None:
-        """Remove one entry or a batch.
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
 
         Raises
         ------
         KeyError
-            With the first key that is not in the forest; then nothing was removed.
+            With the first key that is not in the forest.
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> from lshfast import LSHForest, MinHasher, TokenSets
+        >>> forest = LSHForest()
+        >>> forest.insert(["a", "b"], MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]])))
+        2
+        >>> forest.remove("a")
+        >>> list(forest)
+        ['b']
         """
         self._entries.remove(as_column(keys if is_batch(keys) else [keys]))
 
@@ -169,21 +233,37 @@ class LSHForest:
     def query(
         self, signatures: npt.ArrayLike, k: int = 10, *, threads: int | None = None
     ) -> list[Match] | Matches[Match]:
-        """Find the k most similar entries of one signature or of each of many.
+        """Find the k most similar entries for one query, or for each of m queries.
 
         Parameters
         ----------
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm)
         k : int, default 10
-            At least 1.
+            The most entries to return per query, at least 1.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         list of Match, or Matches of m such lists
-            (key, similarity), the most similar first, ties in the order of the keys; fewer than k where no more were
-            found that share a slot with the query.
+            (key, similarity), the most similar first, and equally similar ones in the order of their keys. There are
+            fewer than k if the search finds no more entries with an equal slot.
+
+        Raises
+        ------
+        TypeError
+            If an argument has the wrong type.
+        ValueError
+            If an argument is out of range, or a different sketcher made the signatures.
+
+        Examples
+        --------
+        >>> from lshfast import LSHForest, MinHasher, TokenSets
+        >>> forest, signatures = LSHForest(), MinHasher().sketch(TokenSets.from_sets([["red"], ["blue"]]))
+        >>> forest.insert(["a", "b"], signatures)
+        2
+        >>> forest.query(signatures[0], k=1)
+        [Match(key='a', similarity=1.0)]
         """
         array = check_signatures(signatures, self.hasher)
         k, slots = check_count("k", k), self.hasher.num_perm
@@ -218,7 +298,7 @@ class LSHForest:
         return self._entries.has(key)
 
     def __iter__(self) -> Iterator[Any]:
-        """Go through the keys that are in the forest now."""
+        """Iterate over the keys that are in the forest at the time of the call."""
         return iter(self._entries.all_names())
 
     def __repr__(self) -> str:
@@ -230,5 +310,5 @@ class LSHForest:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of signatures, trees and keys; of keys that are not ints, an estimate without the keys themselves."""
+        """Bytes of signatures, trees and keys; if the keys are not ints, an estimate without the key objects."""
         return self._entries.nbytes

@@ -1,4 +1,4 @@
-"""The user's keys: batches of them as columns, and the table that says which row a key has."""
+"""The keys of entries: batches of keys as columns, and checks of keys."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ import numpy as np
 
 from lshfast.tokens import INT64_RANGE, Int64Array
 
-# A batch of keys: int64 where all are ints of 64 bits, else a list.
+# A batch of keys: an int64 array if all are ints of 64 bits, otherwise a list.
 Column: TypeAlias = Int64Array | list[Any]
 
 
 def is_batch(keys: Any) -> bool:
-    """Tell whether this is a batch of keys rather than one key: a list, range, array or column."""
+    """Return whether this is a batch of keys (a list, range, array or column), not one key."""
     return isinstance(keys, (list, range, np.ndarray)) or hasattr(keys, "to_pylist") or hasattr(keys, "to_list")
 
 
 def as_column(keys: Iterable[Any]) -> Column:
-    """Return a batch of keys as an int64 array where all are ints of 64 bits, else as a list.
+    """Return a batch of keys as an int64 array if all are ints of 64 bits, otherwise as a list.
 
     Parameters
     ----------
     keys : iterable
-        Hashable keys: a list, range, numpy array, pyarrow or pandas or polars column, ...
+        Hashable keys, in a list, a range, a numpy array, a column of pyarrow, pandas or polars, or another iterable.
 
     Raises
     ------
     TypeError
-        If a key is None or a NaN, or cannot be hashed, or the batch is itself a str or bytes.
+        If a key is None or NaN, or cannot be hashed, or the batch is a str or bytes.
+    ValueError
+        If an array does not have one dimension.
 
     Examples
     --------
@@ -61,51 +63,51 @@ def as_column(keys: Iterable[Any]) -> Column:
     if kinds != {str}:
         for place, key in enumerate(column):
             if key is None or (isinstance(key, (float, np.floating)) and key != key):
-                raise TypeError(f"keys[{place}] is {key}, which is no key")
+                raise TypeError(f"keys[{place}] is {key}, which cannot be a key")
             try:
                 hash(key)
             except TypeError:
                 raise TypeError(f"keys[{place}] is of type {type(key).__name__}, which cannot be hashed") from None
             if isinstance(key, str):
-                column[place] = str.__str__(key)  # of a class of its own, such as numpy's
+                column[place] = str.__str__(key)  # for subclasses of str, such as np.str_
             elif isinstance(key, np.integer):
                 column[place] = int(key)
     return column
 
 
 def kind_of(column: Column) -> str:
-    """Return what a column's keys are: "int", "str", or "object" for all others and mixtures."""
+    """Return the type of a column's keys: "int", "str", or "object" for other types and mixtures."""
     if isinstance(column, np.ndarray):
         return "int"
     return "str" if all(type(key) is str for key in column) else "object"
 
 
 def check_utf8(column: Column) -> None:
-    """Raise ValueError where a str of a column has a lone surrogate, and so no UTF-8."""
+    """Raise ValueError if a str of a column has a lone surrogate, so that it cannot be encoded in UTF-8."""
     for key in column if isinstance(column, list) else ():
         if isinstance(key, str) and not key.isascii():
             try:
                 key.encode()
             except UnicodeEncodeError:
-                raise ValueError(f"{key!r} has a lone surrogate and no UTF-8") from None
+                raise ValueError(f"{key!r} has a lone surrogate and cannot be encoded in UTF-8") from None
 
 
 def equal_int(key: Any) -> int | None:
-    """Return the int of 64 bits that a number equals in Python (True and 1.0 equal 1), None if there is none."""
+    """Return the int of 64 bits that equals a number in Python (1 equals True and 1.0), or None if there is none."""
     if not isinstance(key, (Number, np.bool_)):
         return None
     real: Any = getattr(key, "real", key)
     try:
-        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:  # first: int(Decimal("1E+1000000")) takes 40 s
+        if not INT64_RANGE[0] <= real <= INT64_RANGE[1]:  # before int(), as int(Decimal("1E+1000000")) takes 40 s
             return None
         whole = int(real)
-    except (TypeError, ValueError, ArithmeticError):  # no order, or a NaN
+    except (TypeError, ValueError, ArithmeticError):  # not comparable, or a NaN
         return None
     return whole if whole == key else None
 
 
 def duplicate(column: Column, place: int) -> ValueError:
-    """Make the error that names a key which is there already."""
+    """Return the error that names a duplicate key."""
     return ValueError(
         f"keys[{place}] = {listed(column[place : place + 1])[0]!r} is in the index already, or twice in the batch "
         "(on_duplicate='replace' or 'skip' allows that)"
@@ -113,7 +115,7 @@ def duplicate(column: Column, place: int) -> ValueError:
 
 
 def take(column: Column, places: Int64Array) -> Column:
-    """Return the keys at these places."""
+    """Return the keys at some positions of a column."""
     if isinstance(column, np.ndarray):
         return np.asarray(column[places])
     return [column[place] for place in places.tolist()]

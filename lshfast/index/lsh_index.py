@@ -1,4 +1,4 @@
-"""LSHIndex: entries that come and go, and the similar ones among them for each query."""
+"""LSHIndex: add and remove entries, and find those that are similar to a query."""
 
 from __future__ import annotations
 
@@ -25,35 +25,34 @@ from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
 from lshfast.tokens import AnyShape, Float64Array, Matrix, Seed, UInt64Array, Vector, check_number
 
-# Entries of an index that are looked up in it at once by `pairs`.
-BATCH = 1 << 16
-
-# One query, and several.
+# The types of one query, and of several queries.
 Query: TypeAlias = str | bytes | Vector[np.uint64]
 Queries: TypeAlias = TextColumn | Matrix[np.uint64]
 
 
 @dataclass(frozen=True)
 class IndexStats:
-    """The figures of an index.
+    """The figures of an `LSHIndex`.
 
     Attributes
     ----------
     entries : int
     bands, rows : int
+        b and r of the banding.
     bucket_sizes : dict of int to int
-        How many buckets of all bands hold so many entries or more, but less than twice as many, by powers of two. Empty
-        where the store cannot tell. In a file that was changed since it was saved or compacted, the buckets of each of
-        its parts by themselves, with what was removed or replaced; `compact` makes this and the next two exact.
+        For each power of two p, the number of buckets, in all bands, with at least p and less than 2 p entries. It is
+        empty if the store cannot count them. In a file that was changed since it was saved or compacted, the buckets
+        of each segment are counted separately, and include removed and replaced entries; after `compact`, this figure
+        and the next two are exact.
     largest_bucket : int
-        The entries of the largest of these buckets.
+        Entries in the largest bucket.
     expected_candidates : float
-        Other entries that a query like those held meets, one that it meets in several bands counted in each: the sum of
-        the squares of these buckets over `entries`, less `bands`.
+        Mean number of other entries in the buckets of an entry; an entry in several of these buckets counts several
+        times. It is the sum of the squares of the bucket sizes, divided by `entries`, minus `bands`.
     nbytes : int
-        Memory or disk space of all.
+        Memory or disk space of the index, in bytes.
     store : dict of str to int
-        The store's own figures, in bytes or as their names say.
+        Figures of the store. Their names say what they are; sizes are in bytes.
     """
 
     entries: int
@@ -68,7 +67,14 @@ class IndexStats:
 
 @dataclass(frozen=True)
 class KeyPairs:
-    """Pairs of keys and their similarity, as columns; going through it gives (left, right, similarity)."""
+    """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right, similarity).
+
+    Attributes
+    ----------
+    left, right : ndarray of int64, shape (n,), or list
+    similarity : ndarray of float64, shape (n,)
+        Estimated similarities, in [0, 1].
+    """
 
     left: Column
     right: Column
@@ -82,53 +88,76 @@ class KeyPairs:
 
 
 class LSHIndex:
-    """Find the entries similar to a query among all that were inserted and not removed.
+    """Index signatures, and find the entries that are similar to a query.
 
-    An entry is a key and a MinHash signature. A query's candidates are the entries that equal it in all slots of some
-    band; their similarity is the share of equal slots, an estimate of the Jaccard similarity whose standard error is at
-    most sqrt(s (1 - s) / num_perm). The bands are chosen so that an entry exactly at the threshold becomes a candidate
-    with probability at least `recall`. An empty set's signature is stored and matches nothing.
+    An entry is a key and a MinHash signature. The candidates of a query are the entries whose signatures equal it in
+    all slots of at least one band. Their similarity is the share of equal slots, an estimate of the Jaccard similarity
+    with a standard error of at most sqrt(s (1 - s) / num_perm). An entry whose similarity equals the threshold becomes
+    a candidate with probability at least `recall`. Signatures of empty sets are stored, and match nothing.
 
     Parameters
     ----------
     threshold : float, default 0.8
-        In (0, 1].
-    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
-        Of the signatures, as for `MinHasher`; others are refused. A random seed is kept with the entries: `open` and
-        `on` need none, and ``index.hasher`` makes signatures with it.
+        Similarity, in (0, 1], for which bands and rows are chosen.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
     recall : float, default 0.95
-        In (0, 1), see `choose_bands`.
+        Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
     bands, rows : int, optional
-        Bands and slots a band instead; at most num_perm slots together.
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`.
+    scheme : {"fast", "classic"}, default "fast"
+        Scheme of the signatures (see `MinHasher`).
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1. A random seed is stored with the entries: `open` and `on` read it, and
+        ``index.hasher`` makes signatures with it.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What becomes of a key that is in the index already or comes twice in a batch: ValueError, and nothing of the
-        batch is inserted; the last one counts; the first one counts.
+        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError and inserts nothing
+        of the batch. "replace" stores the last signature. "skip" keeps the first one.
     store : Store, optional
-        Where the entries are kept: in memory by default; `LmdbStore`, `RedisStore`.
+        The store of the entries, such as `LmdbStore` or `RedisStore`. The default is memory.
     shingles : str, default ""
-        What the signatures are of: "word:5" for ``shingle(texts, "word", 5, seed=seed)``, "char:9", or another name of
-        up to 16 ASCII characters. It is kept with the index, and one of another name is refused where two come
-        together. An index that says "word:5" or the like takes texts in `insert` and `query`, and serves the command
-        line.
+        Name of the shingles, at most 16 ASCII characters. "word:5" stands for ``shingle(texts, "word", 5, seed=seed)``,
+        "char:9" for 9 characters. The name is stored with the index, and must be equal if two indexes, or an index
+        and a run, are used together. If it has this form, `insert` and `query` accept texts, and the command line
+        accepts the index.
+
+    Attributes
+    ----------
+    hasher : MinHasher
+        The sketcher of the signatures; `insert` and `query` refuse those of a different sketcher.
+    bands : Bands
+
+    Raises
+    ------
+    TypeError
+        If an argument has the wrong type.
+    ValueError
+        If an argument is out of range, or `store` contains entries with different parameters.
 
     Notes
     -----
-    Keys are any hashable objects but None and NaN; those that are equal in Python (1, True and 1.0, say) are one key,
-    as in a dict. Ints of 64 bits and strs are kept without a Python object each; an index of a file takes all ints or
-    all strs. A list, range, array or column is a batch of keys, anything else is one key.
+    A key is any hashable object except None and NaN. Objects that are equal in Python, such as 1, True and 1.0, are the
+    same key, as in a dict. Ints of 64 bits and strs are stored without Python objects. An index in a file needs keys
+    that are all ints or all strs. A list, range, array or column is a batch of keys; any other object is one key.
 
-    Any number of threads may query while one or several insert and remove, without further locks: queries run beside
-    each other and hold no interpreter lock, a writer waits for those under way, and a batch appears at once. If a batch
-    is interrupted (Ctrl-C), it is done whole or not at all. Growing pauses a writer for the time of copying one band's
-    table, some 5 ns an entry held. One batch of candidates is held in memory as a whole: ask for millions of queries in
-    pieces.
+    Any number of threads may query, insert and remove at the same time, without other locks. Queries run concurrently
+    and release the GIL. A writer waits for running queries. Readers see a batch completely or not at all, and an
+    interrupt (Ctrl-C) leaves it complete or undone. When a table grows, the writer pauses for about 5 ns per entry, to
+    copy the table of one band. All candidates of a batch of queries are in memory at the same time, so divide millions
+    of queries into several batches.
 
-    Iteration, `pairs` and `merge` run beside writers: entries present throughout are reported once, and concurrent
-    changes may or may not be seen. `save`, `commit` and `compact` write one state, but for `save` from a Redis
-    server; in memory and in a file, writers wait for their end, and so may queries. Beside `close`, a query answers as
-    before or raises ValueError, and an insertion or removal is in the file if it returned.
+    Iteration, `pairs` and `merge` can run while other threads write. Entries present throughout are reported once;
+    concurrent changes may or may not be seen. `save`, `commit` and `compact` write one state, except `save` from a
+    Redis server. In memory and in a file, writers, and sometimes queries, wait until they end. During `close`, a query
+    either returns its answer or raises ValueError. An insertion or removal that has returned is in the file.
 
-    In memory an entry takes 8 x num_perm bytes for its signature and about 12 for each band and for its key.
+    In memory, an entry needs 8 * num_perm bytes for its signature, about 12 bytes for each band, and about 12 bytes for
+    its key.
+
+    References
+    ----------
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998;
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", chapter 3.
 
     Examples
     --------
@@ -169,14 +198,14 @@ class LSHIndex:
         store = MemoryStore() if store is None else check_store(store)
         threshold = check_threshold(threshold)
         store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, threshold, shingles))
-        self._lie_on(store, on_duplicate)
+        self._use_store(store, on_duplicate)
 
-    def _lie_on(self, store: Store, on_duplicate: OnDuplicate) -> None:
+    def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             raise ValueError(f"on_duplicate must be one of {', '.join(get_args(OnDuplicate))}, not {on_duplicate!r}")
         parameters = check_store(store).parameters
         if parameters is None:
-            raise ValueError("the store is empty: give it to LSHIndex(..., store=store) first")
+            raise ValueError("the store has no parameters: pass it to LSHIndex(..., store=store) first")
         self.store = store
         self.parameters = parameters
         self.hasher = MinHasher(parameters.num_perm, parameters.scheme, parameters.seed)  # type: ignore[arg-type]
@@ -185,9 +214,35 @@ class LSHIndex:
 
     @classmethod
     def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> LSHIndex:
-        """Return an index over what a store holds already, with the parameters that it was made with."""
+        """Open an index on the entries and parameters of a store.
+
+        Parameters
+        ----------
+        store : Store
+        on_duplicate : {"error", "replace", "skip"}, default "error"
+
+        Returns
+        -------
+        LSHIndex
+
+        Raises
+        ------
+        TypeError
+            If `store` is not a Store.
+        ValueError
+            If `store` has no parameters yet.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex, MinHasher, TokenSets
+        >>> index = LSHIndex(0.9)
+        >>> index.insert("a", MinHasher().sketch(TokenSets.from_sets([["x"]]))[0])
+        1
+        >>> list(LSHIndex.on(index.store))
+        ['a']
+        """
         index = cls.__new__(cls)
-        index._lie_on(store, on_duplicate)
+        index._use_store(store, on_duplicate)
         return index
 
     @classmethod
@@ -199,30 +254,47 @@ class LSHIndex:
         on_duplicate: OnDuplicate = "error",
         verify: bool | None = None,
     ) -> LSHIndex:
-        """Open an index that was saved; the file is mapped, so that the first answer takes milliseconds at any size.
+        """Open a saved index; the file is mapped, so the first query takes milliseconds for files of any size.
 
         Parameters
         ----------
         path : path
         mode : {"r", "r+", "c"}, default "r"
-            "r": read only. "r+": also insert and remove; `commit` and `close` write the changes to the file. A file is
-            open with "r+" once at a time; readers go on seeing what they opened. "c": insert and remove in memory only;
-            `save` writes the index to another file.
-        on_duplicate : {"error", "replace", "skip"}
+            "r" only reads. "r+" also inserts and removes; `commit` and `close` write the changes to the file. Only one
+            process can open a file with "r+" at a time; readers continue to see the state that they opened. "c" inserts
+            and removes in memory only; `save` writes the index to another file.
+        on_duplicate : {"error", "replace", "skip"}, default "error"
         verify : bool, optional
-            True: check all that `verify` checks first, but accept a file if one of its two headers is damaged, as after
-            a power failure. The whole file is read and the bands of each row are computed again, to compare them with
-            the tables: this takes 6 to 10 times as long as checking the checksums, about 3 s for a million entries of
-            128 slots. Use it for files from others. False: check the directory only, and each reference whenever it is
-            followed; the time does not depend on the size of the file. By default the checksums of all sections are
-            checked, too, in files of up to 64 MB.
+            True checks everything that the method `verify` checks, except that one of the two headers may be damaged,
+            as after a power failure. This reads the whole file and computes the bands of each row again, to compare
+            them with the tables. It takes 6 to 10 times as long as checking the checksums, about 3 s for a million
+            entries of 128 slots. Use it for files from sources that you do not trust. False checks only the directory,
+            and each reference when it is used; the time does not depend on the size of the file. The default also
+            checks the checksums of all sections in files of at most 64 MB.
+
+        Returns
+        -------
+        LSHIndex
 
         Raises
         ------
         OSError
             If the file cannot be opened, or is open for writing elsewhere.
         FormatError
-            If it is no index, of another version, or damaged; the error names the section.
+            If the file is not an index, has another version, or is damaged; the error names the section.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a"], ["the cat sat on the mat"])
+        1
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     index.save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as saved:
+        ...         saved.query("the cat sat on the mat")
+        ['a']
         """
         store = FileStore(path, mode, verify=verify)
         try:
@@ -234,29 +306,41 @@ class LSHIndex:
     # ---- writing ----
 
     def insert(self, keys: Any, signatures: npt.ArrayLike | TextColumn, *, copy: bool = True) -> int:
-        """Insert one entry or a batch; all of a batch or, where an error is raised, nothing of it.
+        """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
 
         Parameters
         ----------
-        keys : hashable, or a batch of them
-            A batch goes with signatures of two dimensions, or a column of texts.
+        keys : hashable, or a batch of n hashable objects
+            One key for one signature or text; a batch for several.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm); or str, bytes, or a column of n texts
-            Texts are shingled and sketched as the index says (``LSHIndex(shingles="word:5")``).
+            Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``.
         copy : bool, default True
-            False: keep the array itself where that saves copying it, and make it read-only. Nothing that shares its
-            memory may be written to as long as the index lives; an index in memory then takes half the time and memory
-            to fill.
+            With False, the index may use the memory of the array instead of a copy; the array becomes read-only. While
+            the index exists, do not write to arrays that share this memory. Filling an index in memory then needs half
+            the time and memory.
 
         Returns
         -------
         int
-            The number of entries that are new or replaced.
+            Number of entries that are new or replaced.
 
         Raises
         ------
-        TypeError, ValueError
-            If keys or signatures cannot be used, are not as many, or a key is a duplicate; if texts are given, and the
-            index does not say of which shingles it is.
+        TypeError
+            If a key cannot be stored, the signatures are not uint64, or texts are given and the index does not name
+            its shingles.
+        ValueError
+            If the numbers of keys and signatures differ, a key is a duplicate and `on_duplicate` is "error", a
+            different sketcher made the signatures, or a text is not valid.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        2
+        >>> index.insert("c", "a cat is not a dog")
+        1
         """
         array = self._signatures_of(signatures, None)
         if array.ndim == 1:
@@ -269,17 +353,33 @@ class LSHIndex:
         signatures.flags.writeable = False
         try:
             return self.store.insert(column, array, self.on_duplicate, copy=False)
-        except Exception:  # not KeyboardInterrupt, which may come when the array is in the index already
+        except Exception:  # not KeyboardInterrupt, since the index may use the array when it is raised
             signatures.flags.writeable = True
             raise
 
     def remove(self, keys: Any) -> None:
-        """Remove one entry or a batch.
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
 
         Raises
         ------
         KeyError
-            With the first key that is not in the index; then nothing was removed.
+            With the first key that is not in the index.
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        2
+        >>> index.remove("a")
+        >>> list(index)
+        ['b']
         """
         if is_batch(keys):
             self.store.remove(as_column(keys))
@@ -287,23 +387,43 @@ class LSHIndex:
             self.store.remove_one(keys)
 
     def merge(self, other: LSHIndex) -> int:
-        """Insert all entries of another index, and return how many are new or replaced.
+        """Insert all entries of another index.
 
-        An index that is merged into itself has each key already: that is an error, changes nothing with "skip", and
-        with "replace" puts each entry in its own place.
+        Merging an index into itself is an error if `on_duplicate` is "error", and otherwise changes nothing.
+
+        Parameters
+        ----------
+        other : LSHIndex
+            An index with the same parameters except the threshold.
+
+        Returns
+        -------
+        int
+            Number of entries that are new or replaced.
 
         Raises
         ------
-        TypeError, ValueError
-            If its parameters differ, if this index cannot take all of its keys, or if they share a key and duplicates
-            are errors: then nothing was inserted, unless others insert such keys meanwhile.
+        TypeError
+            If `other` is not an LSHIndex, or this index cannot store its keys.
+        ValueError
+            If a parameter differs, or both indexes contain the same key and `on_duplicate` is "error". Nothing is
+            inserted then, unless another thread or process inserts such a key during the merge.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> monday, tuesday = LSHIndex(shingles="word:2"), LSHIndex(shingles="word:2")
+        >>> monday.insert("a", "the cat sat on the mat") + tuesday.insert("b", "a dog is not a cat")
+        2
+        >>> monday.merge(tuesday)
+        1
         """
         if not isinstance(other, LSHIndex):
             raise TypeError(f"other must be an LSHIndex, not {type(other).__name__}")
         self.parameters.check_same(other.parameters)
         kinds, named = set(), self.store.kind in (None, "str")
         for keys in other.store.all_keys():
-            known = np.flatnonzero(self.store.contains(keys))  # which refuses keys that no entry could have
+            known = np.flatnonzero(self.store.contains(keys))  # it raises an error for keys that cannot be stored
             if len(known) and self.on_duplicate == "error":
                 raise ValueError(f"{listed(take(keys, known[:1]))[0]!r} is in both indexes")
             kinds.add(kind_of(keys))
@@ -316,17 +436,17 @@ class LSHIndex:
         return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
 
     def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
-        """Return the signatures that are given, or those of the texts that are given."""
+        """Return signatures as they are, and the signatures of texts."""
         if (type(given) is np.ndarray and given.dtype is UINT64) or not are_texts(given):  # one query takes 1 us
             return check_signatures(given, self.hasher)
         shingles = shingles_of_texts(self.parameters.shingles)
         if shingles is None and kind_of_values(given) != "texts":
             return check_signatures(given, self.hasher)
         if shingles is None:
-            said = repr(self.parameters.shingles) if self.parameters.shingles else "unknown shingles"
+            named = f"shingles {self.parameters.shingles!r}" if self.parameters.shingles else "unknown shingles"
             raise TypeError(
-                f"signatures must be uint64, not texts: this index is of {said}; "
-                "one made with shingles='word:5' takes texts"
+                f"signatures must be uint64, not texts: this index has {named}; "
+                "one created with shingles='word:5' accepts texts"
             )
         one = isinstance(given, (str, bytes))
         sets = shingle([given] if one else given, *shingles, seed=self.hasher.seed, threads=threads)
@@ -377,29 +497,32 @@ class LSHIndex:
         threshold: float | None = None,
         threads: int | None = None,
     ) -> list[Any] | Matches[Any]:
-        """Find the entries that are candidates of one signature (text) or of each of many.
+        """Find the candidates of one query, or of each of m queries.
 
         Parameters
         ----------
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm); or str, bytes, or a column of m texts
-            Texts are shingled and sketched as the index says (``LSHIndex(shingles="word:5")``).
+            The queries. Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``.
         k : int, optional
-            Only the k most similar.
+            Return only the k most similar candidates; at least 1.
         threshold : float, optional
-            Only those of at least this similarity, in [0, 1].
+            Return only candidates with at least this estimated similarity, in [0, 1].
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         list, or Matches of m such lists
-            With neither k nor threshold: keys, ascending. Else: `Match` (key, similarity), the most similar first, ties
-            in the order of the keys. Keys that do not compare stand in no order.
+            Without `k` and `threshold`, the keys in ascending order. Otherwise `Match` (key, similarity), the most
+            similar first, and equally similar ones in the order of their keys. The order of keys that cannot be
+            compared is not specified.
 
         Raises
         ------
-        TypeError, ValueError
-            If an argument cannot be used; if texts are given, and the index does not say of which shingles it is.
+        TypeError
+            If an argument has the wrong type, or texts are given and the index does not name its shingles.
+        ValueError
+            If an argument is out of range, a different sketcher made the signatures, or a text is not valid.
 
         Examples
         --------
@@ -433,7 +556,7 @@ class LSHIndex:
         return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.num_perm)
 
     def _least(self, threshold: float) -> int:
-        """Return the least number of equal slots whose share of all reaches the threshold."""
+        """Return the least number of equal slots whose share of all slots is at least the threshold."""
         threshold = check_number("threshold", threshold)
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be in [0, 1], not {threshold}")
@@ -444,19 +567,35 @@ class LSHIndex:
         return least + (least / slots < threshold)
 
     def pairs(self, threshold: float | None = None, *, threads: int | None = None) -> KeyPairs:
-        """Return all pairs of entries that are candidates of each other and similar.
+        """Find all pairs of entries that are candidates of each other and similar.
 
         Parameters
         ----------
         threshold : float, optional
-            In [0, 1]; that of the index by default.
+            Least estimated similarity, in [0, 1]. The default is the threshold of the index.
         threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         KeyPairs
-            Sorted by (left, right), left before right in the order of the keys; keys that do not compare in the order
-            in which they are held.
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+
+        Raises
+        ------
+        TypeError
+            If an argument has the wrong type.
+        ValueError
+            If an argument is out of range.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a", "b", "c"], ["one two three", "One, two, three!", "four five six"])
+        3
+        >>> list(index.pairs())
+        [('a', 'b', 1.0)]
         """
         wanted = self.parameters.threshold if threshold is None else threshold
         least, threads = self._least(0.0 if wanted is None else wanted), thread_count(threads)
@@ -506,7 +645,21 @@ class LSHIndex:
         )
 
     def stats(self) -> IndexStats:
-        """Return the figures of the index: bucket sizes, memory, how many candidates a query meets."""
+        """Return the figures of the index, such as bucket sizes, memory and expected candidates.
+
+        Returns
+        -------
+        IndexStats
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex(shingles="word:2")
+        >>> index.insert(["a", "b"], ["one two three", "four five six"])
+        2
+        >>> index.stats().entries
+        2
+        """
         figures, entries = self.store.stats(), len(self)
         sizes, largest, squares = self.store.bucket_sizes()
         return IndexStats(
@@ -523,73 +676,143 @@ class LSHIndex:
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
-        """Write the index to a file, whole or not at all.
+        """Write the index to a file; the file appears when it is complete.
 
-        An index (or an empty file) of that name is replaced when the new one is complete, and hands on its permissions.
-        A symbolic link is followed. Whoever reads the old one goes on seeing it; on Windows it cannot be replaced then.
+        If the file exists and is an index, or is empty, it is replaced when the new file is complete. The new file has
+        the same permissions. A symbolic link is followed. Processes that have the old file open continue to see the
+        old state; on Windows, an open file cannot be replaced.
 
         Parameters
         ----------
         path : path
         overwrite : bool, default False
-            Whether a file that is no index is replaced too.
+            Replace also a file that is not an index.
         progress : callable, optional
-            Called with ("save", bytes done, bytes in all) now and then.
+            Called from time to time with ("save", bytes done, bytes in total).
 
         Raises
         ------
         TypeError
             If the keys are neither all ints of 64 bits nor all strs.
         FileExistsError
-            If there is a file that is no index, and `overwrite` is false.
+            If the file exists and is not an index, and `overwrite` is false.
         OSError
-            If `path` is a folder, device or pipe; or the file cannot be written, or is open for writing elsewhere. The
-            old file is as it was, unless only the last step failed, which is to sync the folder: then the new file is
-            there.
+            If `path` is a folder, device or pipe, or the file cannot be written or is open for writing elsewhere. The
+            old file is unchanged, with one exception: if only the last step fails, which syncs the folder, the new file
+            is in place.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
+        ...     os.listdir(folder)
+        ['index.lsh']
         """
         save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
 
     def commit(self, *, progress: Progress | None = None) -> None:
-        """Write what was inserted and removed since the last time to the file or store that the index lies on.
+        """Write the changes since the last commit to the file of the index; other stores need no commit.
 
-        `progress` is as for `save`.
+        Parameters
+        ----------
+        progress : callable, optional
+            As for `save`.
 
         Raises
         ------
         OSError
-            If it cannot be written. The index still holds what is new. The file is in its old state, or in the new one
-            if only the last step failed, which is to sync a header.
+            If the file cannot be written. The index keeps the changes. The file is in its old state; if only the last
+            step fails, which syncs a header, it is in the new state.
+        ValueError
+            If the index is closed, or its file is not open with mode "r+".
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
+        ...         index.insert("a", "the cat sat on the mat")
+        ...         index.commit()
+        1
         """
         self.store.commit(progress)
 
     def compact(self, *, progress: Progress | None = None) -> None:
-        """Write the file of the index anew, without what was removed and replaced; `progress` is as for `save`.
+        """Rewrite the file of the index, or its LMDB environment, without removed and replaced entries.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            As for `save`.
 
         Raises
         ------
         OSError
-            If it cannot be written: the index is as it was. If only the last step fails, which is to sync the folder,
-            the new file is there. If the new file cannot be opened, it is there, whole, and the index is closed.
+            If the file cannot be written; the index is unchanged. If only the last step fails, which syncs the folder,
+            the new file is in place. If the new file cannot be opened, it is in place and complete, and the index is
+            closed.
+        ValueError
+            If the index is closed, or its file is not open with mode "r+".
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
+        ...         index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        ...         index.remove("a")
+        ...         index.compact()
+        ...         index.stats().store["segments"]
+        2
+        1
         """
         self.store.compact(progress)
 
     def verify(self) -> None:
-        """Check all of the file or store: checksums, and that tables and entries belong together.
+        """Check the whole file or store: all checksums, and that tables and entries agree.
 
         Raises
         ------
         FormatError
-            Naming the section that is damaged.
+            If something is damaged; the error names the section.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as index:
+        ...         index.verify()
         """
         self.store.verify()
 
     def close(self) -> None:
-        """Commit, and let go of files and connections; queries and changes raise ValueError afterwards.
+        """Commit, and close files and connections; afterwards, queries and changes raise ValueError.
+
+        Use the index in a with statement to close it at the end of the block. If the block raises an exception, the
+        index is closed without a commit.
 
         Raises
         ------
         OSError
-            If the commit fails, as for `commit`: the index is open, and still holds what is new.
+            If the commit fails, as for `commit`. The index stays open and keeps the changes.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex()
+        >>> index.close()
+        >>> len(index)
+        Traceback (most recent call last):
+        ...
+        ValueError: the index is closed
         """
         self.store.close()
 
@@ -604,14 +827,14 @@ class LSHIndex:
 
 
 def check_store(store: Store) -> Store:
-    """Return the store, or say that it is none."""
+    """Return the store, or raise TypeError if it is not a Store."""
     if not isinstance(store, Store):
         raise TypeError(f"store must be a Store, such as LmdbStore or RedisStore, not {store!r}")
     return store
 
 
 class _Places(dict[Any, int]):
-    """The place of each key among those held; keys that come or go meanwhile stand behind, as they are met."""
+    """The position of each key in the order of iteration; keys that are not in it are numbered when looked up."""
 
     def __init__(self, keys: Iterable[Any]) -> None:
         super().__init__((key, place) for place, key in enumerate(keys))
@@ -621,7 +844,7 @@ class _Places(dict[Any, int]):
 
 
 def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:
-    """Tell whether a pair of keys is to be given as (a, b), not as (b, a): as they compare, else as they are held."""
+    """Return whether a comes before b: by comparison, or by position if the keys cannot be compared."""
     with suppress(TypeError):
         if a < b or b < a:
             return bool(a < b)

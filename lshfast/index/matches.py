@@ -1,4 +1,4 @@
-"""Answers to queries: keys and how similar their entries are, best first, for one query or many at once."""
+"""Answers to queries: keys and similarities, the most similar first."""
 
 from __future__ import annotations
 
@@ -16,29 +16,47 @@ from lshfast.tokens import Float64Array, Int64Array
 
 
 class Match(NamedTuple):
-    """A key, and the similarity of its entry to the query, in [0, 1]."""
+    """One entry in the answer to a query.
+
+    Attributes
+    ----------
+    key : object
+    similarity : float
+        Estimated similarity of the entry to the query, in [0, 1]; from an `LSHEnsemble`, the estimated containment.
+
+    Examples
+    --------
+    >>> from lshfast import LSHIndex
+    >>> index = LSHIndex(shingles="word:2")
+    >>> index.insert(["a"], ["the cat sat on the mat"])
+    1
+    >>> index.query("The cat sat on the mat!", k=1)
+    [Match(key='a', similarity=1.0)]
+    """
 
     key: Any
     similarity: float
 
 
-# What an answer is a list of: `Match`, or keys where no similarity was asked for.
+# The type of the elements of an answer: `Match`, or keys if no similarity was requested.
 Answer = TypeVar("Answer")
 
 
 class Matches(Generic[Answer]):
-    """The answers to m queries, as arrays: answer i is ``keys[offsets[i]:offsets[i + 1]]``, with its similarities.
+    """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i + 1]]``.
 
-    For type checkers it is ``Matches[Match]``, or ``Matches[Any]`` where no similarity was asked for.
+    ``len(matches)`` is m. ``matches[i]``, with i in -m..m - 1, is answer i as a list of `Match`, or as a list of keys
+    if no similarity was requested; iteration yields the same lists. For type checkers, the type is ``Matches[Match]``
+    or ``Matches[Any]``.
 
     Parameters
     ----------
     offsets : ndarray of int64, shape (m + 1,)
-        Where answers begin, from 0.
+        Start of each answer, then the end of the last one. The first is 0.
     keys : ndarray of int64, shape (n,), or list
-        Of all answers, one after the other.
+        Keys of all answers, concatenated.
     similarity : ndarray of float64, shape (n,), or None
-        In [0, 1]; None if it was not asked for.
+        Similarities in [0, 1]; None if they were not requested.
 
     Examples
     --------
@@ -63,11 +81,11 @@ class Matches(Generic[Answer]):
         self.similarity = similarity
 
     def __len__(self) -> int:
-        """Count the queries."""
+        """Return the number of queries."""
         return len(self.offsets) - 1
 
     def __getitem__(self, query: int) -> list[Answer]:
-        """Return one answer: a list of Match, or of keys where no similarity was asked for."""
+        """Return one answer: a list of Match, or of keys if no similarity was requested."""
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} is out of range: there are {len(self)} queries")
         query %= len(self)
@@ -91,24 +109,24 @@ class Matches(Generic[Answer]):
 def best_first(
     offsets: Int64Array, keys: Column, scores: Int64Array | Float64Array | None, k: int | None = None
 ) -> tuple[Int64Array, Column, Int64Array | Float64Array | None]:
-    """Order each query's matches by (score descending, key ascending), and keep the first k of each.
+    """Sort the matches of each query by (score descending, key ascending), and keep the first k of each.
 
-    Keys of one query that do not compare stay in the order given where their scores are equal.
+    If keys of a query cannot be compared, those with equal scores stay in the given order.
 
     Parameters
     ----------
     offsets : ndarray of int64, shape (m + 1,)
-        Where the matches of each query begin, from 0.
+        Start of the matches of each query, then the end of the last one. The first is 0.
     keys : ndarray of int64, shape (n,), or list
     scores : ndarray of int64 or float64, shape (n,), or None
-        Not negative: equal slots, or similarities. None orders by key alone.
+        Numbers of equal slots, or similarities; not negative. With None, matches are sorted by key.
     k : int, optional
         At least 1.
 
     Returns
     -------
     offsets, keys, scores
-        As given, in order; arrays and lists may be those given where nothing had to move.
+        The sorted matches. These may be the same objects as the arguments if they were sorted already.
 
     Examples
     --------
@@ -124,7 +142,8 @@ def best_first(
     if isinstance(keys, np.ndarray):
         keys = keys.copy()
         ranks = np.zeros(len(keys), np.int64) if scores is None else scores.copy()
-        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64))  # doubles from 0 up rise as their bits
+        # The bits of non-negative doubles, as integers, have the order of the doubles.
+        order_matches(np.ascontiguousarray(offsets), keys, ranks.view(np.int64))
         scores = None if scores is None else ranks
     else:
         order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
@@ -137,7 +156,7 @@ def best_first(
 
 
 def in_order(keys: list[Any]) -> list[Any]:
-    """Return the keys ascending; as they are if they do not compare."""
+    """Return the keys in ascending order, or in the given order if they cannot be compared."""
     if len(keys) < 2:
         return keys
     try:
@@ -147,7 +166,7 @@ def in_order(keys: list[Any]) -> list[Any]:
 
 
 def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> list[Match]:
-    """Return the matches of one query, best first as `best_first` has them, at most k; counts are equal slots."""
+    """Return the first k matches of one query in the order of `best_first`; counts are numbers of equal slots."""
     if len(keys) > 1:
         kinds = set(map(type, keys))
         if kinds == {int} or kinds == {str}:
@@ -160,12 +179,12 @@ def best_of(keys: list[Any], counts: list[int], slots: int, k: int | None) -> li
 
 
 def _python_order(offsets: Int64Array, keys: list[Any], ranks: list[Any] | None) -> Int64Array:
-    """Return the order by (rank, key), query by query, as Python compares keys."""
+    """Return the order by (rank, key) within each query, with keys compared by Python."""
     order = np.arange(len(keys), dtype=np.int64)
     for query in np.flatnonzero(np.diff(offsets) > 1).tolist():
         own = slice(int(offsets[query]), int(offsets[query + 1]))
         places = list(range(own.start, own.stop))
-        with suppress(TypeError):  # keys that do not compare
+        with suppress(TypeError):  # keys that cannot be compared
             places = sorted(places, key=keys.__getitem__)
         if ranks is not None:
             places.sort(key=ranks.__getitem__)

@@ -1,4 +1,4 @@
-"""Which steps the searches in sorted trees take: in what order they look into trees, and when they know enough."""
+"""The search plan of sorted trees: in which order they are searched, how deep, and when a search can end."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from lshfast.tokens import Float64Array
 
 UInt32Array: TypeAlias = npt.NDArray[np.uint32]
 
-# What it costs to look a query up in one tree of a run, in rows compared.
+# Cost of looking up a query in one tree of a run, as a number of rows that can be compared in the same time.
 LOOKUP = 4.0
 
-# Slots up to which what is missed is counted out; of more slots it is bounded.
+# Up to so many slots, the probability of a miss is computed exactly; for more slots, an upper bound is used.
 COUNTED = 256
 
 
 def gains(num_perm: int, levels: int) -> Float64Array:
-    """Return what a tree of each depth does for rows of each number of equal slots: float64 (levels + 1, num_perm + 1).
+    """Return the gain of a tree for each depth and number of equal slots: float64 (levels + 1, num_perm + 1).
 
-    If m of k slots are equal, any m as likely as any other, d given ones are all among them with probability
-    q = m (m - 1) ... / k (k - 1) ..., d factors each; a gain is -log(1 - q). Depth 0 stands for a tree that is not
-    looked into.
+    If a random m of k slots are equal, then d given slots are all equal with probability q = m (m - 1) ... /
+    k (k - 1) ..., with d factors each. The gain is -log(1 - q). Depth 0 means that the tree is not searched.
     """
     equal, kept = np.arange(num_perm + 1), np.ones(num_perm + 1)
     found = np.zeros((levels + 1, num_perm + 1))
@@ -40,10 +39,10 @@ def gains(num_perm: int, levels: int) -> Float64Array:
 
 @lru_cache(1 << 10)
 def _ways(slots: int, depth: int, trees: int) -> Float64Array:
-    """Return how many sets of 0, 1, ... equal slots so many trees of so many slots miss, each searched to this depth.
+    """Return how many sets of 0, 1, ... equal slots are missed by `trees` trees of `slots` slots, searched to `depth`.
 
-    A tree of w slots misses all sets but those that hold its first d slots; the numbers for several trees multiply as
-    polynomials do. At depth 0 they miss all sets.
+    A tree misses all sets that do not contain its first `depth` slots; at depth 0 it misses all sets. The numbers for
+    several trees are the coefficients of a product of polynomials.
     """
     if depth == 0 or trees == 0:
         return np.array([comb(slots * trees, equal) for equal in range(slots * trees + 1)], np.float64)
@@ -54,16 +53,16 @@ def _ways(slots: int, depth: int, trees: int) -> Float64Array:
 
 
 def missed(num_perm: int, trees: int, counts: Sequence[int]) -> Float64Array:
-    """Return the probability that a search misses a row of 0, 1, ... equal slots, all sets of so many as likely.
+    """Return the probability that a search misses a row with 0, 1, ... equal slots, chosen at random.
 
-    Exact for up to COUNTED slots; a bound for more: that trees pass a row is negatively associated, so that all miss it
-    with at most the product of the probabilities that each does.
+    It is exact for up to COUNTED slots. For more slots it is an upper bound: the events that single trees miss the row
+    are negatively associated, so the probability that all do is at most the product of their probabilities.
 
     Parameters
     ----------
     num_perm, trees : int
     counts : sequence of int
-        How many of the trees are searched to depth 1, 2, ...
+        Numbers of trees that are searched to depth 1, 2, ...
 
     Returns
     -------
@@ -85,11 +84,12 @@ def missed(num_perm: int, trees: int, counts: Sequence[int]) -> Float64Array:
 def choose_steps(
     num_perm: int, trees: int, recall: float, crowds: tuple[int, ...], runs: int, singles: bool = False
 ) -> UInt32Array:
-    """Choose in which order searches look into trees, and how far.
+    """Choose the steps of a search: in which order trees are searched, and how deep.
 
-    The list begins with what finds the closest rows for the least work, and goes on with what does most for the rows
-    that were just out of reach before: look into another tree, to some depth, or go up some levels in one. It is the
-    same for all queries, whatever they meet: a search may end after any step without favouring some rows.
+    The first steps find the most similar rows for the least work. Each further step is the one with the greatest gain,
+    per unit of work, for the rows that the steps before do not find with probability `recall`. It searches a further
+    tree to some depth, or a tree to a smaller depth than before. The steps are the same for all queries and do not
+    depend on what a search finds, so a search can end after any step without a bias towards some rows.
 
     Parameters
     ----------
@@ -97,17 +97,17 @@ def choose_steps(
     recall : float
         In (0, 1).
     crowds : tuple of int
-        What a tree costs: about 2**(c / 2) - 1 rows share the first levels with a query, a number for each depth.
+        The cost of a tree at each depth: for the value c, about 2**(c / 2) - 1 rows share the levels with a query.
     runs : int
-        How many runs each lookup goes through.
+        Runs that each lookup searches.
     singles : bool, default False
-        Whether the other slots have trees of one slot, which are looked into last, one after the other.
+        Whether each of the other slots has a tree of one slot. These trees are searched last, one in each step.
 
     Returns
     -------
     ndarray of uint32, shape (s, 3)
-        Tree, depth, and the least number of equal slots of rows that all steps so far miss with probability at most
-        1 - recall.
+        For each step the tree, the depth, and a number of equal slots. Rows with at least this number are found, by
+        the steps up to this one, with probability at least `recall`.
     """
     gain = gains(num_perm, len(crowds)).T.tolist()
     cost = [0.0] + [LOOKUP * max(runs, 1) + 2 ** (crowd / 2) - 1 for crowd in crowds]

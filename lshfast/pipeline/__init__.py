@@ -1,4 +1,4 @@
-"""The main job: texts in, near-duplicates named."""
+"""Deduplication of texts, sets and tokens in memory: plans, runs, and results."""
 
 from lshfast.pipeline.api import dedup, pairs
 from lshfast.pipeline.report import DedupResult, Removal, Summary

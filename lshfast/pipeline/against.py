@@ -1,7 +1,8 @@
-"""A run held against an index of earlier rows: who is removed for an earlier entry, and who joins the index.
+"""Runs against an index of earlier rows: rows removed for earlier entries, and rows inserted into the index.
 
-An earlier entry wins over every new row, whatever the policy: it was kept in its day. Of its text only the signature is
-left, so that the similarity to it is an estimate. A row that is removed for it keeps no other row in its place.
+An earlier entry takes precedence over every new row under every `keep` policy, because an earlier run has kept it. The
+index stores only the signature of its text, so the similarity to it is an estimate. A row that was removed for an
+earlier entry is not compared with other rows.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from lshfast.join.groups import Groups
 from lshfast.pipeline.plan import Plan
 from lshfast.tokens import Float64Array, Int64Array, UInt64Array
 
-# Looked up, or inserted, at once: what bounds the memory for their answers.
+# Rows per query. It limits the memory of the answers.
 BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """The rows of a run that are removed for an earlier entry: its key, and their estimated similarity to it."""
+    """The rows that are removed for an earlier entry, the key of the entry, and the estimated similarity to it."""
 
     rows: Int64Array
     keys: list[Any]
     similarity: Float64Array
 
     def fill_in(self, groups: Groups) -> None:
-        """Take the rows from the groups among themselves, where they stand alone, into those of the entries."""
+        """Put the rows, each a group of its own before, into groups of rows that were removed for the same entry."""
         first: dict[Any, int] = {}
         groups.keeper[self.rows] = -1
         groups.similarity[self.rows] = self.similarity
@@ -39,7 +40,7 @@ class Earlier:
             groups.labels[row] = first.setdefault(key, row)
 
     def column(self, n: int) -> list[Any]:
-        """Return the key of each of n rows, None where it was not removed for an earlier entry."""
+        """Return for each of n rows the key of its earlier entry, or None if it was not removed for one."""
         column: list[Any] = [None] * n
         for row, key in zip(self.rows.tolist(), self.keys, strict=True):
             column[row] = key
@@ -50,9 +51,9 @@ NOTHING_EARLIER = Earlier(np.empty(0, np.int64), [], np.empty(0, np.float64))
 
 
 def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlier:
-    """Return the rows that are similar to an entry, each with the most similar one, the least key among equals.
+    """Return the rows that are similar to an entry, each with its most similar entry; the smallest key breaks ties.
 
-    A row is similar if the estimate reaches the threshold; where the plan verifies nothing, every candidate is.
+    A row is similar if the estimate is at least the threshold. With verify="none", every candidate is similar.
     """
     least = 0.0 if plan.verify == "none" else plan.threshold
     rows, keys, similarity = [NOTHING_EARLIER.rows], [], [NOTHING_EARLIER.similarity]
@@ -65,16 +66,19 @@ def find_earlier(index: LSHIndex, signatures: UInt64Array, plan: Plan) -> Earlie
 
 
 def insert_rows(index: LSHIndex, keys: Sequence[Any], rows: Int64Array, signatures: UInt64Array) -> int:
-    """Insert rows of a run into an index, under their keys, and return how many entries are new or replaced.
+    """Insert rows of a run into an index under their keys, and return the number of new or replaced entries.
 
     Raises
     ------
     TypeError, ValueError
-        If the index cannot take a key, or has it and duplicates are errors; then nothing was inserted.
+        If the index does not support a key, or contains it and `on_duplicate` is "error"; then nothing is inserted.
     """
     column = as_column([keys[row] for row in rows.tolist()])
     known = index.store.contains(column)
     if known.any() and index.on_duplicate == "error":
         row = int(rows[known.argmax()])
-        raise ValueError(f"keys[{row}] = {keys[row]!r} is in the index already: on_duplicate of the index allows that")
+        raise ValueError(
+            f"keys[{row}] = {keys[row]!r} is in the index already: use an index with on_duplicate='replace' or "
+            "'skip' to allow this"
+        )
     return index.insert(column, signatures[rows])

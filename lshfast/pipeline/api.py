@@ -1,4 +1,4 @@
-"""Texts or sets in memory: `dedup` and `pairs`."""
+"""`dedup` and `pairs`: near-duplicates among texts or sets in memory."""
 
 from __future__ import annotations
 
@@ -49,50 +49,60 @@ def dedup(
     seed: Seed = 1,
     progress: Progress | None = None,
 ) -> DedupResult:
-    """Find the near-duplicates among texts, and which of them to keep.
+    """Find near-duplicates among texts, and choose the texts to keep.
 
-    Two texts are similar if the Jaccard similarity of their sets of shingles reaches the threshold. Candidates come
-    from banded MinHash signatures; by default each is verified exactly, so that no pair is reported that is not one,
-    and a pair exactly at the threshold is found with probability at least `recall`, a more similar one with more.
+    Two texts are similar if the Jaccard similarity of their sets of shingles is at least the threshold. Candidates come
+    from banded MinHash signatures. By default, the exact similarity of each candidate is computed, so no dissimilar
+    pair is reported. A pair whose similarity equals the threshold is found with probability at least `recall`, and a
+    more similar pair with a higher probability.
 
     Parameters
     ----------
     texts : sequence of str or bytes, Arrow column, sequence of sets, or TokenSets
         Texts as for `shingle`. Sets are iterables of str, bytes or int elements (see `TokenSets.from_sets`), or the
-        lists of an Arrow column of lists of strings, binary or integers. A null is a text without shingles, or an empty
-        set: it is kept, and counted in `summary.empty`. A null in a list is refused.
+        lists of an Arrow column of lists of strings, binary values or integers; a null inside a list is an error. A
+        null is a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them.
     threshold : float, default 0.8
-        In (0, 1].
-    unit, size : {"word", "char"} and int
-        Shingles: `size` words or characters, 1 to 256. For sets they must be left at their defaults.
-    num_perm, scheme, seed : int, {"fast", "classic"}, int or "random"
-        The signatures, as for `MinHasher`. A random seed keeps others from writing texts that are missed on purpose.
+        Least similarity of a pair, in (0, 1].
+    unit : {"word", "char"}, default "word"
+        Unit of the shingles. For sets, leave the default.
+    size : int, default 5
+        Words or characters per shingle, in 1..256. For sets, leave the default.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
+    scheme : {"fast", "classic"}, default "fast"
+        Scheme of the signatures (see `MinHasher`).
     recall : float, default 0.95
-        In (0, 1): what bands and rows are chosen by (see `choose_bands`).
+        Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
     bands, rows : int, optional
-        Bands and rows instead; at most num_perm slots together.
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`.
     verify : {"exact", "signature", "none"}, default "exact"
-        Compute each candidate's exact similarity; or take the signatures' estimate; or take all candidates.
+        "exact" computes the exact similarity of each candidate. "signature" uses the estimate from the signatures.
+        "none" accepts all candidates.
     groups : {"star", "components"}, default "star"
-        Each removed text is itself similar to the one kept in its place; or to some text of a chain that leads there.
+        With "star", each removed text is similar to the text that is kept instead of it. With "components", a chain
+        of similar texts connects the two.
     keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
-        Which of a group to keep, by length in bytes of UTF-8 (of sets, the number of elements), or by an array's
-        greatest value. Among texts of one length a hash of the text decides, so that the order of the input does not;
-        among equal values, and equal texts, the first.
+        The text of a group to keep: by row number, by length in bytes of UTF-8 (for sets, the number of elements), or
+        by the greatest value of an array. Among texts of the same length, a hash of the text decides, so the result
+        does not depend on the order of the input. Among equal values, and equal texts, the first row is kept.
     keys : sequence, optional
-        The texts' names in `removed`; their numbers by default. No two may be equal.
+        Keys of the texts in `removed`, all different. The default is the row number.
     against : LSHIndex, optional
-        Earlier texts. Each text similar to one of them, as far as signatures tell, is removed for the most similar one
-        before the others are compared with each other. The index must have been made with the same choices; that its
-        signatures are of the same shingles is checked where it says so (``LSHIndex(shingles="word:5")``). If its seed
-        was random, give the number: ``seed=index.hasher.seed``.
+        Index of earlier texts. Before the texts are compared with each other, each text that is similar to an earlier
+        one, by the estimate from the signatures, is removed for the most similar one. The index must have the same
+        parameters. Its shingles are checked if it names them (``LSHIndex(shingles="word:5")``). If its seed is random,
+        pass the number: ``seed=index.hasher.seed``.
     add : bool, default False
-        Insert the texts that stay into `against`, under their keys, at the end of the run.
+        Insert the kept texts into `against`, under their keys, at the end of the run.
     threads : int, optional
-        At least 1; the CPUs this process may use by default. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write near-duplicates that the run is
+        sure to miss.
     progress : callable, optional
-        Called with (stage, done, total) now and then; done is bytes in "sketch" (total None) and rows in "verify"
-        (in `pairs`, pairs).
+        Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
+        In stage "verify", they count rows (in `pairs`, pairs).
 
     Returns
     -------
@@ -100,15 +110,23 @@ def dedup(
 
     Raises
     ------
-    TypeError, ValueError
-        If a text or an argument cannot be used; the error names it, its row and the range. If `against` was made with
-        other choices (both are named), or already has a key that is to be added; then nothing is added.
+    TypeError
+        If a text or an argument has the wrong type; the error names the argument and the row.
+    ValueError
+        If a text is not valid, or an argument is out of range; the error names the value, its row and the range. Also
+        if a parameter of `against` differs from that of the run (the error names both), or `against` contains a key
+        that would be added; then nothing is added.
 
     Warns
     -----
     ShortTextsWarning
-        If most of at least 100 texts are so short that one changed word leaves a similarity below the threshold. The
-        warning and `summary.advice` name better values (see `recommend`).
+        If there are at least 100 texts, and most are so short that a change of one word leaves a similarity below the
+        threshold. The warning and `summary.advice` name better values (see `recommend`).
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997; J. Leskovec, A. Rajaraman, J. D. Ullman,
+    "Mining of Massive Datasets", chapter 3.
 
     Examples
     --------
@@ -126,7 +144,7 @@ def dedup(
     >>> lshfast.dedup([{"red", "green", "blue"}, {"red", "green"}, {"white"}], threshold=0.6).keep.tolist()
     [True, False, True]
 
-    Day by day, against all days before:
+    Remove the duplicates of each day's texts, and of the texts of all days before:
 
     >>> seen = lshfast.LSHIndex(shingles="word:5")
     >>> days = [["the cat sat on the mat today", "a dog"], ["A dog!", "a bird sat there"]]
@@ -177,18 +195,30 @@ def pairs(
     seed: Seed = 1,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
-    """Find all pairs of similar texts or sets; parameters, errors and warnings as for `dedup`.
+    """Find all pairs of similar texts or sets.
 
     Parameters
     ----------
+    texts, threshold, unit, size, num_perm, scheme, recall, bands, rows, verify, threads, seed, progress
+        As for `dedup`.
     copies : {"first", "all"}, default "first"
-        Pair an exact copy with the first of its kind only, or pair it with whatever that one is paired with too: a
-        thousand copies are then half a million pairs.
+        With "first", an exact copy is paired only with the first row that has the same tokens. With "all", it is also
+        paired with every row that this first row is paired with; a thousand copies then give half a million pairs.
 
     Returns
     -------
-    structured ndarray with fields i, j (int64, i < j) and similarity (float64)
-        Sorted by (i, j).
+    ndarray of shape (m,) with fields i, j (int64, i < j) and similarity (float64)
+        The pairs, sorted by (i, j); similarities are in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `dedup`.
+
+    Warns
+    -----
+    ShortTextsWarning
+        As for `dedup`.
 
     Examples
     --------
@@ -219,7 +249,7 @@ def warn_of(advice: str) -> None:
 
 
 def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
-    """Raise an error that names the argument unless a run by this plan can be held against the index."""
+    """Raise an error that names the argument if a run with this plan cannot use the index."""
     if against is None:
         if add:
             raise ValueError("add needs an index to add to: against=LSHIndex(...)")
@@ -230,13 +260,13 @@ def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
 
 
 def key_list(keys: Any, n: int) -> list[Any]:
-    """Return keys as a list of Python objects, or raise an error where they are not one a row or two are equal."""
+    """Return keys as a list of Python objects, or raise an error if there are not n of them or two are equal."""
     try:
         names = plain_list(keys)
     except TypeError:
-        raise TypeError(f"keys must be a sequence of one key a text, not {keys!r}") from None
+        raise TypeError(f"keys must be a sequence with one key per text, not {keys!r}") from None
     if len(names) != n:
-        raise ValueError(f"one key a text is needed: {n} keys, not {len(names)}")
+        raise ValueError(f"keys must have one key per text: {n} keys, not {len(names)}")
     seen: dict[Any, int] = {}
     for row, key in enumerate(names):
         try:

@@ -1,4 +1,4 @@
-"""The figures of a run as a table: lines of text for a terminal, HTML for a notebook."""
+"""The figures of a run as a table, in text for a terminal and in HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from lshfast.pipeline.report import DedupResult, Summary
 
-# What the similarities are, by the `verify` of the run.
+# The kind of the similarities for each value of `verify`.
 SIMILARITY_KINDS = {
     "exact": "exact",
     "signature": "estimated by signatures",
     "none": "estimated, not compared to the threshold",
 }
 
-# Removed rows in the HTML report, and the characters of a key that are shown.
+# The most removed rows in the HTML report, and the most characters of a key.
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
 
@@ -30,7 +30,7 @@ class Figure(NamedTuple):
 
 
 def figures(s: Summary) -> Iterator[Figure]:
-    """Yield the lines of the table; counts that most runs do not have are left out where they are 0."""
+    """Yield the lines of the table; counts that are 0 in most runs are omitted if they are 0."""
     yield Figure("read", f"{s.read:,}", f"without shingles: {s.empty:,}")
     yield Figure("kept", f"{s.kept:,}")
     earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
@@ -63,7 +63,7 @@ def as_html(title: str, summary: Summary) -> str:
 
 
 def removed_as_html(result: DedupResult) -> str:
-    """Return the first removed rows as a table in HTML; an empty string where there are none."""
+    """Return the first removed rows as a table in HTML, or an empty string if no row was removed."""
     removed = list(islice(result.iter_removed(), SHOWN_ROWS))
     if not removed:
         return ""

@@ -1,4 +1,4 @@
-"""What a run is told to do: every choice checked once, in one frozen record that travels through all stages."""
+"""`Plan`: the checked parameters of a run, one frozen record that all stages receive."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class _Array(Protocol):
     def __array__(self) -> npt.NDArray[Any]: ...
 
 
-# One value a row: what numpy calls array_like, but for a str, which would take in every misspelled policy.
+# One value per row. This is numpy's array_like without str, so that a misspelled policy is an error of type.
 KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
 
 # The part of an array that waits for further rows while it grows.
 SLACK = 1 / 16
 
-# For the estimate of memory: a str object and its place in the column; fingerprints, copies and groups in 64-bit
-# words; batches and tokens of one thread at work; the interpreter with pyarrow.
+# For the estimate of memory: bytes of a str object and of its entry in the column; 64-bit words per row of
+# fingerprints, copies and groups; bytes of the batches and tokens of one thread; bytes of the interpreter with pyarrow.
 TEXT_OVERHEAD = 72
 ROW_WORDS = 24
 WORK_BYTES = 48 << 20
@@ -42,7 +42,7 @@ BASE_BYTES = 120 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """The checked choices of a run; `make_plan` fills in what was left open."""
+    """The checked parameters of a run; `make_plan` creates it."""
 
     threshold: float
     unit: Unit
@@ -52,16 +52,16 @@ class Plan:
     verify: Verify
     groups: Grouping
     threads: int
-    sets: bool = False  # the rows are sets of elements, and unit and size mean nothing
+    sets: bool = False  # the rows are sets of elements; unit and size are not used
 
     @property
     def recall(self) -> float:
-        """The probability that a pair exactly at the threshold is found."""
+        """Probability that a pair whose similarity equals the threshold is found."""
         return float(self.bands.probability(self.threshold))
 
     @property
     def parameters(self) -> Parameters:
-        """What an index of this run's signatures is made with."""
+        """Parameters of an index for the signatures of this run."""
         bands, hasher = self.bands, self.hasher
         return Parameters(
             hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
@@ -69,7 +69,7 @@ class Plan:
         )  # fmt: skip
 
     def memory(self, rows: int, nbytes: int) -> dict[str, int]:
-        """Estimate the bytes that a run over `rows` texts of `nbytes` in all will hold at its peak, by kind."""
+        """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind."""
         return {
             "texts": nbytes + TEXT_OVERHEAD * rows,
             "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
@@ -94,7 +94,7 @@ def make_plan(
     threads: int | None = None,
     seed: Seed = 1,
 ) -> Plan:
-    """Check all choices of a run and return them as a Plan; errors name the argument, the value and the range."""
+    """Check all parameters of a run and return a Plan; errors name the argument, the value and the range."""
     threshold = check_threshold(threshold)
     check_shingle(unit, size)
     for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
@@ -106,28 +106,31 @@ def make_plan(
 
 
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
-    """Return the plan of a run over an index of texts: its choices, which those given must not contradict.
+    """Return the plan of a run against an index of texts; the parameters of the index take effect.
 
     Parameters
     ----------
     parameters : Parameters
-        Those of the index.
+        Parameters of the index.
     given : mapping of str, optional
-        Arguments of `make_plan` that the user insists on.
+        Arguments of `make_plan` that the user has set. They must equal those of the index.
     **others
-        Arguments of `make_plan` that an index does not know: verify, groups, threads.
+        Arguments of `make_plan` that an index does not store: verify, groups, threads.
 
     Raises
     ------
     ValueError
-        Naming both values, where one given is not that of the index; or if the index does not say what its shingles
-        are, or they are no words or characters.
+        If a given value differs from that of the index (the error names both), or the index does not name its shingles,
+        or the name is not one of shingles of words or characters.
     """
     given = given or {}
     shingles = shingles_of_texts(parameters.shingles)
     if shingles is None:
-        said = f"says that it is of {parameters.shingles!r}" if parameters.shingles else "does not say of which"
-        raise ValueError(f"this index is not known to be of shingles of texts, LSHIndex(shingles='word:5'): it {said}")
+        named = f"names them {parameters.shingles!r}" if parameters.shingles else "does not name them"
+        raise ValueError(
+            f"the shingles of this index are not known, so texts cannot be used with it: it {named}; "
+            "create it with a name such as LSHIndex(shingles='word:5')"
+        )
     p = parameters
     unit, size = shingles
     own: dict[str, Any] = {"unit": unit, "size": size, "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
@@ -139,25 +142,26 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     if "recall" in given and "bands" not in given:
         choice = choose_bands(plan.threshold, p.num_perm, recall=given["recall"])
         if choice != plan.bands:
-            wanted = f"recall {given['recall']} takes {choice.bands} bands of {choice.rows} rows"
-            raise ValueError(f"{wanted}, and this index has {p.bands} of {p.rows}")
+            wanted = f"recall {given['recall']} needs {choice.bands} bands of {choice.rows} rows"
+            raise ValueError(f"{wanted}, but this index has {p.bands} of {p.rows}")
     check_same_run(parameters, plan)
     return plan
 
 
 def check_same_run(parameters: Parameters, plan: Plan) -> None:
-    """Raise ValueError, naming both values, where the choices of a run are not those that an index was made with.
+    """Raise ValueError, with both values, if a parameter of a run differs from that of an index.
 
-    What the index does not say, its shingles or its threshold, is taken on trust.
+    If the index does not store its shingles or its threshold, these are not checked.
     """
     if plan.groups != "star":
         raise ValueError(
-            f"groups must be star against an index, not {plan.groups}: chains through rows removed earlier are unknown"
+            f"groups must be star against an index, not {plan.groups}: rows removed in earlier runs are not in the "
+            "index, so components through them cannot be found"
         )
     own = plan.parameters
     if parameters.threshold not in (None, own.threshold):
         raise ValueError(f"threshold is {parameters.threshold} in this index, not {own.threshold}")
     named = parameters.shingles
     if plan.sets and shingles_of_texts(named) is None:
-        own = replace(own, shingles=named)  # a name of the user's own, which says nothing that could be checked
+        own = replace(own, shingles=named)  # the user chose this name; it cannot be checked
     parameters.check_same(own if named else replace(own, shingles=""))

@@ -1,4 +1,4 @@
-"""Which row of a group is kept: the `keep` policies as preferences."""
+"""The `keep` policies: which row of a group is kept."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from lshfast.join.groups import preferred
 from lshfast.pipeline.columns import Column
 from lshfast.pipeline.plan import Keep, KeepValues
 
-# The seed of the hash that orders texts of equal length. It is not the seed of the run, so that the texts kept do not
-# depend on that.
+# The seed of the hash that orders texts of equal length. It differs from the seed of the run, so the texts that are
+# kept do not depend on that seed.
 TIE_SEED = 1
 
 
 def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | None:
-    """Return the preference that a `keep` policy stands for: a row of a greater value is kept before others.
+    """Return the preference of each row under a `keep` policy; of two rows, the one with the greater value is kept.
 
-    Among texts of one length that of the greater hash comes first, and of equal texts the first row, so that which
-    texts are kept does not depend on the order of the input. The author of a text can make it win, as by making it
-    longer (shorter).
+    Of two texts with the same length, the one with the greater hash is preferred; of equal texts, the first row. So
+    the texts that are kept do not depend on the order of the input. The author of a text can cause it to be kept, for
+    example by making it longer (shorter).
     """
     if not isinstance(keep, str):
         return keep
@@ -41,10 +41,10 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
 
 
 def check_keep(keep: Keep | KeepValues, n: int) -> None:
-    """Raise an error that names `keep` where it cannot be used, before the run that it would end."""
+    """Raise an error that names `keep` if it is not valid; called before the run starts."""
     if isinstance(keep, str):
         if keep not in get_args(Keep):
-            raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or a value a row, not {keep!r}")
+            raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or one value per row, not {keep!r}")
         return
     try:
         preferred(n, keep)

@@ -1,4 +1,4 @@
-"""What a run has found: which rows stay, what was removed for whose sake, and the figures of the run."""
+"""Results of runs: the kept and removed rows, and the figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,23 @@ from lshfast.tokens import BoolArray, Float64Array, Int64Array
 
 
 class Removal(NamedTuple):
-    """One removed row: its key, the key of the row or earlier entry kept in its place, and their similarity."""
+    """Describe a removed row.
+
+    Attributes
+    ----------
+    key : object
+        Key of the removed row.
+    kept_key : object
+        Key of the row, or of the earlier entry of an index, that is kept instead of it.
+    similarity : float
+        Similarity of the two, in [0, 1].
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.dedup(["one two three", "One, two, three!"]).removed
+    [Removal(key=1, kept_key=0, similarity=1.0)]
+    """
 
     key: Any
     kept_key: Any
@@ -26,50 +42,67 @@ class Removal(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """Seconds that one stage took, and the bytes of text it went over."""
+    """The seconds that a stage took, and the bytes of text that it processed."""
 
     seconds: float
     nbytes: int
 
     @property
     def mb_per_second(self) -> float:
+        """Megabytes (10**6 bytes) of text per second; 0 if the stage took no time."""
         return self.nbytes / 1e6 / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """The figures of a run: read, which the source counted, = kept + removed + rejected, or RuntimeError is raised.
+    """Hold the figures of a deduplication.
 
-    Two summaries are equal if all is equal but the time that the runs took. A notebook shows a table.
+    Two summaries are equal if all attributes except `stages` and `seconds` are equal. A notebook shows a table.
 
     Attributes
     ----------
     read, kept, removed, rejected, empty : int
-        Rows; empty ones have no shingles and are kept.
+        Numbers of rows. read = kept + removed + rejected. Empty rows have no shingles and are kept.
     earlier : int
-        Rows that were removed for an entry of an index of earlier ones, by an estimate; the figures below are of the
-        other rows.
+        Rows that were removed for an earlier entry of an index, by estimated similarity. `copies`, `candidates`,
+        `pairs`, `groups` and `largest_group` describe the other rows.
     copies : int
-        Rows whose tokens are exactly those of a row before.
-    candidates, pairs : int
-        Pairs that were compared, and similar pairs in `DedupResult.pairs`.
-    groups, largest_group : int
-        Groups of two rows or more, and the rows of the largest.
+        Rows with exactly the same tokens as an earlier row.
+    candidates : int
+        Pairs that were compared.
+    pairs : int
+        Similar pairs in `DedupResult.pairs`.
+    groups : int
+        Groups of two or more rows.
+    largest_group : int
+        Rows in the largest group.
     bands, rows : int
-        The banding, b and r.
+        b and r of the banding.
     recall : float
-        The probability with which a pair exactly at the threshold was to be found.
+        Probability, in (0, 1], that a pair whose similarity equals the threshold is found.
     verify : {"exact", "signature", "none"}
-        What `similarity` is: exact, an estimate, or an estimate that was not compared to the threshold.
+        Kind of the similarities: exact, estimated, or estimated without a comparison with the threshold.
     stages : dict of str to Stage
-        Where the time went. With several threads, reading and sketching overlap: each counts the seconds that it
-        kept the run from going on.
+        Seconds and bytes of each stage. With several threads, reading and sketching overlap; for each, the time that
+        the run waited for it is counted.
     seconds : float
-        From the first row to the last group.
+        Time from the first row to the last group, in seconds.
     indexed : int or None
-        Rows that are new or replaced in an index, where those that stay were put into one.
+        Entries of the index that are new or replaced; None if no rows were inserted into an index.
     advice : str
-        Better shingles for short texts (see `recommend`), where most texts are too short for those of the run; else "".
+        Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
+
+    Raises
+    ------
+    RuntimeError
+        If `read` is not kept + removed + rejected.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> summary = lshfast.dedup(["one two three", "One, two, three!", ""]).summary
+    >>> summary.read, summary.kept, summary.removed, summary.empty
+    (3, 2, 1, 1)
     """
 
     read: int
@@ -108,18 +141,28 @@ class Summary:
 
 @dataclass(frozen=True)
 class IndexSummary:
-    """The figures of a run that put rows into an index: read = added + replaced + skipped + rejected.
+    """The figures of a run that inserted rows into an index.
 
     Attributes
     ----------
-    read, added, replaced, skipped, rejected, empty : int
-        Rows: those with new keys, those that took the place of an entry or of a row before, those that did not because
-        their key was taken, bad ones; empty ones, among the others, have no shingles and match nothing.
+    read : int
+        Rows that were read: added + replaced + skipped + rejected.
+    added : int
+        Rows with new keys.
+    replaced : int
+        Rows that replaced an entry, or an earlier row, with the same key.
+    skipped : int
+        Rows that were not inserted because the index contained their key.
+    rejected : int
+        Rows that could not be read.
+    empty : int
+        Rows without shingles, which match nothing. They are also counted as added, replaced or skipped.
     entries : int
-        Of the index after the run.
+        Entries of the index after the run.
     kind : str or None
-        What its keys are: "int" or "str"; None where there are none.
+        Type of the keys: "int" or "str"; None if there are no keys.
     file_bytes : int
+        See `IndexStats`.
     expected_candidates : float
         See `IndexStats`.
     stages, seconds
@@ -149,18 +192,24 @@ class IndexSummary:
 
 @dataclass(frozen=True)
 class QuerySummary:
-    """The figures of a run of queries.
+    """The figures of a run that queried an index.
 
     Attributes
     ----------
-    read, empty, matched, matches : int
-        Rows read; those without shingles; those that matched something; matches in all.
+    read : int
+        Rows that were read.
+    empty : int
+        Rows without shingles.
+    matched : int
+        Rows with at least one match.
+    matches : int
+        Matches of all rows.
     rejected : sequence of Reject
-        Bad rows that were passed over.
+        Rows that could not be read.
     threshold : float
         The least estimated similarity of a match.
     recall : float
-        The probability with which an entry exactly at that similarity becomes a candidate.
+        Probability that an entry whose similarity equals `threshold` becomes a candidate.
     stages, seconds
         As for `Summary`.
     """
@@ -178,32 +227,32 @@ class QuerySummary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DedupResult:
-    """The result of `dedup`: one entry for each row, as arrays, and the figures of the run.
+    """Hold the result of `dedup` for n rows, and the figures of the run.
 
-    ``len(result)`` is the number of rows. Two results are equal if all of their arrays, keys and figures are, but for
-    the time that the runs took. pyarrow, polars and pandas take a result as a table (see `to_arrow`). A terminal and a
-    notebook show the figures.
+    ``len(result)`` is n. Two results are equal if their arrays and keys are equal, and their summaries are equal.
+    pyarrow, polars and pandas accept a result as a table (see `to_arrow`). A terminal and a notebook show the figures.
 
     Attributes
     ----------
     keep : ndarray of bool, shape (n,)
-        True for the rows that stay.
+        True for the rows that are kept.
     labels : ndarray of int64, shape (n,)
-        The smallest row of each row's group; rows removed for one earlier entry are a group.
+        The smallest row of each row's group. Rows that were removed for the same earlier entry are one group.
     keeper : ndarray of int64, shape (n,)
-        The row kept in each row's place: itself where it is kept, -1 where that is no row but an earlier entry.
+        The row that is kept instead of each row: the row itself if it is kept, -1 if it was removed for an earlier
+        entry.
     similarity : ndarray of float64, shape (n,)
-        Similarity of each row to its keeper; to an earlier entry as their signatures estimate it.
-    pairs : structured ndarray with fields i, j, similarity
-        The similar pairs that the groups rest on, sorted by (i, j): of stars, each removed row with the one kept in its
-        place; of components, as many pairs as join their rows. An exact copy is paired with the first of its kind, and
-        a row that was removed for an earlier entry is in no pair. `lshfast.pairs` finds all similar pairs, and so does
-        `dedup_files` if it writes them to a file.
+        Similarity of each row to its keeper, in [0, 1]; for an earlier entry, the estimate by signatures.
+    pairs : structured ndarray with fields i, j (int64, i < j) and similarity (float64)
+        The similar pairs that determine the groups, sorted by (i, j). For stars: each removed row with its keeper. For
+        components: enough pairs to connect the rows of each group. An exact copy is paired with the first row that has
+        the same tokens. A row that was removed for an earlier entry is in no pair. To find all similar pairs, use
+        `lshfast.pairs`, or let `dedup_files` write them to a file.
     summary : Summary
     keys : sequence or None
-        The rows' keys; their numbers where None.
+        Keys of the rows; None if the row numbers are the keys.
     earlier : list or None
-        Of each row the key of the earlier entry that it was removed for, or None; None where there was no index.
+        For each row the key of the earlier entry that it was removed for, or None; None if there was no index.
 
     Examples
     --------
@@ -242,42 +291,76 @@ class DedupResult:
 
     @property
     def removed(self) -> list[Removal]:
-        """A record for each removed row, in the order of the rows."""
+        """One `Removal` for each removed row, in row order."""
         return list(self.iter_removed())
 
     def iter_removed(self) -> Iterator[Removal]:
-        """Yield a record for each removed row, in the order of the rows."""
+        """Yield one `Removal` for each removed row, in row order.
+
+        Yields
+        ------
+        Removal
+
+        Examples
+        --------
+        >>> import lshfast
+        >>> next(lshfast.dedup(["one two three", "One, two, three!"]).iter_removed())
+        Removal(key=1, kept_key=0, similarity=1.0)
+        """
         for row in np.flatnonzero(~self.keep).tolist():
             key = row if self.keys is None else self.keys[row]
             yield Removal(key, self.kept_key(row), float(self.similarity[row]))
 
     def kept_key(self, row: int) -> Any:
-        """Return the key of the row, or of the earlier entry, that is kept in a row's place."""
+        """Return the key of the row, or of the earlier entry, that is kept instead of a row.
+
+        Parameters
+        ----------
+        row : int
+            In -n..n - 1.
+
+        Returns
+        -------
+        object
+            The key of the row itself if it is kept.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+
+        Examples
+        --------
+        >>> import lshfast
+        >>> lshfast.dedup(["one two three", "One, two, three!"], keys=["a", "b"]).kept_key(1)
+        'a'
+        """
         keeper = int(self.keeper[row])
         if keeper < 0 and self.earlier is not None:
             return self.earlier[row]
         return keeper if self.keys is None else self.keys[keeper]
 
     def to_arrow(self) -> Any:
-        """Return a table with one row for each row of the input, in order.
+        """Convert the result to a table with one row for each row of the input, in order.
 
         Returns
         -------
         pyarrow.Table
-            key : the row's key, its number (int64) where no keys were given.
-            keep : bool, whether the row stays.
-            kept_key : the key of the row or earlier entry that is kept in its place; its own key where it stays.
-            similarity : double, to that row or entry; 1 where the row stays.
-            group : int64, the number of the first row of its group.
-            earlier : bool, whether it was removed for an earlier entry; only after a run against an index.
+            key : key of the row; its number (int64) if no keys were given.
+            keep : bool, whether the row is kept.
+            kept_key : key of the row or earlier entry that is kept instead; the key of the row itself if it is kept.
+            similarity : double, similarity to that row or entry; 1 if the row is kept.
+            group : int64, number of the first row of the group.
+            earlier : bool, whether the row was removed for an earlier entry; only after a run against an index.
+
+            If keys of rows and of earlier entries have different types, `kept_key` contains strings.
 
         Raises
         ------
         ImportError
             If pyarrow is not installed.
         TypeError
-            If Arrow has no type for the keys. Where keys of texts and of earlier entries differ in type, kept keys are
-            strings.
+            If Arrow has no type for the keys.
 
         Examples
         --------
@@ -304,7 +387,7 @@ class DedupResult:
 
 
 def of_one_kind(keys: list[Any]) -> list[Any]:
-    """Return keys, as strings if they are of several types: ids of a run, and others of an index."""
+    """Return keys; convert them to strings if they have several types, as ids of a run and keys of an index can."""
     return list(map(str, keys)) if len(set(map(type, keys))) > 1 else keys
 
 
@@ -317,7 +400,7 @@ def _arrow_column(keys: Any) -> Any:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Compare two attributes of results; keys that are made when asked for compare as lists."""
+    """Compare two attributes of results; lazy sequences of keys compare as lists."""
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
     if isinstance(a, Sequence) and isinstance(b, Sequence):

@@ -1,7 +1,7 @@
-"""The stages of a run after the pass over its rows: bucket keys → candidates → pairs → groups.
+"""The stages of a run after sketching: bucket keys → candidates → pairs → groups.
 
-Texts are referenced in place. Their tokens are not kept: verification makes those of candidates again, under the key of
-the run.
+Texts are referenced in place. Their tokens are not stored: verification computes the tokens of candidates again, with
+the secret key of the run.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from lshfast.tokens import BoolArray, Int64Array
 
 @dataclass(frozen=True)
 class Findings:
-    """What a run found out about its rows.
+    """The pairs and groups of a run.
 
     Attributes
     ----------
     sketches : SketchedRows
     plan : Plan
     groups : Groups
-        With rows that were removed for an earlier entry in the groups of these.
+        Rows that were removed for the same earlier entry are one group.
     pairs : structured ndarray
         Similar pairs, copies included.
     pairs_found : int
@@ -45,9 +45,9 @@ class Findings:
     candidates : int
         Pairs that were compared.
     group_sizes : ndarray of int64
-        Of the groups among the rows that no earlier entry removed.
+        Sizes of the groups of rows that were not removed for an earlier entry, by the smallest row.
     earlier : Earlier or None
-        None where the run was not held against an index.
+        None if the run used no index.
     """
 
     sketches: SketchedRows
@@ -66,7 +66,7 @@ class Findings:
 
     @property
     def kept_rows(self) -> Int64Array:
-        """The rows that are kept, ascending."""
+        """The rows that are kept, in ascending order: int64 (m,)."""
         return np.flatnonzero(self.kept)
 
     def result(
@@ -78,11 +78,11 @@ class Findings:
         ----------
         clock : Clock
         keys : sequence, optional
-            One a row.
+            One key per row.
         read, rejected : int
-            Rows that the source of the batches read and refused.
+            Rows that the source of the batches read, and rows that it rejected.
         indexed : int, optional
-            Entries that are new or replaced in an index.
+            Entries of the index that are new or replaced.
         """
         n, kept, sizes = len(self.sketches), self.kept, self.group_sizes
         summary = Summary(
@@ -130,7 +130,7 @@ def find_duplicates(
     every: SimilarPairs | None = None,
     progress: Progress | None = None,
 ) -> Findings:
-    """Find the groups, and the similar pairs that they rest on.
+    """Find the groups, and the similar pairs that determine them.
 
     Parameters
     ----------
@@ -138,11 +138,12 @@ def find_duplicates(
     plan : Plan
     clock : Clock
     preference : array_like of shape (n,), optional
-        Of two similar rows that of the greater value is kept, the first by default.
+        Of two similar rows, the one with the greater value is kept; the first by default.
     earlier : Earlier, optional
         Rows that were removed for an entry of an index, see `remove_earlier`.
     every : SimilarPairs, optional
-        All similar pairs of this run, if its batches were used: where one batch held them, none is looked for again.
+        All similar pairs of this run, after its batches were used. If one batch held all of them, they are not searched
+        again.
     progress : callable, optional
         Called with ("verify", done, total).
     """
@@ -167,10 +168,10 @@ def find_duplicates(
 def find_pairs_for_groups(
     sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return the similar pairs that the groups rest on, sorted, and the number of pairs that were compared."""
+    """Return the similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
     threshold = 0.0 if plan.verify == "none" else plan.threshold
     comparison = Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads)
-    tell = (lambda done, total: progress("verify", done, total)) if progress else None
+    report = (lambda done, total: progress("verify", done, total)) if progress else None
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         return pairs_for_groups(
             sketches.rows,
@@ -179,14 +180,14 @@ def find_pairs_for_groups(
             comparison,
             copies=sketches.copies,
             preference=preference,
-            progress=tell,
+            progress=report,
         )
 
 
 def group(
     sketches: SketchedRows, similar: npt.NDArray[np.void], plan: Plan, preference: npt.ArrayLike | None, clock: Clock
 ) -> Groups:
-    """Group the rows, and fill in the similarities to the keepers that no pair tells."""
+    """Group the rows, and compute the similarity to the keeper of each row that is not paired with it."""
     make = star_groups if plan.groups == "star" else component_groups
     with clock.stage("group", 0):
         groups = make(len(sketches), similar, copies=sketches.copies, preference=preference)

@@ -1,7 +1,7 @@
-"""Shingles for short texts: whether those of a run suit its texts, and which ones do.
+"""Shingles for short texts: `recommend`, and the warning about shingles that are too long for the texts of a run.
 
-Changing one word of a text in the middle changes `size` of its m shingles of `size` words, which leaves a similarity of
-(m - size) / (m + size). With 5 words a shingle that is .8 or more only if the text has 49 words.
+A change of one word in the middle of a text changes `size` of its m shingles of `size` words. The similarity is then
+(m - size) / (m + size). With 5 words per shingle, it is .8 or more only if the text has at least 49 words.
 """
 
 from __future__ import annotations
@@ -18,33 +18,62 @@ from lshfast.pipeline.plan import Plan
 from lshfast.shingling import Unit, shingle
 from lshfast.tokens import Int64Array
 
-# Texts that are measured, at regular intervals. The length of those of more bytes is estimated from their bytes.
+# Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are estimated from the
+# bytes.
 SAMPLE_ROWS = 1000
 LONG_BYTES = 1024
 BYTES_PER_WORD = 6
 
-# Characters that a changed word changes.
+# The number of characters, or words, that differ if one word is changed.
 CHANGED = {"word": 1, "char": 5}
 
-# Shingles in the order in which they are preferred, and the least similarity that two changed words must leave.
+# Shingles in order of preference, and for each the least similarity that must remain after a change of two words.
 CHOICES: tuple[tuple[Unit, int, float], ...] = (
     ("word", 5, 0.6), ("word", 4, 0.6), ("word", 3, 0.6), ("word", 2, 0.5), ("char", 5, 0.5),
 )  # fmt: skip
 
-# The highest threshold that is recommended. A run with a higher one warns as if it had this one: its user has chosen to
-# find fewer texts with a changed word.
+# The highest threshold that is recommended. A run with a higher threshold warns as if it had this one, because its user
+# has chosen to find fewer texts with a changed word.
 HIGHEST = 0.8
 
-# Nothing is advised for fewer texts.
+# There is no warning for fewer texts.
 FEWEST_TEXTS = 100
 
 
 class ShortTextsWarning(UserWarning):
-    """Most texts are so short that texts that differ in one word are below the threshold."""
+    """Most texts are so short that a change of one word leaves a similarity below the threshold.
+
+    `dedup` and `pairs` warn with it; `recommend` finds better shingles and a better threshold.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lshfast
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = lshfast.dedup([f"bus {number} of our town is late again" for number in range(200)])
+    >>> caught[0].category.__name__
+    'ShortTextsWarning'
+    """
 
 
 class Recommendation(NamedTuple):
-    """Shingles and threshold that suit some texts, as arguments of `dedup`: ``dedup(texts, **found._asdict())``."""
+    """Recommended shingles and threshold, as arguments of `dedup`.
+
+    Attributes
+    ----------
+    unit : {"word", "char"}
+    size : int
+        Words or characters per shingle, 2 to 5.
+    threshold : float
+        In 0.5..0.8, a multiple of 0.05.
+
+    Examples
+    --------
+    >>> import lshfast
+    >>> lshfast.recommend(["a text of six words, repeated"] * 200)._asdict()
+    {'unit': 'char', 'size': 4, 'threshold': 0.5}
+    """
 
     unit: Unit
     size: int
@@ -53,7 +82,7 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of a sample of texts, those without words left out; sorted."""
+    """Sorted lengths of a sample of texts; texts without words are omitted."""
 
     words: Int64Array
     characters: Int64Array
@@ -80,28 +109,36 @@ def lengths_of(texts: Texts) -> Lengths:
 
 
 def similarity_after(changes: int, length: int, unit: Unit, size: int) -> float:
-    """Return the similarity of a text of so many words (characters) to itself with some words in its middle changed."""
+    """Return the similarity of a text of `length` words (characters) to a copy with `changes` words changed."""
     shingles = max(length - size + 1, 1)
     changed = min(changes * (size + CHANGED[unit] - 1), shingles)
     return (shingles - changed) / (shingles + changed)
 
 
 def recommend(texts: Any) -> Recommendation:
-    """Choose shingles and a threshold by the lengths of texts.
+    """Recommend shingles and a threshold for the lengths of texts.
 
-    The size is the largest of 3 to 5 words with which two changed words in a text of median length leave a similarity
-    of at least .6. Where there is none, it is 2 words if that leaves .5, else 5 or 4 characters. The threshold is that
-    similarity, rounded down to a multiple of .05, but at least .5 and at most .8.
+    The recommended size is the largest of 5, 4 and 3 words for which a change of two words in a text of median length
+    leaves a similarity of at least .6. If none does, it is 2 words if they leave at least .5, else 5 characters if they
+    leave at least .5, else 4 characters. The threshold is this similarity, rounded down to a multiple of .05, at least
+    .5 and at most .8.
 
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
-        As for `shingle`. A thousand of them, in even steps, are looked at; those without words do not count.
+        As for `shingle`. At most 1,000 texts at regular intervals are measured; texts without words are ignored.
 
     Returns
     -------
     Recommendation
-        unit, size and threshold.
+        `unit`, `size` and `threshold`, which can be passed to `dedup` with ``**found._asdict()``.
+
+    Raises
+    ------
+    TypeError
+        If a text is not str or bytes.
+    ValueError
+        If a text in the sample is not UTF-8 or has a lone surrogate; the error names its row and position.
 
     Examples
     --------
@@ -116,7 +153,7 @@ def recommend(texts: Any) -> Recommendation:
 
 
 def recommendation(lengths: Lengths) -> Recommendation:
-    """Choose shingles and a threshold for texts of these lengths; see `recommend`."""
+    """Recommend shingles and a threshold for these lengths; see `recommend`."""
     if not len(lengths.words):
         return Recommendation("word", 5, HIGHEST)
     for unit, size, least in CHOICES:
@@ -127,7 +164,7 @@ def recommendation(lengths: Lengths) -> Recommendation:
 
 
 def advice_for(column: Column, plan: Plan) -> str:
-    """Return what to say where most texts are too short for the shingles and the threshold of a run; else ""."""
+    """Return advice if most texts are too short for the shingles and the threshold of a run; otherwise ""."""
     if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
         return ""
     wanted = min(plan.threshold, HIGHEST)

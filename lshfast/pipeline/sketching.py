@@ -1,4 +1,4 @@
-"""One pass over batches of rows: hash and sketch each piece, and do the rest while its tokens are in the cache."""
+"""One pass over batches of rows: each piece is hashed, sketched and processed while its tokens are in the cache."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
 Result = TypeVar("Result")
 
 
-# What a run does in each stage.
+# The activity of each stage, for error messages.
 DOING = {
     "read": "reading",
     "sketch": "making signatures",
@@ -48,7 +48,7 @@ class OutOfMemoryError(MemoryError):
 
 @contextmanager
 def naming_stage(name: str) -> Iterator[None]:
-    """Name the stage in a MemoryError, and in an OSError of the system for want of memory."""
+    """Raise an OutOfMemoryError that names the stage for a MemoryError, or for an OSError with errno ENOMEM."""
     try:
         yield
     except OutOfMemoryError:
@@ -61,7 +61,7 @@ def naming_stage(name: str) -> Iterator[None]:
 
 
 class Clock:
-    """Seconds and bytes of each stage of a run."""
+    """The seconds and bytes of each stage of a run."""
 
     began: float
 
@@ -71,22 +71,25 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str, nbytes: int = 0) -> Iterator[None]:
+        """Measure a with statement as a stage, or as a further portion of it."""
         start = time.perf_counter()
         with naming_stage(name):
             yield
         self.add(name, time.perf_counter() - start, nbytes)
 
     def add(self, name: str, seconds: float, nbytes: int) -> None:
+        """Add seconds and bytes to a stage."""
         before = self.stages.get(name, Stage(0.0, 0))
         self.stages[name] = Stage(before.seconds + seconds, before.nbytes + nbytes)
 
     @property
     def seconds(self) -> float:
+        """Seconds since this clock was created."""
         return time.perf_counter() - self.began
 
 
 class Sketched(NamedTuple):
-    """A piece of work after its first steps: the tokens of some rows, and their signatures."""
+    """The tokens of some rows, and their signatures."""
 
     tokens: TokenSets
     signatures: UInt64Array
@@ -99,17 +102,17 @@ def sketched(
     finish: Callable[[Sketched], Result],
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
-    """Yield what `finish` makes of each piece of the rows, in order; several pieces are at work at a time.
+    """Yield finish(piece) for each sketched piece of the rows, in order; several threads process pieces at once.
 
-    The stages "read" and "sketch" are the time that the consumer of the results waits for them; its own time is not
-    counted.
+    The stages "read" and "sketch" measure the time that the caller waits for results. The time that the caller itself
+    takes between results is not included.
     """
     row, done, elsewhere, reading, start = 0, 0, 0.0, 0.0, time.perf_counter()
-    for name in ("read", "sketch"):  # first in the list, also where results are taken on the clock meanwhile
+    for name in ("read", "sketch"):  # these come first, even if the caller measures a stage between results
         clock.add(name, 0.0, 0)
 
     def portions() -> Iterator[tuple[int, Column]]:
-        """Cut the batches into pieces of work, with the number of each one's first row."""
+        """Split the batches into pieces of work, and yield each with the number of its first row."""
         nonlocal row, reading
         source = iter(batches)
         while True:
@@ -145,13 +148,13 @@ def sketched(
 
 
 def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
-    """Return a batch as a column: texts are cut into the shingles of the plan."""
+    """Return a batch as a column; texts are split into the shingles of the plan."""
     return ShingledTexts(batch, plan.unit, plan.size) if isinstance(batch, text.Texts) else batch
 
 
 @dataclass
 class SketchedRows:
-    """What is known of the rows after one pass over them."""
+    """The rows of a run, their signatures, bucket keys and copies, and which of them are empty."""
 
     rows: KeyedRows
     signatures: UInt64Array
@@ -163,7 +166,7 @@ class SketchedRows:
         return len(self.signatures)
 
     def set_aside(self, rows: Int64Array) -> None:
-        """Exclude these rows, which include all copies of each, from all later comparisons."""
+        """Exclude rows from all later comparisons; `rows` must include all copies of each row."""
         self.keys[rows] = EMPTY
         self.copies[rows] = rows
 
@@ -177,7 +180,7 @@ class _Piece(NamedTuple):
 def sketch_rows(
     batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
 ) -> SketchedRows:
-    """Run the pass for a join: hash, sketch and band each row, and find the copies."""
+    """Hash, sketch and band each row, and find the copies."""
     held: list[Column] = [ShingledTexts(text.Texts([]), plan.unit, plan.size)]
 
     def columns() -> Iterator[Column]:

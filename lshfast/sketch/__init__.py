@@ -1,4 +1,4 @@
-"""Token sets to signatures and codes."""
+"""Sketching: token sets, weighted sets and vectors to signatures, codes and registers."""
 
 from lshfast.sketch.bits import BBits
 from lshfast.sketch.cardinality import (

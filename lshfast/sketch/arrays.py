@@ -1,4 +1,4 @@
-"""Arrays of sketches, which know their maker, so that those of another maker can be refused."""
+"""Arrays that store the sketcher that made them, so that sketches of a different sketcher can be refused."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lshfast.tokens import TokenSets, array_of
 
 
 class SketchArray(np.ndarray[Any, np.dtype[Any]]):
-    """Sketches that know their maker: an array with a row a set, whose rows and slices know the maker too.
+    """An array of sketches with one row per set, and the sketcher that made it.
 
-    The result of a computation with it is a plain array. Writing into it does not change its maker: write into a plain
-    copy, ``np.array(signatures)``. Functions that take sketches refuse those of another maker; plain arrays are taken
-    on trust.
+    Rows and slices have the same sketcher. The result of a computation is a plain array. Functions that take sketches
+    refuse those of a different sketcher; they cannot check plain arrays. The attribute does not change if the array is
+    written to, so write to a plain copy, ``np.array(signatures)``, instead.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SketchArray(np.ndarray[Any, np.dtype[Any]]):
 
 
 def made_by(hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = SketchArray) -> npt.NDArray[Any]:
-    """Return an array as one that this sketcher made."""
+    """Return an array as a `SketchArray` of this sketcher."""
     made = np.asarray(array).view(kind)
     made.hasher = hasher
     return made
@@ -55,26 +55,28 @@ def made_by(hasher: Any, array: npt.NDArray[Any], kind: type[SketchArray] = Sket
 def checked(
     values: npt.ArrayLike, name: str, maker: Any, dtype: type[np.generic], width: int, kind: str, unit: str
 ) -> npt.NDArray[Any]:
-    """Return what a maker made, (..., width), as a plain array, or say why it is not that.
+    """Return sketches, (..., width), as a plain array, or raise an error if they are not those of a sketcher.
 
     Parameters
     ----------
     values : array_like
-        Plain arrays are taken on trust.
+        For a plain array, only dtype and width are checked.
     name : str
-        Of the argument, for the message, as are `kind` ("signatures of ") and `unit` ("slots a signature").
+        Name of the argument, for error messages.
     maker : object
+        The sketcher.
     dtype : type
     width : int
-        Of the last dimension.
+        Size of the last dimension.
     kind, unit : str
+        Words for error messages: "signatures of ", "slots a signature".
 
     Raises
     ------
     TypeError
-        If the dtype is another.
+        If the dtype differs.
     ValueError
-        If the width is another, or the array is known to be another maker's.
+        If the width differs, or a different sketcher made the array.
     """
     if isinstance(values, TokenSets):  # numpy would make an array of them if they have one size
         raise TypeError(f"{name} must be {kind}{np.dtype(dtype)}, not TokenSets: sketch them first")

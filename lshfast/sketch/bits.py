@@ -1,4 +1,4 @@
-"""b-bit MinHash: signatures of a few bits a slot, made from full ones, many times smaller and quicker to compare."""
+"""b-bit MinHash: signatures with a few bits per slot, which are smaller and faster to compare than full ones."""
 
 from __future__ import annotations
 
@@ -18,36 +18,42 @@ from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, TokenSets
 
 WIDTHS = (1, 2, 4, 8, 16)
 
-# Work of a thread at a time: of one that packs, and of one that sketches and packs.
+# The size of a piece of work: slots to pack, and sets to sketch and pack.
 PIECE_SLOTS = 1 << 20
 PIECE_SETS = 1 << 12
 
 
 @dataclass(frozen=True)
 class BBits:
-    """Pack MinHash signatures into b bits a slot, and estimate similarities from these (Li and Koenig 2010).
+    """Pack MinHash signatures into b bits per slot, and estimate similarities from the packed signatures.
 
-    A slot keeps the lowest b bits of its mixed value, so that slots which differ agree by chance with probability
-    C = 2**-b, whatever the sets are. Of slots that agree with probability P = C + (1 - C) s at Jaccard similarity s,
-    the share p found gives the unbiased estimate (p - C) / (1 - C). At s = 1/2 a signature of 1 bit a slot needs three
-    times as many slots for the same error as one of 64 bits, and so 21 times less memory.
+    A packed slot stores the lowest b bits of the mixed value of a slot. Different slots therefore agree by chance with
+    probability C = 2**-b, for all sets. At Jaccard similarity s, a packed slot agrees with probability
+    P = C + (1 - C) s. If the share p of the slots agrees, the unbiased estimate of s is (p - C) / (1 - C). At s = 1/2,
+    a signature of 1 bit per slot needs three times as many slots as one of 64 bits for the same error, which is
+    21 times less memory.
 
     Parameters
     ----------
     bits : {1, 2, 4, 8, 16}
-        Bits a slot, b.
+        Bits per slot, b.
     hasher : MinHasher, default MinHasher()
-        Of the signatures: either scheme, any length and seed. Those of others are refused.
+        Sketcher of the signatures, with any scheme, length and seed. Signatures of a different sketcher are refused.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
 
     Notes
     -----
-    An empty set equals nothing, another empty set included; its words are all 2**64 - 1. Packed signatures cannot be
-    merged, since which slot was the lesser is no longer known, and cannot be banded: pack what was merged and banded.
+    An empty set is not similar to any set, not even to another empty set; its words are all 2**64 - 1. Packed
+    signatures cannot be merged, because the bits do not tell which of two slots is smaller, and they cannot be banded.
+    Merge and band the full signatures, then pack them.
+
+    References
+    ----------
+    P. Li, A. C. König, "b-Bit Minwise Hashing", WWW 2010.
 
     Examples
     --------
@@ -80,27 +86,41 @@ class BBits:
 
     @property
     def words(self) -> int:
-        """Words of 64 bits a packed signature."""
+        """64-bit words per packed signature."""
         return kernels.words_of(self.hasher.num_perm, self.bits)
 
     @property
     def chance(self) -> float:
-        """The probability that slots which differ agree in their bits, C = 2**-b."""
+        """Probability that the bits of two different slots are equal, C = 2**-b."""
         return 0.5**self.bits
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> Matrix[np.uint64]:
-        """Return the packed signatures of the sets, as `pack` does, without keeping the full ones.
+        """Compute the packed signatures of sets; the full signatures are not stored.
 
         Parameters
         ----------
         sets : TokenSets
             n rows.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         SketchArray, an ndarray of uint64, shape (n, words)
+            Equal to ``pack(hasher.sketch(sets))``.
+
+        Raises
+        ------
+        TypeError
+            If `sets` are not TokenSets, or `threads` is not an int.
+        ValueError
+            If `threads` is less than 1.
+
+        Examples
+        --------
+        >>> from lshfast import BBits, TokenSets
+        >>> BBits(4).sketch(TokenSets.from_sets([["a"], ["b"]])).shape
+        (2, 8)
         """
         check_token_sets(sets)
         packed = np.empty((len(sets), self.words), np.uint64)
@@ -113,26 +133,33 @@ class BBits:
         return made_by(self, packed)
 
     def pack(self, signatures: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
-        """Return the packed form of signatures.
+        """Pack signatures.
 
         Parameters
         ----------
         signatures : array_like of uint64, shape (n, num_perm) or (num_perm,)
-            Of `hasher`; plain arrays are taken on trust.
+            Signatures of `hasher`. The sketcher of plain arrays cannot be checked.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         SketchArray, an ndarray of uint64, shape (n, words) or (words,)
-            That know this BBits, as `hasher`.
+            The attribute `hasher` is this BBits.
 
         Raises
         ------
         TypeError
-            If they are not uint64.
+            If the signatures are not uint64.
         ValueError
-            If they have another number of slots, or are known to be another sketcher's.
+            If they have a different number of slots, or a different sketcher made them.
+
+        Examples
+        --------
+        >>> from lshfast import BBits, MinHasher, TokenSets
+        >>> signatures = MinHasher().sketch(TokenSets.from_sets([["a"], ["b"]]))
+        >>> BBits(4).pack(signatures).nbytes, signatures.nbytes
+        (128, 2048)
         """
         array = check_signatures(signatures, self.hasher)
         rows = np.require(array, requirements=("C", "A")).reshape(-1, self.hasher.num_perm)
@@ -153,55 +180,75 @@ class BBits:
     @overload
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the estimated Jaccard similarity of packed signatures, row by row.
+        """Estimate the Jaccard similarity of packed signatures, row by row.
 
         Parameters
         ----------
         a, b : array_like of uint64, shape (..., words)
-            Packed signatures; one may be broadcast against many.
+            Packed signatures. Their leading dimensions are broadcast.
 
         Returns
         -------
         float64 or ndarray of float64, shape (...)
-            At most 1, and below 0 where fewer slots agree than would by chance: so it is without bias. 0 where either
-            set is empty.
+            At most 1. It is negative if fewer slots agree than are expected by chance, so that the estimate is
+            unbiased. It is 0 if either set is empty.
 
         Raises
         ------
         TypeError
-            If they are not uint64.
+            If the packed signatures are not uint64.
         ValueError
-            If they have another number of words, other numbers of rows, or are known to be of another BBits.
+            If they have a different number of words, their numbers of rows do not match, or a different BBits made
+            them.
+
+        Examples
+        --------
+        >>> from lshfast import BBits, TokenSets
+        >>> packer = BBits(8)
+        >>> packed = packer.sketch(TokenSets.from_sets([["a"], ["a"], []]))
+        >>> packer.similarity(packed[0], packed).tolist()
+        [1.0, 1.0, 0.0]
         """
         return self._estimates(self._equal(self._packed(a, "a"), self._packed(b, "b")))
 
     def top(
         self, queries: npt.ArrayLike, packed: npt.ArrayLike, most: int, *, threads: int | None = None
     ) -> tuple[Int64Array, Float64Array]:
-        """Return the rows most similar to a query, or to each of many, by comparison with all of them.
+        """Find the rows that are most similar to each query, by comparing each query with all rows.
 
         Parameters
         ----------
         queries : array_like of uint64, shape (words,) or (m, words)
+            Packed signatures.
         packed : array_like of uint64, shape (n, words)
+            Packed signatures of the rows.
         most : int
-            At least 1: rows to return for a query.
+            Rows to return per query, at least 1.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         rows : ndarray of int64, shape (min(most, n),) or (m, min(most, n))
-            Best first, and the smaller row first of two that are equally similar. Empty sets are in no answer; where
-            there are not enough others, an answer ends in -1.
+            The most similar row first; of equally similar rows, the smaller row first. Empty sets are not returned. If
+            there are fewer rows, the answer is filled with -1.
         similarity : ndarray of float64, of the same shape
-            Estimates as `similarity` gives them; 0 beside -1.
+            Estimates as in `similarity`; 0 for -1.
 
         Raises
         ------
-        TypeError, ValueError
-            If `most` is no int of at least 1, or the signatures are such as `similarity` refuses or have other
-            dimensions.
+        TypeError
+            If `most` is not an int, or the packed signatures are not uint64.
+        ValueError
+            If `most` is less than 1, or the packed signatures have wrong dimensions or a different BBits made them.
+
+        Examples
+        --------
+        >>> from lshfast import BBits, TokenSets
+        >>> packer = BBits(8)
+        >>> packed = packer.sketch(TokenSets.from_sets([["a"], ["b"], ["a"]]))
+        >>> packer.top(packed[2], packed, 2)[0].tolist()
+        [0, 2]
         """
         queries, packed = self._packed(queries, "queries"), self._packed(packed, "packed")
         if queries.ndim > 2 or packed.ndim != 2:
@@ -235,7 +282,7 @@ class BBits:
     def variance(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
         """Return the variance of the estimate, P (1 - P) / (k (1 - C)**2) with P = C + (1 - C) s.
 
-        That is for the scheme ``classic``, whose slots are independent; with ``fast`` it is at most that.
+        This is exact for the scheme ``classic``, whose slots are independent, and an upper bound for ``fast``.
 
         Parameters
         ----------
@@ -244,13 +291,20 @@ class BBits:
 
         Returns
         -------
-        float64 or ndarray of float64
-            Of the same shape.
+        float64, or ndarray of float64 with the shape of `similarity`
 
         Raises
         ------
-        TypeError, ValueError
-            If they are no numbers, or out of range.
+        TypeError
+            If a similarity is not a number.
+        ValueError
+            If a similarity is out of range.
+
+        Examples
+        --------
+        >>> from lshfast import BBits
+        >>> float(BBits(1).variance(0.5))
+        0.005859375
         """
         p = self.chance + (1 - self.chance) * numbers_of(similarity, "similarity", 0, 1)
         return np.asarray(p * (1 - p) / (self.hasher.num_perm * (1 - self.chance) ** 2))[()]
@@ -260,18 +314,58 @@ class BBits:
     @overload
     def standard_error(self, similarity: npt.ArrayLike) -> Float64Array: ...
     def standard_error(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the standard error of the estimate at a similarity in [0, 1]: the square root of `variance`."""
+        """Return the standard error of the estimate, the square root of `variance`.
+
+        Parameters
+        ----------
+        similarity : array_like of float
+            True Jaccard similarities s, in [0, 1].
+
+        Returns
+        -------
+        float64, or ndarray of float64 with the shape of `similarity`
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `variance`.
+
+        Examples
+        --------
+        >>> from lshfast import BBits
+        >>> float(BBits(1).standard_error(0.5).round(4))
+        0.0765
+        """
         return np.asarray(np.sqrt(self.variance(similarity)))[()]
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> NoReturn:
-        """Raise TypeError: from the bits of two slots it cannot be told which was the least of the union."""
+        """Raise TypeError, because the bits of two slots do not tell which of the slots is smaller.
+
+        Parameters
+        ----------
+        a, b : array_like
+            They are not read.
+
+        Raises
+        ------
+        TypeError
+            Always. Merge the full signatures, and pack the result.
+
+        Examples
+        --------
+        >>> from lshfast import BBits, MinHasher, TokenSets
+        >>> packer = BBits(2)
+        >>> a, b = packer.hasher.sketch(TokenSets.from_sets([["a"], ["b"]]))
+        >>> packer.pack(packer.hasher.merge(a, b)).shape
+        (4,)
+        """
         raise TypeError(
-            f"signatures of {self.bits} bits a slot cannot be merged: which slot was the lesser is no longer known; "
-            "merge the signatures that they were packed from"
+            f"signatures with {self.bits} bits per slot cannot be merged, because the bits do not tell which slot is "
+            "smaller: merge the signatures that they were packed from"
         )
 
     def _equal(self, a: UInt64Array, b: UInt64Array) -> Int32Array:
-        """Return the numbers of equal slots, -1 where either set is empty."""
+        """Return the numbers of equal slots, or -1 if either set is empty."""
 
         def kernel(one: UInt64Array, rows: UInt64Array, equal: Int32Array) -> None:
             kernels.compare_packed(one, rows, self.hasher.num_perm, self.bits, equal)

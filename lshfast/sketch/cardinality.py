@@ -1,7 +1,7 @@
-"""How many distinct tokens: from MinHash signatures, and from HyperLogLog's registers, a byte each.
+"""Numbers of distinct tokens, estimated from MinHash signatures or from the registers of HyperLogLog.
 
-A signature of 128 slots counts to 9% and gives similarities too; 16,384 registers count to 0.8% in 16 KB. Both are made
-in one pass in any order, and both merge.
+A signature of 128 slots has a standard error of 9 %, and also estimates similarities. 16,384 registers of one byte have
+a standard error of 0.8 %. Both need one pass over the tokens, in any order, and both can be merged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from lshfast.tokens import (
 
 UInt8Array = npt.NDArray[np.uint8]
 
-# Hashed at a time into registers of their own: enough that zeroing and merging these costs nothing.
+# Tokens that a thread hashes into its own registers. They are so many that clearing and merging registers takes almost
+# no time in comparison.
 UPDATE_TOKENS = 1 << 20
 
 _MAGIC = b"LSHFHLL\0"
@@ -47,13 +48,16 @@ _SUM = struct.Struct("<Q")
 
 
 class Overlap(NamedTuple):
-    """What two sets have in common, as float64 or arrays of it: sizes in distinct tokens, and the share of `a` in `b`.
+    """Estimates for two sets a and b, or for pairs of sets.
 
     Attributes
     ----------
     intersection, union : float64 or ndarray of float64
-    similarity, containment : float64 or ndarray of float64
-        intersection / union, and intersection / |a|, in [0, 1]; 0 where they would be 0 / 0.
+        Distinct tokens of the intersection and of the union.
+    similarity : float64 or ndarray of float64
+        intersection / union, in [0, 1]; 0 for 0 / 0.
+    containment : float64 or ndarray of float64
+        intersection / |a|, in [0, 1]; 0 for 0 / 0.
     """
 
     intersection: Float64Array
@@ -72,29 +76,29 @@ def estimate_sizes(signatures: Vector[np.uint64], hasher: MinHasher | None = Non
 @overload
 def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> Float64Array: ...
 def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -> np.float64 | Float64Array:
-    """Estimate how many distinct tokens each set has, from its MinHash signature.
+    """Estimate the number of distinct tokens of each set from its MinHash signature.
 
-    The mean is n within 2% of the standard error (see `size_error`) from 16 slots on; with `fast` signatures of 3 slots
-    it is up to 11% of it off.
+    With at least 16 slots, the bias is at most 2 % of the standard error (see `size_error`). With `fast` signatures of
+    3 slots, it is up to 11 % of the standard error.
 
     Parameters
     ----------
     signatures : array_like of uint64, shape (num_perm,) or (n, num_perm)
-        Signatures of at least 3 slots.
+        Signatures with at least 3 slots.
     hasher : MinHasher, optional
-        Who made them; needed where they are plain arrays.
+        The sketcher of the signatures. It is required if they are a plain array.
 
     Returns
     -------
     float64 or ndarray of float64, shape () or (n,)
-        0 for an empty set.
+        Estimated numbers of tokens, at least 0; 0 for an empty set.
 
     Raises
     ------
     TypeError
-        If signatures are not uint64, or a plain array comes without a hasher.
+        If the signatures are not uint64, or are a plain array and `hasher` is not given.
     ValueError
-        If they are another hasher's, or have fewer than 3 slots.
+        If a different sketcher made them, or they have fewer than 3 slots.
 
     Examples
     --------
@@ -115,20 +119,24 @@ def estimate_sizes(signatures: npt.ArrayLike, hasher: MinHasher | None = None) -
 def size_error(n: float, hasher: MinHasher) -> float:
     """Return the standard error of `estimate_sizes` for a set of n distinct tokens, in tokens.
 
-    It is n / sqrt(k - 2) with `classic` signatures of k slots, and with `fast` ones by a factor of up to sqrt(1/2) less
-    where n is below some k. Of `fast` signatures of less than 16 slots it is only the order of it.
+    For `classic` signatures of k slots it is n / sqrt(k - 2). For `fast` signatures it is smaller by a factor down to
+    sqrt(1/2) if n is less than about k; with fewer than 16 slots it is only an approximation.
 
     Parameters
     ----------
     n : float
-        At least 0 and finite.
+        Distinct tokens, at least 0 and finite.
     hasher : MinHasher
-        Of at least 3 slots.
+        Sketcher with at least 3 slots.
+
+    Returns
+    -------
+    float
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -158,32 +166,33 @@ def estimate_overlap(
     sizes_a: npt.ArrayLike | None = None,
     sizes_b: npt.ArrayLike | None = None,
 ) -> Overlap:
-    """Estimate how much of two sets is in both, in either, and how much of `a` is in `b`, row by row.
+    """Estimate intersection, union, similarity and containment of pairs of sets, row by row.
 
-    With m of k slots equal, the intersection is m (|a| + |b|) / (k + m), and at most the smaller set.
+    If m of k slots are equal, the intersection is m (|a| + |b|) / (k + m), and at most the size of the smaller set.
 
     Parameters
     ----------
     a, b : array_like of uint64, shape (num_perm,) or (n, num_perm)
-        Signatures; one may be held against many.
+        Signatures. One signature is compared with each row of the other argument.
     hasher : MinHasher, optional
-        Who made them; needed where both are plain arrays.
+        The sketcher of the signatures. It is required if both are plain arrays.
     sizes_a, sizes_b : array_like of numbers, shape () or (n,), optional
-        Distinct tokens of the sets where these are known, which is better than the estimates taken by default: in
-        0..2**64, one for all rows or one a row.
+        Known numbers of distinct tokens, in 0..2**64: one for all rows, or one per row. The default is the estimate of
+        `estimate_sizes`, which is less accurate.
 
     Returns
     -------
     Overlap
-        Of float64, or arrays of them, shape (n,).
+        With fields of type float64, or arrays of float64 with shape (n,).
 
     Raises
     ------
     TypeError
-        If signatures are not uint64, sizes are no numbers, or plain arrays come without a hasher.
+        If the signatures are not uint64, the sizes are not numbers, or both signatures are plain arrays and `hasher` is
+        not given.
     ValueError
-        If signatures are another hasher's, or have fewer than 3 slots where sizes are to be estimated; if the numbers
-        of rows or of sizes do not fit; or a size is out of range.
+        If a different sketcher made the signatures; they have fewer than 3 slots and sizes must be estimated; the
+        numbers of rows or sizes do not match; or a size is out of range.
 
     Examples
     --------
@@ -205,7 +214,7 @@ def estimate_overlap(
 
 
 def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHasher:
-    """Return the given hasher, or that of the first signatures that know theirs."""
+    """Return the given hasher, or that of the first signatures that have one."""
     if hasher is None:
         hasher = next(filter(None, (getattr(some, "hasher", None) for some in signatures)), None)
         if hasher is None:
@@ -218,12 +227,12 @@ def _hasher_of(hasher: MinHasher | None, *signatures: npt.ArrayLike) -> MinHashe
 def _sizes(sizes: npt.ArrayLike, name: str, rows: tuple[int, ...]) -> Float64Array:
     array = numbers_of(sizes, name, 0, 2**64)
     if array.shape not in ((), (1,), rows):
-        raise ValueError(f"{name} must be one number or one a row, shape {rows}, not shape {array.shape}")
+        raise ValueError(f"{name} must be one number, or one per row, shape {rows}, not shape {array.shape}")
     return array
 
 
 def _overlap(both: Float64Array, union: Float64Array, a: Float64Array) -> Overlap:
-    """Return what is known of two sets; where all three are infinite, the shares are 1."""
+    """Return the estimates of an `Overlap`; if all three sizes are infinite, similarity and containment are 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         similarity = np.where(both > 0, np.fmin(both / union, 1), 0.0)
         containment = np.where(both > 0, np.fmin(both / a, 1), 0.0)
@@ -234,7 +243,7 @@ def _overlap(both: Float64Array, union: Float64Array, a: Float64Array) -> Overla
 
 
 class Registers(SketchArray):
-    """Registers that know their maker: an array of uint8, (n, 2**p) or (2**p,).
+    """An array of registers, uint8 (n, 2**p) or (2**p,), and the counter that made it.
 
     Attributes
     ----------
@@ -243,32 +252,36 @@ class Registers(SketchArray):
 
     @property
     def counter(self) -> DistinctCounter | None:
-        """The maker."""
+        """The counter that made the registers; None for an array that was not made by one."""
         counter: DistinctCounter | None = self.hasher
         return counter
 
 
 @dataclass(frozen=True)
 class DistinctCounter:
-    """Count distinct tokens with HyperLogLog: 2**p registers of a byte a set, however many tokens it has.
+    """Count distinct tokens with HyperLogLog, in 2**p registers of one byte per set.
 
-    Hashes are of 64 bits, so no number of tokens is too large, and estimates are made by Ertl's improved raw estimator
-    (New cardinality estimation algorithms for HyperLogLog sketches, 2017), freed of the bias of order 1 / 2**p that it
-    leaves. They are right from nothing on, with neither tables nor a change of formula on the way. The standard error
-    is 1.04 / sqrt(2**p) of n, and .71 to .79 / sqrt(2**p) up to 2**p tokens. Registers of different p or seed mean
-    nothing to each other.
+    Hashes have 64 bits, so sets of any size can be counted. The estimator is Ertl's improved raw estimator with an
+    additional correction of its bias, which is of order 1 / 2**p. It is valid for all sizes, without tables and without
+    a change of formula. The relative standard error is 1.04 / sqrt(2**p), and .71 to .79 / sqrt(2**p) for up to 2**p
+    tokens. Registers with different p or seed cannot be compared or merged.
 
     Parameters
     ----------
     p : int, default 14
-        In 4..18.
+        Binary logarithm of the number of registers, in 4..18.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, "HyperLogLog", AofA 2007; O. Ertl, "New cardinality estimation
+    algorithms for HyperLogLog sketches", 2017.
 
     Examples
     --------
@@ -295,26 +308,30 @@ class DistinctCounter:
 
     @property
     def error(self) -> float:
-        """The relative standard error of a count of many tokens: 1.04 / sqrt(2**p)."""
+        """Relative standard error of the count of a large set: 1.04 / sqrt(2**p)."""
         return math.sqrt((3 * math.log(2) - 1) / 2**self.p)
 
     def empty(self, n: int | None = None) -> UInt8Array:
-        """Return the registers of empty sets, to be changed by `update`.
+        """Return the registers of empty sets, for `update`.
 
         Parameters
         ----------
         n : int, optional
-            How many sets: 0 to 2**32, as far as memory lasts. One by default.
+            Number of sets, in 0..2**32. The default is one set, as an array of one dimension.
 
         Returns
         -------
-        Registers, an ndarray of uint8, shape (2**p,), or (n, 2**p) where n is given
+        Registers, an ndarray of uint8, shape (2**p,), or (n, 2**p) if n is given
             Zeros.
 
         Raises
         ------
-        TypeError, ValueError
-            If n is no int, or out of range.
+        TypeError
+            If n is not an int.
+        ValueError
+            If n is out of range.
+        MemoryError
+            If there is not enough memory.
 
         Examples
         --------
@@ -326,18 +343,31 @@ class DistinctCounter:
         return made_by(self, np.zeros(shape, np.uint8), Registers)
 
     def sketch(self, sets: TokenSets, *, threads: int | None = None) -> Matrix[np.uint8]:
-        """Return the registers of the sets.
+        """Compute the registers of sets.
 
         Parameters
         ----------
         sets : TokenSets
-            n rows. Repeated tokens and their order change nothing.
+            n rows. The order of the tokens in a row, and repetitions, do not change the registers.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         Registers, an ndarray of uint8, shape (n, 2**p)
+
+        Raises
+        ------
+        TypeError
+            If `sets` or `threads` has the wrong type.
+        ValueError
+            If `threads` is less than 1.
+
+        Examples
+        --------
+        >>> from lshfast import DistinctCounter, TokenSets
+        >>> DistinctCounter(p=8).sketch(TokenSets.from_sets([["a", "b"], []])).shape
+        (2, 256)
         """
         check_token_sets(sets)
         registers = np.zeros((len(sets), 2**self.p), np.uint8)
@@ -352,25 +382,25 @@ class DistinctCounter:
     def update(self, registers: UInt8Array, tokens: npt.ArrayLike, *, threads: int | None = None) -> None:
         """Add tokens to the registers of one set, in place.
 
-        One thread at a time may update the same registers, and none may read them meanwhile: nothing is locked. To
-        count in several threads give each registers of its own, and merge these.
+        There is no lock. While one thread updates registers, no other thread may update or read them. To count in
+        several threads, use separate registers for each thread, and merge them.
 
         Parameters
         ----------
         registers : ndarray of uint8, shape (2**p,)
-            Writable and contiguous, as `empty` and `sketch` make them.
+            Writable and contiguous, as returned by `empty`. Changed in place.
         tokens : array_like of integers, shape (m,)
-            Tokens as those of TokenSets: uint64, or what is not negative of other integers.
+            Tokens as in TokenSets, in 0..2**64 - 1.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Raises
         ------
         TypeError
-            If registers are not uint8, or tokens not integers.
+            If the registers are not uint8, or the tokens are not integers.
         ValueError
-            If registers are not those of one set, not writable or contiguous, or known to be another counter's; or a
-            token is negative. Nothing is changed then.
+            If the registers are not those of one set, are not writable or contiguous, or a different counter made
+            them; or if a token is negative. The registers are then unchanged.
 
         Examples
         --------
@@ -402,25 +432,25 @@ class DistinctCounter:
             np.maximum(array, own, out=array)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt8Array:
-        """Return the registers of the unions: the greater of each two registers.
+        """Merge registers row by row, by the element-wise maximum: the result is the registers of the union.
 
         Parameters
         ----------
         a, b : array_like of uint8, shape (2**p,) or (n, 2**p)
-            Registers; one may be held against many.
+            Registers. Those of one set are merged with each row of the other argument.
 
         Returns
         -------
         Registers, an ndarray of uint8, shape (2**p,) or (n, 2**p)
-            An array of its own, whatever a and b are.
+            A new array.
 
         Raises
         ------
         TypeError
-            If they are not uint8.
+            If the registers are not uint8.
         ValueError
-            If they are not 2**p a set, greater than 65 - p, have other numbers of rows, or are known to be another
-            counter's.
+            If there are not 2**p registers per set, a register is greater than 65 - p, the numbers of rows do not
+            match, or a different counter made them.
 
         Examples
         --------
@@ -441,7 +471,7 @@ class DistinctCounter:
     @overload
     def count(self, registers: npt.ArrayLike) -> Float64Array: ...
     def count(self, registers: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the estimated number of distinct tokens of each set.
+        """Estimate the number of distinct tokens of each set.
 
         Parameters
         ----------
@@ -450,12 +480,13 @@ class DistinctCounter:
         Returns
         -------
         float64 or ndarray of float64, shape () or (n,)
-            0 for an empty set, inf where each register has its greatest value. The standard error is `error` of it.
+            At least 0. It is 0 for an empty set, and inf if each register has its greatest value. The relative standard
+            error is `error`.
 
         Raises
         ------
         TypeError, ValueError
-            If they are no registers of this counter, as by `merge`.
+            If these are not registers of this counter, as for `merge`.
 
         Examples
         --------
@@ -470,27 +501,27 @@ class DistinctCounter:
         return out[()]
 
     def overlap(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Overlap:
-        """Estimate the union and, by inclusion and exclusion, the intersection of two sets, row by row.
+        """Estimate intersection, union, similarity and containment of pairs of sets, row by row.
 
-        The union is as exact as a count. The intersection is |a| + |b| - |a or b|, kept within 0 and the smaller set,
-        and its standard error is a part of the *union*: about 1.04 / sqrt(2**p) of it or less. With p = 14 an
-        intersection of less than some 3% of the union is noise; for small overlaps take MinHash signatures. Where a
-        count is infinite, the intersection is the smaller set.
+        The estimate of the union has the error of a count. The intersection is |a| + |b| - |a or b|, at least 0 and at
+        most the size of the smaller set. Its standard error is proportional to the size of the *union*, by a factor of
+        at most about 1.04 / sqrt(2**p). With p = 14, an intersection of less than about 3 % of the union cannot be
+        estimated; use MinHash signatures instead. If a count is infinite, the intersection is the smaller set.
 
         Parameters
         ----------
         a, b : array_like of uint8, shape (2**p,) or (n, 2**p)
-            Registers; one may be held against many.
+            Registers. Those of one set are compared with each row of the other argument.
 
         Returns
         -------
         Overlap
-            Of float64, or arrays of them, shape (n,).
+            With fields of type float64, or arrays of float64 with shape (n,).
 
         Raises
         ------
         TypeError, ValueError
-            If they are no registers of this counter, or have other numbers of rows, as by `merge`.
+            If these are not registers of this counter, or the numbers of rows do not match, as for `merge`.
 
         Examples
         --------
@@ -509,7 +540,7 @@ class DistinctCounter:
         return _overlap(both, union, n)
 
     def to_bytes(self, registers: npt.ArrayLike) -> bytes:
-        """Return registers as bytes for `lshfast.sketch.registers_from_bytes`: a header, they, a checksum.
+        """Serialize registers for `lshfast.sketch.registers_from_bytes`: a header, the registers, and a checksum.
 
         Parameters
         ----------
@@ -518,12 +549,12 @@ class DistinctCounter:
         Returns
         -------
         bytes
-            40 more than there are registers.
+            One byte per register, and 40 bytes.
 
         Raises
         ------
         TypeError, ValueError
-            If they are no registers of this counter, as by `merge`.
+            If these are not registers of this counter, as for `merge`.
 
         Examples
         --------
@@ -546,18 +577,23 @@ class DistinctCounter:
 
 
 def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
-    """Return the registers that `DistinctCounter.to_bytes` wrote, and with them, as `counter`, who made them.
+    """Read registers that `DistinctCounter.to_bytes` wrote.
+
+    Parameters
+    ----------
+    data : bytes, bytearray or memoryview
 
     Returns
     -------
     Registers, an ndarray of uint8, shape (n, 2**p)
+        The attribute `counter` is the counter that made them.
 
     Raises
     ------
     TypeError
-        If data is no buffer of bytes.
+        If `data` is not a contiguous buffer of bytes.
     ValueError
-        If it was not written by `to_bytes`, by a later version, or is damaged.
+        If `to_bytes` did not write the data, a later version wrote it, or it is damaged.
 
     Examples
     --------
@@ -573,7 +609,7 @@ def registers_from_bytes(data: bytes | bytearray | memoryview) -> UInt8Array:
     except (TypeError, ValueError):
         raise TypeError(f"data must be bytes or a contiguous buffer of them, not {type(data).__name__}") from None
     if len(view) < _HEADER.size + _SUM.size or view[: len(_MAGIC)] != _MAGIC:
-        raise ValueError("not registers that lshfast wrote: the first bytes are others")
+        raise ValueError("not registers that lshfast wrote: the first bytes are wrong")
     _, version, p, seed, rows = _HEADER.unpack_from(view)
     if version != _VERSION:
         raise ValueError(f"registers of version {version}, where this library reads {_VERSION}")

@@ -1,4 +1,4 @@
-"""Comparison of signatures by the kernels: one pair, rows with rows, one against all; and the best of many."""
+"""Comparison of signatures with broadcasting, and the selection of the most similar rows."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from lshfast.tokens import Int64Array, UInt64Array
 
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 
-# Compares one row, or as many rows as there are, with rows, and writes so many numbers of each pair.
+# Compares one row with n rows, or n rows with n rows, and writes one or more numbers for each pair.
 Kernel: TypeAlias = Callable[..., None]
 
 
 def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> list[Int32Array]:
-    """Compare two arrays of rows, (..., width), whose leading dimensions are broadcast.
+    """Compare two arrays of rows, (..., width); their leading dimensions are broadcast.
 
     Parameters
     ----------
     kernel : callable
-        Called with one row, (1, width), or rows, (n, width), then with rows, (n, width), and with `counts` arrays of
-        int32, (n,), that it fills. It must not matter which side is which.
+        Called with one row, (1, width), or n rows, (n, width), with n rows, (n, width), and with `counts` arrays of
+        int32, (n,), which it fills. It must be symmetric in the first two arguments.
     a, b : ndarray of uint64, shape (..., width)
     counts : int
+        Numbers that the kernel computes for each pair.
 
     Returns
     -------
@@ -35,7 +36,7 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
     Raises
     ------
     ValueError
-        If the leading dimensions do not fit each other.
+        If the leading dimensions cannot be broadcast.
     """
     shape = fitted(a, b)
     out = [np.empty(shape, np.int32) for _ in range(counts)]
@@ -44,14 +45,14 @@ def compared(kernel: Kernel, a: UInt64Array, b: UInt64Array, counts: int) -> lis
 
 
 def fitted(a: npt.NDArray[Any], b: npt.NDArray[Any], done: str = "compared") -> tuple[int, ...]:
-    """Return the leading dimensions of two arrays of rows, broadcast, or raise ValueError where they do not fit."""
+    """Return the broadcast leading dimensions of two arrays of rows, or raise ValueError if they do not match."""
     if a.ndim == 1 or a.shape == b.shape:
         return b.shape[:-1]
     try:
         return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     except ValueError:
         raise ValueError(
-            "a and b must have as many rows as each other, or one of them a single row: "
+            "a and b must have the same number of rows, or one of them a single row: "
             f"rows of shape {a.shape} cannot be {done} with those of shape {b.shape}"
         ) from None
 
@@ -74,7 +75,7 @@ def _rows(array: UInt64Array, width: int) -> UInt64Array:
 
 
 def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
-    """Return how many slots of signatures are equal, those without a value (all ones) not counted.
+    """Return the numbers of equal slots of signatures; slots without a value (all ones) do not count.
 
     Examples
     --------
@@ -88,9 +89,9 @@ def equal_slots(a: UInt64Array, b: UInt64Array) -> Int32Array:
 
 
 def best_rows(equal: Int32Array, most: int) -> Int64Array:
-    """Return the rows of the greatest counts, best first and the smaller row first of two with the same count.
+    """Return the rows with the greatest counts, the greatest first; of equal counts, the smaller row first.
 
-    Rows of a negative count are left out, so there may be fewer than `most`.
+    Rows with a negative count are omitted, so there may be fewer than `most`.
 
     Examples
     --------

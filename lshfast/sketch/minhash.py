@@ -1,4 +1,4 @@
-"""MinHash: signatures whose slots agree with probability equal to the Jaccard similarity of the sets."""
+"""MinHash: signatures whose slots are equal with a probability that is the Jaccard similarity of the sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UINT64 = np.dtype(np.uint64)
 
 
 def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None:
-    """Raise ValueError, and say why, if signatures are known to be such as must not be banded or indexed."""
+    """Raise ValueError, with the reason, if the sketcher of signatures says that they cannot be banded or indexed."""
     hasher = getattr(signatures, "hasher", None)
     reason = getattr(hasher, "not_for_bands", None)
     if reason is not None:
@@ -35,21 +35,21 @@ def check_for_bands(signatures: npt.ArrayLike, name: str = "signatures") -> None
 
 
 def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "signatures") -> UInt64Array:
-    """Return signatures as a plain, contiguous array, (n, num_perm) or (num_perm,), or say why they are none.
+    """Return signatures as a plain, contiguous array, (n, num_perm) or (num_perm,), or raise an error.
 
     Raises
     ------
     TypeError
-        If they are not uint64.
+        If the signatures are not uint64.
     ValueError
-        If they have another number of slots, or are known to be another sketcher's.
+        If they have a different number of slots, or a different sketcher made them.
     """
     if type(signatures) is np.ndarray and kernels.is_signature(signatures, hasher.num_perm):
         return signatures
     plain = type(signatures) is np.ndarray
     if not plain:
         check_for_bands(signatures, name)
-    if isinstance(signatures, TokenSets):  # numpy would make an array of them if they have one size
+    if isinstance(signatures, TokenSets):  # numpy would convert them to an array if all rows had the same size
         raise TypeError(f"{name} must be uint64, not TokenSets: sketch them first, hasher.sketch(sets)")
     array = array_of(signatures, name)
     if array.dtype is not UINT64 and array.dtype != UINT64:
@@ -70,7 +70,7 @@ def check_signatures(signatures: npt.ArrayLike, hasher: MinHasher, name: str = "
 
 
 def kind_of_values(values: Any) -> str:
-    """Return what was given in place of signatures: "texts", the dtype of an array or of numbers, or the type."""
+    """Describe values that are not signatures: "texts", the dtype of an array or of numbers, or the type."""
     if values is None:
         return "None"
     array = np.asarray(values)
@@ -83,32 +83,37 @@ def kind_of_values(values: Any) -> str:
 
 @dataclass(frozen=True)
 class MinHasher(SlotSketcher[TokenSets]):
-    """Sketch token sets into MinHash signatures.
+    """Compute MinHash signatures of token sets.
 
-    Both schemes give an unbiased estimate of the Jaccard similarity, with 64-bit slots, and merge by the slot-wise
-    minimum. ``fast`` (Fast Similarity Sketching, Dahlgaard, Knudsen and Thorup 2017, with bounded rounds) takes
-    O(n + k log k) steps for a set of n tokens and has half the variance of the other for n <= k; ``classic`` (k
-    independent functions a x + b mod 2**61 - 1, Broder 1997) takes n k. Signatures of different schemes, lengths or
-    seeds mean nothing to each other.
+    Both schemes have 64-bit slots and give an unbiased estimate of the Jaccard similarity. Signatures are merged by the
+    slot-wise minimum. ``fast`` takes O(n + k log k) steps for a set of n tokens; its variance is half that of
+    ``classic`` for n <= k. ``classic`` uses k independent functions a x + b mod 2**61 - 1 and takes n k steps.
+    Signatures with different schemes, lengths or seeds cannot be compared.
 
     Parameters
     ----------
     num_perm : int, default 128
-        Slots of a signature, k: 1 to 65,536. The standard error at similarity s is at most sqrt(s (1 - s) / k).
+        Slots of a signature, k, in 1..65,536. The standard error at similarity s is at most sqrt(s (1 - s) / k).
     scheme : {"fast", "classic"}, default "fast"
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    ``fast``: S. Dahlgaard, M. B. T. Knudsen, M. Thorup, "Fast Similarity Sketching", FOCS 2017, with a bounded number
+    of rounds. ``classic``: A. Z. Broder, "On the resemblance and containment of documents", 1997.
 
     Examples
     --------
     >>> from lshfast import MinHasher, TokenSets
     >>> hasher = MinHasher(num_perm=256)
-    >>> signatures = hasher.sketch(TokenSets.from_sets([range(0, 80), range(20, 100)]))
+    >>> sets = TokenSets.from_sets([range(0, 80), range(20, 100)])
+    >>> signatures = hasher.sketch(sets)
     >>> signatures.shape, signatures.dtype
     ((2, 256), dtype('uint64'))
     >>> bool(abs(hasher.similarity(signatures[0], signatures[1]) - 0.6) < 0.1)

@@ -1,4 +1,4 @@
-"""One-permutation hashing: signatures by hashing each token once, for estimates and not for buckets."""
+"""One-permutation hashing: signatures that need one hash per token, for estimates but not for banding."""
 
 from __future__ import annotations
 
@@ -24,33 +24,37 @@ from lshfast.tokens import (
 
 @dataclass(frozen=True)
 class OnePermutation(SlotSketcher[TokenSets]):
-    """Sketch token sets by one hash of each token (Li, Owen and Zhang 2012).
+    """Compute one-permutation signatures of token sets.
 
-    A token's hash puts it into one of k groups, and a slot is the least value in its group, or has no value: it is
-    2**64 - 1, and stays so. Two slots are compared in one of three ways: both have a value, and are equal or not; one
-    has, which counts as not equal; neither has, and the slot does not count at all. The share of equal slots among
-    those that count is an unbiased estimate of the Jaccard similarity s, with a variance of
+    The hash of a token selects one of k groups, and a value. A slot is the least value in its group. If the group has
+    no token, the slot has no value: it is 2**64 - 1. A slot without a value in both signatures does not count. A slot
+    with a value in only one signature counts as not equal. The share of equal slots among those that count is an
+    unbiased estimate of the Jaccard similarity s. Its variance is
 
         s (1 - s) (E[1 / m] f / (f - 1) - 1 / (f - 1)),
 
-    f being the tokens of both sets together, f > 1, and m the groups that they reach: at most the s (1 - s) / k of k
-    independent functions. A set of n tokens takes O(n + k) steps.
+    where f > 1 is the size of the union of both sets, and m is the number of groups that contain a token of the union.
+    This is at most s (1 - s) / k, the variance of k independent functions. A set of n tokens takes O(n + k) steps.
 
-    Signatures merge by the slot-wise minimum. They are not for banding: two small sets that share nothing have many
-    slots without a value in common, and would meet in a bucket for what they lack. Indexes refuse them;
-    ``MinHasher(scheme="fast")`` fills each slot.
+    Signatures are merged by the slot-wise minimum. They cannot be banded: two small sets without a common token have
+    many slots without a value in both, and these slots would put them into the same buckets. Indexes refuse such
+    signatures. Use ``MinHasher(scheme="fast")``, in which every slot of a non-empty set has a value.
 
     Parameters
     ----------
     num_perm : int, default 128
-        Slots of a signature, k: 1 to 65,536.
+        Slots of a signature, k, in 1..65,536.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    P. Li, A. Owen, C.-H. Zhang, "One Permutation Hashing", NIPS 2012.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""SimHash: codes whose bits are the signs of dot products with +1s and -1s, so that they differ as the angle is wide.
+"""SimHash: codes whose bits are the signs of dot products with vectors of ±1, which estimate angles.
 
-The dot products of token sets are kept as integers where asked: counters add up and can be taken apart, codes cannot.
+The dot products of a token set, its counters, are integers. Counters can be added and subtracted; codes cannot.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ EMPTY = np.uint64(2**64 - 1)
 INT64 = np.iinfo(np.int64)
 MAX_DIM = 2**24
 
-# Work of a thread at a time, in tokens or coordinates.
+# Tokens or coordinates in one piece of work.
 PIECE_TOKENS = 1 << 19
 
 
 class CodeSketcher:
-    """A maker of codes, and what can be done with them: a code has `bits` bits in uint64 words, the lowest first."""
+    """Base class of sketchers of codes; a code has `bits` bits in uint64 words, the lowest bit first."""
 
     bits: int
-    not_for_bands: ClassVar[str] = "the words of codes are no slots"
+    not_for_bands: ClassVar[str] = "the words of codes are not slots"
 
     @property
     def words(self) -> int:
-        """Words of a code."""
+        """64-bit words per code."""
         return -(-self.bits // 64)
 
     @overload
@@ -63,7 +63,7 @@ class CodeSketcher:
     @overload
     def is_empty(self, codes: npt.ArrayLike) -> BoolArray: ...
     def is_empty(self, codes: npt.ArrayLike) -> np.bool_ | BoolArray:
-        """Tell which codes are those of empty sets or vectors of zeros.
+        """Return which codes are all ones, as those of empty sets and of vectors of zeros.
 
         Parameters
         ----------
@@ -76,9 +76,16 @@ class CodeSketcher:
         Raises
         ------
         TypeError
-            If codes are not uint64.
+            If the codes are not uint64.
         ValueError
-            If they have another number of words, or are known to be another sketcher's.
+            If they have a different number of words, or a different sketcher made them.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher = SimHasher()
+        >>> hasher.is_empty(hasher.sketch(TokenSets.from_sets([["a"], []]))).tolist()
+        [False, True]
         """
         empty: BoolArray = np.asarray((self._codes(codes, "codes") == EMPTY).all(axis=-1))[()]
         return empty
@@ -92,24 +99,33 @@ class CodeSketcher:
     @overload
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array: ...
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.int64 | Int64Array:
-        """Return the Hamming distance of codes, row by row.
+        """Compute the Hamming distance of codes, row by row.
 
         Parameters
         ----------
         a, b : array_like of uint64, shape (..., words)
-            Codes; one may be broadcast against many.
+            Codes. Their leading dimensions are broadcast.
 
         Returns
         -------
         int64 or ndarray of int64, shape (...)
-            In 0..bits; bits + 1 where either is empty, which is farther than any two codes can be.
+            In 0..bits. It is bits + 1, more than for any two codes, if either is empty.
 
         Raises
         ------
         TypeError
-            If codes are not uint64.
+            If the codes are not uint64.
         ValueError
-            If they have another number of words, other numbers of rows, or are known to be another sketcher's.
+            If they have a different number of words, their numbers of rows do not match, or a different sketcher made
+            them.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher = SimHasher()
+        >>> codes = hasher.sketch(TokenSets.from_sets([["a"], ["a"], []]))
+        >>> hasher.distance(codes[0], codes).tolist()
+        [0, 0, 65]
         """
         a, b = self._codes(a, "a"), self._codes(b, "b")
 
@@ -127,12 +143,30 @@ class CodeSketcher:
     @overload
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the share of equal bits, an estimate of 1 - angle / pi; takes and refuses what `distance` does.
+        """Compute the share of equal bits, an estimate of 1 - angle / pi, row by row.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., words)
+            Codes, as for `distance`.
 
         Returns
         -------
         float64 or ndarray of float64, shape (...)
-            In [0, 1]; 0 where either is empty. Its standard error is `similarity_error`.
+            In [0, 1]; 0 if either is empty. The standard error is `similarity_error`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `distance`.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher = SimHasher()
+        >>> codes = hasher.sketch(TokenSets.from_sets([["a"], ["a"], []]))
+        >>> hasher.similarity(codes[0], codes).tolist()
+        [1.0, 1.0, 0.0]
         """
         return np.asarray(np.maximum(1 - self.distance(a, b) / self.bits, 0.0))[()]
 
@@ -145,12 +179,29 @@ class CodeSketcher:
     @overload
     def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
     def angle(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the estimated angle in radians, pi times the share of bits that differ, of what `distance` takes.
+        """Estimate the angle in radians by pi distance / bits, row by row.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., words)
+            Codes, as for `distance`.
 
         Returns
         -------
         float64 or ndarray of float64, shape (...)
-            In [0, pi]; nan where either is empty, which has no direction.
+            In [0, pi]; NaN if either is empty.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `distance`.
+
+        Examples
+        --------
+        >>> from lshfast import SignSketcher
+        >>> sketcher = SignSketcher.of_vectors([[1, 1], [1, -1]])
+        >>> float(sketcher.angle(*sketcher.sketch([[2, 1], [1, 2]])).round(4))
+        1.5708
         """
         distance = self.distance(a, b)
         return np.asarray(np.where(distance > self.bits, np.nan, np.pi * distance / self.bits))[()]
@@ -164,12 +215,30 @@ class CodeSketcher:
     @overload
     def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
     def cosine(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the estimated cosine of the angle, cos(pi distance / bits), of what `distance` takes.
+        """Estimate the cosine of the angle by cos(pi distance / bits), row by row.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., words)
+            Codes, as for `distance`.
 
         Returns
         -------
         float64 or ndarray of float64, shape (...)
-            In [-1, 1]; 0 where either is empty. Its standard error is about `cosine_error`.
+            In [-1, 1]; 0 if either is empty. The standard error is about `cosine_error`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `distance`.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher = SimHasher()
+        >>> codes = hasher.sketch(TokenSets.from_sets([["a"], ["a"], []]))
+        >>> hasher.cosine(codes[0], codes).tolist()
+        [1.0, 1.0, 0.0]
         """
         return np.asarray(np.nan_to_num(np.cos(self.angle(a, b)), nan=0.0))[()]
 
@@ -178,7 +247,28 @@ class CodeSketcher:
     @overload
     def similarity_error(self, similarity: npt.ArrayLike) -> Float64Array: ...
     def similarity_error(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the standard error of `similarity` where it truly is s, in [0, 1]: sqrt(s (1 - s) / bits)."""
+        """Return the standard error of `similarity`, sqrt(s (1 - s) / bits).
+
+        Parameters
+        ----------
+        similarity : array_like of float
+            True similarities s = 1 - angle / pi, in [0, 1].
+
+        Returns
+        -------
+        float64, or ndarray of float64 with the shape of `similarity`
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a similarity is not a number, or out of range.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher
+        >>> float(SimHasher(64).similarity_error(0.5))
+        0.0625
+        """
         s = numbers_of(similarity, "similarity", 0, 1)
         return np.asarray(np.sqrt(s * (1 - s) / self.bits))[()]
 
@@ -187,9 +277,29 @@ class CodeSketcher:
     @overload
     def cosine_error(self, cosine: npt.ArrayLike) -> Float64Array: ...
     def cosine_error(self, cosine: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the standard error of `cosine` where it truly is c, in [-1, 1], to first order.
+        """Return the standard error of `cosine` to first order, pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
 
-        With q = arccos(c) / pi, the probability that a bit differs, it is pi sqrt(1 - c**2) sqrt(q (1 - q) / bits).
+        q = arccos(c) / pi is the probability that a bit differs.
+
+        Parameters
+        ----------
+        cosine : array_like of float
+            True cosines c, in [-1, 1].
+
+        Returns
+        -------
+        float64, or ndarray of float64 with the shape of `cosine`
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a cosine is not a number, or out of range.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher
+        >>> float(SimHasher(64).cosine_error(0).round(4))
+        0.1963
         """
         c = numbers_of(cosine, "cosine", -1, 1)
         q = np.arccos(c) / np.pi
@@ -207,30 +317,35 @@ class CodeSketcher:
 
 @dataclass(frozen=True)
 class SimHasher(CodeSketcher):
-    """Sketch token sets into SimHash codes, fingerprints whose bits differ as often as the angle is wide.
+    """Compute SimHash codes of token sets.
 
-    A token is as good as a vector of +1s and -1s, one a bit, drawn from its hash. The counters of a row are the sum of
-    its tokens' vectors, each times its weight; a bit of the code is one where the counter is above zero, and zero
-    where it is zero or below (Charikar 2002; Manku, Jain and Das Sarma 2007). Tokens count each time they occur:
-    ``sketch(sets.distinct())`` counts each of them once. Two codes differ in a bit with probability angle / pi about,
-    where the angle is that between the vectors of the tokens' weights. Rows of few tokens, and an even number of them,
-    seem nearer than they are, since the many counters at zero agree: those of two other tokens each share 5/8 of bits.
+    Each token's hash defines a vector of ±1, one component per bit. The counters of a row are the sum of these vectors,
+    each multiplied by the weight of its token. A bit of the code is one if the counter is above zero, and zero
+    otherwise. A repeated token counts each time; ``sketch(sets.distinct())`` counts it once. Two codes differ in a bit
+    with a probability of about angle / pi, where the angle is that between the vectors of the token weights. The
+    similarity of rows with a small, even number of tokens is overestimated, because counters of zero are frequent and
+    give equal bits. For example, two rows of two tokens each, without a common token, have 5/8 equal bits.
 
-    An empty row, and one whose counters are all zero, has the code of all ones, which no other row has (the lowest bit
-    of one that would is zero instead). It is no nearer to another empty one than to any code: see `is_empty` before
-    you hand codes to something else.
+    The code of an empty row, and of a row whose counters are all zero, is all ones. No other row has this code: if it
+    is the result, the lowest bit is set to zero. The methods treat such a row as different from every row, also from
+    another empty one. Other software does not, so call `is_empty` before you pass codes to it.
 
     Parameters
     ----------
     bits : int, default 64
-        Of a code: a multiple of 64, up to 4,096.
+        Bits of a code, a multiple of 64 in 64..4,096.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; G. S. Manku, A. Jain,
+    A. Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007.
 
     Examples
     --------
@@ -245,7 +360,7 @@ class SimHasher(CodeSketcher):
     >>> hasher.is_empty(codes).tolist()
     [False, False, False, True]
 
-    Counters add up, and what was added can be taken out again:
+    Counters can be added and subtracted:
 
     >>> counters = hasher.counters(sets)
     >>> both = hasher.merge(counters[0], counters[2])
@@ -266,29 +381,38 @@ class SimHasher(CodeSketcher):
     def sketch(
         self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
     ) -> Matrix[np.uint64]:
-        """Return the codes of the sets.
+        """Compute the codes of sets.
 
         Parameters
         ----------
         sets : TokenSets
-            n rows, of m tokens. Their order changes nothing.
+            n rows. The order of the tokens in a row does not change its code.
         weights : array_like of integers, shape (m,), optional
-            One a token of ``sets.tokens``; 1 by default. They may be negative or zero; those of a row must add up to
-            less than 2**63 without their signs. Floats are refused: multiply them by a power of two and round.
+            One weight for each of the m elements of ``sets.tokens``; the default is 1. Weights may be negative or zero.
+            The absolute weights of a row must add up to less than 2**63. Floats are refused: multiply them by a power
+            of two and round them.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         SketchArray, an ndarray of uint64, shape (n, bits / 64)
-            All ones where a row is empty.
+            All ones if a row is empty, or its counters are all zero.
 
         Raises
         ------
         TypeError
-            If sets are no TokenSets, or weights no integers.
+            If `sets` are not TokenSets, or the weights are not integers.
         ValueError
-            If there is not one weight a token, or those of a row add up to too much.
+            If there is not one weight for each token, or the sum of a row is out of range.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> sets = TokenSets.from_sets([["a", "b"], ["b", "a", "a"]])
+        >>> codes = SimHasher().sketch(sets, weights=[2, 1, 1, 1, 1])
+        >>> codes.shape, bool(codes[0] == codes[1])
+        ((2, 1), True)
         """
         weighed = _weights_of(sets, weights)
         codes = np.empty((len(sets), self.words), np.uint64)
@@ -308,23 +432,30 @@ class SimHasher(CodeSketcher):
     def counters(
         self, sets: TokenSets, weights: npt.ArrayLike | None = None, *, threads: int | None = None
     ) -> Matrix[np.int64]:
-        """Return the counters of the sets, of which `codes_of` makes codes.
+        """Compute the counters of sets, from which `codes_of` computes codes.
 
         Parameters
         ----------
         sets, weights, threads
-            As `sketch` takes them.
+            As for `sketch`.
 
         Returns
         -------
         SketchArray, an ndarray of int64, shape (n, bits)
-            For each bit the weights of the tokens whose hash has it, less those of the others. All zero where a row
-            is empty.
+            For each bit, the weights of the tokens whose hash has the bit, minus the weights of the other tokens. All
+            zero if a row is empty.
 
         Raises
         ------
         TypeError, ValueError
-            As by `sketch`.
+            As for `sketch`.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> counters = SimHasher().counters(TokenSets.from_sets([["a"]]), weights=[3])
+        >>> counters.shape, sorted(set(counters[0].tolist()))
+        ((1, 64), [-3, 3])
         """
         weighed = _weights_of(sets, weights)
         counters = np.empty((len(sets), self.bits), np.int64)
@@ -337,24 +468,24 @@ class SimHasher(CodeSketcher):
         return made_by(self, counters)
 
     def codes_of(self, counters: npt.ArrayLike) -> UInt64Array:
-        """Return the codes of counters.
+        """Compute the codes of counters.
 
         Parameters
         ----------
         counters : array_like of int64, shape (..., bits)
-            As `counters`, `merge` and `subtract` make them.
+            Counters, as returned by `counters`, `merge` and `subtract`.
 
         Returns
         -------
         SketchArray, an ndarray of uint64, shape (..., bits / 64)
-            All ones where the counters are all zero.
+            All ones if the counters of a row are all zero.
 
         Raises
         ------
         TypeError
-            If they are not int64.
+            If the counters are not int64.
         ValueError
-            If they are not `bits` a row, or are known to be another sketcher's.
+            If there are not `bits` counters per row, or a different sketcher made them.
 
         Examples
         --------
@@ -368,25 +499,25 @@ class SimHasher(CodeSketcher):
         return made_by(self, codes.reshape(*dots.shape[:-1], self.words))
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
-        """Return the counters of the rows taken together: a + b.
+        """Add counters row by row: the result is the counters of the concatenated rows.
 
         Parameters
         ----------
         a, b : array_like of int64, shape (..., bits)
-            Counters; one may be broadcast against many.
+            Counters. Their leading dimensions are broadcast.
 
         Returns
         -------
         SketchArray, an ndarray of int64, shape (..., bits)
-            An array of its own, whatever a and b are.
+            A new array.
 
         Raises
         ------
         TypeError
-            If they are not int64.
+            If the counters are not int64.
         ValueError
-            If a sum is outside -2**63..2**63 - 1; or they are not `bits` a row, have other numbers of rows, or are
-            known to be another sketcher's.
+            If a sum is outside -2**63..2**63 - 1, there are not `bits` counters per row, the numbers of rows do not
+            match, or a different sketcher made them.
 
         Examples
         --------
@@ -401,28 +532,37 @@ class SimHasher(CodeSketcher):
         return self._unless_wrapped(a + b, a, b, "+")
 
     def subtract(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Int64Array:
-        """Return the counters of the rows of a after the tokens of b were taken out: a - b.
+        """Subtract counters row by row: the result is the counters of the rows of a without the tokens of b.
 
         Parameters
         ----------
         a, b : array_like of int64, shape (..., bits)
-            Counters; one may be broadcast against many. That the tokens of b are among those of a is not checked.
+            Counters. Their leading dimensions are broadcast. It is not checked that a contains the tokens of b.
 
         Returns
         -------
         SketchArray, an ndarray of int64, shape (..., bits)
+            A new array.
 
         Raises
         ------
         TypeError, ValueError
-            As by `merge`, and where a difference is outside -2**63..2**63 - 1.
+            As for `merge`, with differences in place of sums.
+
+        Examples
+        --------
+        >>> from lshfast import SimHasher, TokenSets
+        >>> hasher = SimHasher()
+        >>> a, b, rest = hasher.counters(TokenSets.from_sets([["x", "y"], ["y"], ["x"]]))
+        >>> bool((hasher.subtract(a, b) == rest).all())
+        True
         """
         a, b = self._counters(a, "a"), self._counters(b, "b")
-        fitted(a, b, "taken together")
+        fitted(a, b, "subtracted")
         return self._unless_wrapped(a - b, a, ~b, "-")
 
     def _unless_wrapped(self, result: Int64Array, a: Int64Array, b: Int64Array, sign: str) -> Int64Array:
-        """Return counters, or say where they left int64: a sum differs in sign from both of its summands there."""
+        """Return counters, or raise ValueError if one overflowed; its sign then differs from that of both operands."""
         wrapped = np.argwhere(((a ^ result) & (b ^ result)) < 0)
         if len(wrapped):
             raise ValueError(f"a {sign} b leaves -2**63..2**63 - 1 at {tuple(wrapped[0].tolist())}")
@@ -434,30 +574,37 @@ class SimHasher(CodeSketcher):
 
 @dataclass(frozen=True)
 class SignSketcher(CodeSketcher):
-    """Sketch dense vectors by the signs of their dot products with given or drawn vectors of +1s and -1s.
+    """Compute codes of dense vectors: the signs of their dot products with random or given vectors of ±1.
 
-    A drawn vector's coordinate j is +1 where token j has the bit in SimHasher's hash of the same seed, so that the
-    code of integers x is that of the tokens 0..dim - 1 of weights x. Dot products of integers are exact, those of
-    floats are sums from the first coordinate to the last in float64, the same everywhere.
+    Coordinate j of the random vector of a bit is +1 if the hash of token j, as computed by a `SimHasher` with the same
+    seed, has the bit. So the code of a vector x of integers is the SimHash code of the tokens 0..dim - 1 with
+    weights x. Dot products of integers are exact. Dot products of floats are added in float64 from the first to the
+    last coordinate, so they are equal on all machines.
 
-    The code of a vector of zeros, and of one whose dot products are all zero, is all ones, which no other vector has.
+    The code of a vector of zeros, and of a vector whose dot products are all zero, is all ones. No other vector has
+    this code.
 
     Parameters
     ----------
     dim : int
-        Coordinates of a vector, 1 to 2**24.
+        Coordinates of a vector, in 1..2**24.
     bits : int, default 64
-        Vectors of +1s and -1s, 1 to 4,096.
+        Bits of a code, which is the number of vectors of ±1, in 1..4,096.
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
     zero : {"minus", "plus", "random"}, default "minus"
-        The sign of a dot product of zero. Random signs are drawn from the signs of the vector's other dot products:
-        parallel vectors have equal codes, opposite ones have opposite codes, and all others have ties of their own.
+        The sign of a dot product of zero. Random signs are derived from the signs of the other dot products of the
+        vector. Parallel vectors therefore have equal codes, and opposite vectors have opposite codes.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; D. Achlioptas,
+    "Database-friendly random projections", 2003: vectors of ±1.
 
     Examples
     --------
@@ -499,22 +646,34 @@ class SignSketcher(CodeSketcher):
 
     @classmethod
     def of_vectors(cls, vectors: npt.ArrayLike, *, zero: Zero = "minus", seed: Seed = 1) -> SignSketcher:
-        """Return the sketcher of given vectors.
+        """Create a sketcher from given vectors of ±1.
 
         Parameters
         ----------
         vectors : array_like of numbers, shape (bits, dim)
-            +1s and -1s.
+            +1 and -1.
         zero : {"minus", "plus", "random"}, default "minus"
-        seed : int, default 1
-            What the signs of zero are drawn from where they are random.
+            The sign of a dot product of zero.
+        seed : int or "random", default 1
+            Seed of random signs of zero, in 0..2**64 - 1.
+
+        Returns
+        -------
+        SignSketcher
 
         Raises
         ------
         TypeError
             If the vectors are not numbers.
         ValueError
-            If they have not two dimensions, hold anything but +1 and -1, or are more or longer than may be.
+            If they do not have two dimensions, contain a number other than +1 and -1, or `bits` or `dim` is out of
+            range.
+
+        Examples
+        --------
+        >>> from lshfast import SignSketcher
+        >>> SignSketcher.of_vectors([[1, 1], [1, -1]]).vectors.tolist()
+        [[1, 1], [1, -1]]
         """
         array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf":
@@ -531,7 +690,7 @@ class SignSketcher(CodeSketcher):
 
     @property
     def vectors(self) -> npt.NDArray[np.int8]:
-        """The vectors of +1s and -1s: int8 (bits, dim)."""
+        """The vectors of ±1: int8 (bits, dim)."""
         return np.ascontiguousarray(_unpacked(self._masks, self.bits).T)
 
     @overload
@@ -541,15 +700,15 @@ class SignSketcher(CodeSketcher):
     @overload
     def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> Int64Array | Float64Array: ...
     def dots(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> Int64Array | Float64Array:
-        """Return the dot products of vectors with those of +1s and -1s.
+        """Compute the dot products of vectors with the vectors of ±1.
 
         Parameters
         ----------
         vectors : array_like of integers or floats, shape (n, dim) or (dim,)
-            Integers of a row must add up to less than 2**63 without their signs; floats must be finite, and at most
-            the largest float64 / dim, less 2**-28 of it for what rounding adds to a sum.
+            The absolute values of integers in a row must add up to less than 2**63. Floats must be finite; their
+            absolute values must be at most (1 - 2**-28) times the largest float64 / dim, so that no sum overflows.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
@@ -558,9 +717,15 @@ class SignSketcher(CodeSketcher):
         Raises
         ------
         TypeError
-            If the vectors are neither integers nor floats of up to 64 bits.
+            If the vectors are neither integers nor floats of at most 64 bits.
         ValueError
-            If they have another shape, or a coordinate or a row's sum is out of range; NaN is out of every range.
+            If they have a different shape, or a coordinate or the sum of a row is out of range. NaN is out of range.
+
+        Examples
+        --------
+        >>> from lshfast import SignSketcher
+        >>> SignSketcher.of_vectors([[1, 1], [1, -1]]).dots([[2, 1], [0.5, 3]]).tolist()
+        [[3.0, 1.0], [3.5, -2.5]]
         """
         array = self._vectors(vectors)
         rows = array.reshape(-1, self.dim)
@@ -573,22 +738,29 @@ class SignSketcher(CodeSketcher):
         return dots.reshape(*array.shape[:-1], self.bits)
 
     def sketch(self, vectors: npt.ArrayLike, *, threads: int | None = None) -> UInt64Array:
-        """Return the codes of vectors: bit i is the sign of the dot product with vector i.
+        """Compute the codes of vectors; bit i is the sign of the dot product with vector i.
 
         Parameters
         ----------
         vectors, threads
-            As `dots` takes them.
+            As for `dots`.
 
         Returns
         -------
         SketchArray, an ndarray of uint64, shape (n, words) or (words,)
-            The bits behind the last vector's are zero. All ones where all dot products are zero.
+            Bits from `bits` on are zero. All ones if all dot products are zero.
 
         Raises
         ------
         TypeError, ValueError
-            As by `dots`.
+            As for `dots`.
+
+        Examples
+        --------
+        >>> from lshfast import SignSketcher
+        >>> sketcher = SignSketcher.of_vectors([[1, 1], [1, -1]])
+        >>> sketcher.sketch([[2, 1], [1, 2]]).tolist()
+        [[3], [1]]
         """
         array = self._vectors(vectors)
         rows = array.reshape(-1, self.dim)
@@ -601,7 +773,7 @@ class SignSketcher(CodeSketcher):
         return made_by(self, codes.reshape(*array.shape[:-1], self.words))
 
     def signs(self, codes: npt.ArrayLike) -> npt.NDArray[np.int8]:
-        """Return codes as signs.
+        """Convert codes to signs.
 
         Parameters
         ----------
@@ -610,14 +782,14 @@ class SignSketcher(CodeSketcher):
         Returns
         -------
         ndarray of int8, shape (..., bits)
-            +1 and -1; 0 throughout where a code is empty.
+            +1 and -1; all 0 if a code is empty.
 
         Raises
         ------
         TypeError
-            If codes are not uint64.
+            If the codes are not uint64.
         ValueError
-            If they have another number of words, or are known to be another sketcher's.
+            If they have a different number of words, or a different sketcher made them.
 
         Examples
         --------
@@ -636,7 +808,7 @@ class SignSketcher(CodeSketcher):
         return dots[:, : self.bits]
 
     def _vectors(self, vectors: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return vectors as a contiguous array of int64 or float64 whose dot products fit, or say why they do not."""
+        """Return vectors as a contiguous array of int64 or float64, or raise an error if dot products may overflow."""
         array = array_of(vectors, "vectors")
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
             raise TypeError(f"vectors must be integers or floats of up to 64 bits, not {array.dtype}")
@@ -665,17 +837,17 @@ def _as_int64(array: npt.NDArray[Any], name: str) -> Int64Array:
 def _check_sums(offsets: Int64Array, numbers: Int64Array, name: str) -> None:
     row = kernels.overflowing(offsets, numbers)
     if row >= 0:
-        raise ValueError(f"{name} must add up to less than 2**63 without their signs, unlike those of row {row}")
+        raise ValueError(f"the absolute values of {name} must add up to less than 2**63, but those of row {row} do not")
 
 
 def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | None:
-    """Return weights as int64, or say why they are none for these sets."""
+    """Return weights as int64, or raise an error if they do not match the sets."""
     check_token_sets(sets)
     if weights is None:
         return None
     array = array_of(weights, "weights")
     if array.shape != sets.tokens.shape:
-        raise ValueError(f"weights must be one a token, shape {sets.tokens.shape}, not {array.shape}")
+        raise ValueError(f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}")
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"weights must be integers, not {array.dtype}: multiply floats by a power of two and round")
     array = _as_int64(array, "weights")
@@ -684,7 +856,7 @@ def _weights_of(sets: TokenSets, weights: npt.ArrayLike | None) -> Int64Array | 
 
 
 def _packed(bits: BoolArray, words: int) -> UInt64Array:
-    """Return bits, (n, k), as words of 64, the lowest first."""
+    """Return bits, (n, k), as 64-bit words, (n, words), the lowest bit first."""
     octets = np.zeros((len(bits), 8 * words), np.uint8)
     packed = np.packbits(bits, axis=1, bitorder="little")
     octets[:, : packed.shape[1]] = packed

@@ -1,4 +1,4 @@
-"""What sketchers share: checks of what they made, and all that signatures of 64-bit slots have in common."""
+"""`SlotSketcher`, the base class of sketchers whose signatures have 64-bit slots."""
 
 from __future__ import annotations
 
@@ -14,45 +14,51 @@ from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, TokenSets
 
 Sets = TypeVar("Sets", bound=Any)
 
-# Work of a thread at a time: its constants and signatures stay in the cache.
+# Tokens in one piece of work. The constants and signatures stay in the cache.
 PIECE_TOKENS = 1 << 17
 
 
 def check_token_sets(sets: Any) -> None:
-    """Raise TypeError, with advice, if these are no TokenSets."""
+    """Raise TypeError, with advice, if these are not TokenSets."""
     if not isinstance(sets, TokenSets):
         raise TypeError(f"sets must be TokenSets (see TokenSets.from_sets), not {type(sets).__name__}")
 
 
 class SlotSketcher(Generic[Sets]):
-    """A maker of signatures of `num_perm` slots, whose share of equal slots estimates a similarity.
+    """Base class of sketchers with `num_perm` slots per signature; the share of equal slots estimates a similarity.
 
-    A subclass says which sets it takes, what a row of them costs, and how rows are filled.
+    A subclass defines which sets it takes, the cost of a row, and how signatures are computed.
     """
 
     num_perm: int
 
     def sketch(self, sets: Sets, *, threads: int | None = None) -> Matrix[np.uint64]:
-        """Return the signatures of the sets.
+        """Compute the signatures of sets.
 
         Parameters
         ----------
-        sets : TokenSets, or WeightedSets for a sketcher of weights
-            n rows. The order of a row's tokens does not matter; nor do repetitions in TokenSets.
+        sets : TokenSets, or WeightedSets for a `WeightedMinHasher`
+            n rows. The order of the tokens in a row, and repetitions in TokenSets, do not change the signature.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
         Returns
         -------
         SketchArray, an ndarray of uint64, shape (n, num_perm)
-            A slot without a value is 2**64 - 1; so are all slots of an empty set.
+            All slots of an empty set, and slots without a value, are 2**64 - 1.
 
         Raises
         ------
         TypeError
-            If the sets or `threads` are of the wrong kind.
+            If `sets` or `threads` has the wrong type.
         ValueError
-            If `threads` is below 1.
+            If `threads` is less than 1.
+
+        Examples
+        --------
+        >>> from lshfast import MinHasher, TokenSets
+        >>> MinHasher(16).sketch(TokenSets.from_sets([["a", "b"], []])).shape
+        (2, 16)
         """
         self._check_sets(sets)
         signatures = np.empty((len(sets), self.num_perm), np.uint64)
@@ -60,12 +66,15 @@ class SlotSketcher(Generic[Sets]):
         return made_by(self, signatures)
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the slot-wise minimum: the signatures of the unions, or of the greater weight of each token.
+        """Merge signatures row by row, by the slot-wise minimum.
+
+        The result is the signature of the union of two sets. For weighted sets, it is the signature of the set with the
+        greater weight of each token.
 
         Parameters
         ----------
         a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
+            Signatures. Their leading dimensions are broadcast.
 
         Returns
         -------
@@ -75,10 +84,10 @@ class SlotSketcher(Generic[Sets]):
         Raises
         ------
         TypeError
-            If they are not uint64.
+            If the signatures are not uint64.
         ValueError
-            If they have another number of slots, other numbers of rows, or are known to be another sketcher's; or if
-            signatures of this scheme cannot be merged.
+            If they have a different number of slots, their numbers of rows do not match, a different sketcher made
+            them, or signatures of this scheme cannot be merged.
 
         Examples
         --------
@@ -101,26 +110,36 @@ class SlotSketcher(Generic[Sets]):
     @overload
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array: ...
     def similarity(self, a: npt.ArrayLike, b: npt.ArrayLike) -> np.float64 | Float64Array:
-        """Return the estimated similarity of signatures, row by row: the share of equal slots.
+        """Estimate the similarity of signatures, row by row, by the share of equal slots.
 
-        Of one permutation, only slots with a value on either side count.
+        For sets it is the Jaccard similarity, for weighted sets sum min / sum max of the weights. A `OnePermutation`
+        ignores slots that have no value in both signatures.
 
         Parameters
         ----------
         a, b : array_like of uint64, shape (..., num_perm)
-            Signatures; one may be broadcast against many.
+            Signatures. Their leading dimensions are broadcast.
 
         Returns
         -------
         float64 or ndarray of float64, shape (...)
-            In [0, 1]; 0 where either set is empty. The Jaccard similarity of sets, or sum min / sum max of weights.
+            In [0, 1]; 0 if either set is empty.
 
         Raises
         ------
         TypeError
-            If they are not uint64.
+            If the signatures are not uint64.
         ValueError
-            If they have another number of slots, other numbers of rows, or are known to be another sketcher's.
+            If they have a different number of slots, their numbers of rows do not match, or a different sketcher made
+            them.
+
+        Examples
+        --------
+        >>> from lshfast import MinHasher, TokenSets
+        >>> hasher = MinHasher()
+        >>> signatures = hasher.sketch(TokenSets.from_sets([["a"], ["a"], ["b"], []]))
+        >>> hasher.similarity(signatures[0], signatures).tolist()
+        [1.0, 1.0, 0.0, 0.0]
         """
         return np.asarray(self._shares(self._own(a, "a"), self._own(b, "b")))[()]
 
@@ -128,7 +147,7 @@ class SlotSketcher(Generic[Sets]):
         check_token_sets(sets)
 
     def _costs(self, sets: Sets) -> Int64Array:
-        """Return what each row costs, in tokens."""
+        """Return the cost of each row, in tokens."""
         return np.asarray(sets.counts)
 
     def _fill(self, sets: Sets, rows: slice, signatures: UInt64Array) -> None:
@@ -136,9 +155,9 @@ class SlotSketcher(Generic[Sets]):
         raise NotImplementedError
 
     def _shares(self, a: UInt64Array, b: UInt64Array) -> Float64Array:
-        """Return the share of equal slots of signatures, row by row."""
+        """Return the share of equal slots, row by row."""
         return equal_slots(a, b) / self.num_perm
 
     def _own(self, signatures: npt.ArrayLike, name: str) -> UInt64Array:
-        """Return signatures of this sketcher, (..., num_perm), as a plain array, or say why they are none."""
+        """Return signatures, (..., num_perm), as a plain array, or raise an error if they are not of this sketcher."""
         return checked(signatures, name, self, np.uint64, self.num_perm, "signatures of ", "slots a signature")

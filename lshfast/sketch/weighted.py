@@ -1,4 +1,4 @@
-"""Weighted sets, and signatures whose slots agree with probability sum min / sum max of the weights."""
+"""Weighted sets, and signatures whose slots are equal with probability sum min / sum max of the weights."""
 
 from __future__ import annotations
 
@@ -30,32 +30,39 @@ from lshfast.tokens import (
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 
-# Pairs that a multiset may be spread out into, of all rows together: 2 GiB of tokens, were they all in one row.
+# The most pairs of all rows together that multisets are expanded into: 2 GiB of tokens if they are in one row.
 MOST_PAIRS = 1 << 28
 
 
 class WeightedSets:
-    """Rows of 64-bit tokens with weights: row i is ``tokens[offsets[i]:offsets[i + 1]]`` and those of `weights`.
+    """Store rows of 64-bit tokens with weights; row i is the slice ``offsets[i]:offsets[i + 1]`` of both arrays.
 
-    Weights of a token that a row repeats are added up, and tokens of weight 0 are left out, so that the rows hold
-    different tokens with weights above 0. Immutable, and safe to share between threads: arrays are copied before they
-    are checked, so that whoever gave them may go on writing to them.
+    If a row repeats a token, its weights are added. Tokens of weight 0 are removed. So each row has distinct tokens
+    with weights above 0. The object is immutable and can be shared between threads. The arrays are copied, so later
+    writes to the original arrays have no effect.
 
     Parameters
     ----------
     offsets : array_like of int64, shape (n + 1,)
-        Where rows begin: never falling, from 0 or above to at most m.
+        Start of each row, then the end of the last one. Non-decreasing, in 0..m.
     tokens : array_like of uint64, shape (m,)
         Tokens of all rows. They need not be hashes: every scheme mixes them first.
     weights : array_like of float64, shape (m,)
         Finite and at least 0.
 
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+    tokens : ndarray of uint64
+    weights : ndarray of float64
+
     Raises
     ------
     TypeError
-        If the weights are not numbers, or the other arrays not integers.
+        If the weights are not numbers, or the other arrays do not contain integers.
     ValueError
-        If a weight is NaN, negative or infinite, with its row and place; or the offsets point outside the tokens.
+        If a weight is NaN, negative or infinite (the error names its row and position), the weights of a token add up
+        to more than a float64 can hold, or the offsets are not valid.
 
     Examples
     --------
@@ -96,14 +103,21 @@ class WeightedSets:
         Parameters
         ----------
         rows : iterable of mappings
-            Each row's elements (str, bytes or int, hashed as `TokenSets.from_sets` does) and their weights.
+            Each row maps elements (str, bytes or int, hashed as in `TokenSets.from_sets`) to weights, which are finite
+            and at least 0.
         seed : int, default 1
-            Seed of the hash, in 0..2**64 - 1. Only sets of one seed can be compared.
+            Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared.
+
+        Returns
+        -------
+        WeightedSets
 
         Raises
         ------
-        TypeError, ValueError
-            If a row is no mapping, an element of another kind, or a weight NaN, negative or infinite.
+        TypeError
+            If a row is not a mapping, an element has another type, or a weight is not a number.
+        ValueError
+            If a weight is NaN, negative or infinite, or an element or the seed is not valid.
 
         Examples
         --------
@@ -122,20 +136,25 @@ class WeightedSets:
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> WeightedSets:
-        """Take the rows of a matrix, with the numbers of its columns as tokens.
+        """Convert the rows of a matrix; the column numbers are the tokens.
 
         Parameters
         ----------
         matrix : array_like of float, shape (n, d), or a sparse matrix or array of scipy
-            Weights: finite and at least 0. Whatever has a method `tocsr` is taken as sparse.
+            Weights, finite and at least 0. An object with a method `tocsr` is treated as sparse.
+
+        Returns
+        -------
+        WeightedSets
+            n rows.
 
         Raises
         ------
         TypeError
             If the weights are not numbers.
         ValueError
-            If the matrix has not two dimensions, or a weight is NaN, negative or infinite, with its row and its place
-            among the row's weights.
+            If the matrix does not have two dimensions, or a weight is NaN, negative or infinite. The error names its
+            row and its position among the non-zero weights of the row.
 
         Examples
         --------
@@ -156,7 +175,7 @@ class WeightedSets:
 
     @classmethod
     def counted(cls, sets: TokenSets) -> WeightedSets:
-        """Return the tokens of each row, weighted by the times that it repeats them.
+        """Count the occurrences of each token in each row, and use the counts as weights.
 
         Parameters
         ----------
@@ -166,12 +185,12 @@ class WeightedSets:
         Returns
         -------
         WeightedSets
-            n rows of whole numbers, at least 1.
+            n rows; the weights are whole numbers, at least 1.
 
         Raises
         ------
         TypeError
-            If they are not TokenSets.
+            If `sets` are not TokenSets.
 
         Examples
         --------
@@ -186,12 +205,12 @@ class WeightedSets:
 
     @property
     def counts(self) -> Int64Array:
-        """Tokens of each row: int64 (n,)."""
+        """Number of tokens of each row: int64 (n,)."""
         return np.diff(self.offsets)
 
     @property
     def totals(self) -> Float64Array:
-        """The sum of each row's weights: float64 (n,), infinite where it is more than a float64 holds."""
+        """Sum of the weights of each row: float64 (n,); inf if it is more than a float64 can hold."""
         totals = np.zeros(len(self))
         with np.errstate(over="ignore"):
             np.add.at(totals, np.repeat(np.arange(len(self)), self.counts), self.weights)
@@ -204,23 +223,27 @@ class WeightedSets:
         return f"WeightedSets({len(self)} rows, {len(self.tokens)} tokens)"
 
     def pairs(self, *, most: int = MOST_PAIRS) -> TokenSets:
-        """Return the pairs (x, 1) ... (x, w) of each token x of weight w, as sets of tokens.
+        """Expand each token x of weight w into the pairs (x, 1), ..., (x, w), and return these as sets of tokens.
 
-        The Jaccard similarity of such sets is the sum of the least weights over the sum of the greatest, their union
-        has the greatest weights, and whatever works on sets works on them. The pair (x, 1) is the token x itself, so
-        that rows whose weights are all 1 stay as they are.
+        The Jaccard similarity of two such sets is sum min / sum max of the weights. Their union has the greater weight
+        of each token. All functions on sets can be used. The pair (x, 1) is the token x itself, so rows whose weights
+        are all 1 do not change.
 
         Parameters
         ----------
         most : int, default 2**28
-            Pairs of all rows together, in 0..2**48 - 1: memory and time grow with it.
+            The most pairs of all rows together, in 0..2**48 - 1. It limits memory and time.
+
+        Returns
+        -------
+        TokenSets
 
         Raises
         ------
         TypeError
-            If `most` is no int.
+            If `most` is not an int.
         ValueError
-            If `most` is out of range, a weight is no whole number, or there would be more pairs than that.
+            If `most` is out of range, a weight is not a whole number, or there are more than `most` pairs.
 
         Examples
         --------
@@ -258,7 +281,7 @@ def _place(offsets: Int64Array, place: int) -> str:
 def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
     array = array_of(weights, "weights")
     if array.ndim != 1 or len(array) != len(sets.tokens):
-        raise ValueError(f"weights must be {len(sets.tokens)}, one a token, not of shape {array.shape}")
+        raise ValueError(f"weights must have one number per token, shape {sets.tokens.shape}, not {array.shape}")
     if len(array) and array.dtype.kind not in "iuf":
         raise TypeError(f"weights must be numbers, not {array.dtype}")
     with np.errstate(over="ignore"):
@@ -274,7 +297,7 @@ def _checked_weights(sets: TokenSets, weights: npt.ArrayLike) -> Float64Array:
 
 
 def _without_zeros(sets: TokenSets, weights: Float64Array) -> tuple[Int64Array, UInt64Array, Float64Array]:
-    """Return (offsets from 0, tokens, weights) of what is above 0."""
+    """Return (offsets from 0, tokens, weights) of the tokens with weights above 0."""
     first, last = sets.offsets[0], sets.offsets[-1]
     offsets, tokens, weights = sets.offsets - first, sets.tokens[first:last], weights[first:last]
     present = weights > 0
@@ -286,7 +309,7 @@ def _without_zeros(sets: TokenSets, weights: Float64Array) -> tuple[Int64Array, 
 def _add_up(
     offsets: Int64Array, tokens: UInt64Array, weights: Float64Array
 ) -> tuple[Int64Array, UInt64Array, Float64Array]:
-    """Add up the weights of repeated tokens, the least first: the same bits in whatever order they come."""
+    """Add the weights of repeated tokens, from the least to the greatest, so that their order does not change a bit."""
     if len(set_kernels.distinct(offsets, tokens)[1]) == len(tokens):
         return offsets, tokens, weights
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -307,30 +330,37 @@ def _add_up(
 
 @dataclass(frozen=True)
 class WeightedMinHasher(SlotSketcher[WeightedSets]):
-    """Sketch weighted sets into signatures whose slots agree with probability sum min / sum max of the weights.
+    """Compute signatures of weighted sets, whose slots are equal with probability sum min / sum max of the weights.
 
-    That is the weighted Jaccard similarity of the weights as they are; it is not the "probability Jaccard" similarity,
-    in which each set is scaled to its own best. Slots are independent, so that the standard error at similarity s is
-    sqrt(s (1 - s) / k). Weights may be of any size that a float64 holds, and of very different sizes: multiplying all
-    of them by a number makes no estimate worse, and none slower.
+    This is the weighted Jaccard similarity of the given weights. It is not the "probability Jaccard" similarity, which
+    normalises each set. Slots are independent, so the standard error at similarity s is sqrt(s (1 - s) / k). Weights
+    can have any magnitude that a float64 can hold, also different magnitudes in one set. Multiplying all weights by a
+    constant changes neither the accuracy nor the speed.
 
-    ``shells`` keeps in each slot the first point of a Poisson process over the token's weight (as TreeMinHash and
-    BagMinHash of Ertl 2018 and DartMinHash of Christiani 2020 do, from whom it differs in how points are found), in
-    O(n + k log k) steps for a set of n tokens; the slot-wise minimum of two signatures is the signature of the greater
-    weights. ``icws`` (improved consistent weighted sampling, Ioffe 2010) is the reference: n k steps, and no merge.
+    In ``shells``, a slot stores the first point of a Poisson process over the weights of the tokens, as in BagMinHash,
+    TreeMinHash and DartMinHash; only the method that finds the points differs. It takes O(n + k log k) steps for a set
+    of n tokens. The slot-wise minimum of two signatures is the signature of the set with the greater weight of each
+    token. ``icws`` is improved consistent weighted sampling, the reference. It takes n k steps, and its signatures
+    cannot be merged.
 
     Parameters
     ----------
     num_perm : int, default 128
-        Slots of a signature, k: 1 to 65,536.
+        Slots of a signature, k, in 1..65,536.
     scheme : {"shells", "icws"}, default "shells"
     seed : int or "random", default 1
-        In 0..2**64 - 1. With "random" the operating system draws the number, which `seed` then holds.
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    ``shells``: O. Ertl, "BagMinHash - Minwise Hashing Algorithm for Weighted Sets", KDD 2018; T. Christiani,
+    "DartMinHash: Fast Sketching for Weighted Sets", 2020. ``icws``: S. Ioffe, "Improved Consistent Sampling, Weighted
+    Minhash and L1 Sketching", ICDM 2010.
 
     Examples
     --------
@@ -356,9 +386,36 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
         object.__setattr__(self, "_constants", kernels.constants(self.seed, self.num_perm))
 
     def merge(self, a: npt.ArrayLike, b: npt.ArrayLike) -> UInt64Array:
-        """Return the signatures of the greater weights, as `SlotSketcher.merge` does; "icws" raises ValueError."""
+        """Merge signatures row by row: the result is the signature of the set with the greater weight of each token.
+
+        Parameters
+        ----------
+        a, b : array_like of uint64, shape (..., num_perm)
+            Signatures. Their leading dimensions are broadcast.
+
+        Returns
+        -------
+        SketchArray, an ndarray of uint64, shape (..., num_perm)
+            A new array, the slot-wise minimum.
+
+        Raises
+        ------
+        TypeError
+            If the signatures are not uint64.
+        ValueError
+            If the scheme is "icws"; or if they have a different number of slots, their numbers of rows do not match, or
+            a different sketcher made them.
+
+        Examples
+        --------
+        >>> from lshfast import WeightedMinHasher, WeightedSets
+        >>> hasher = WeightedMinHasher(16)
+        >>> a, b, both = hasher.sketch(WeightedSets.from_sets([{"x": 1, "y": 4}, {"x": 3}, {"x": 3, "y": 4}]))
+        >>> bool((hasher.merge(a, b) == both).all())
+        True
+        """
         if self.scheme != "shells":
-            raise ValueError(f"signatures of scheme {self.scheme!r} cannot be merged: take scheme='shells'")
+            raise ValueError(f"signatures of scheme {self.scheme!r} cannot be merged: use scheme='shells'")
         return super().merge(a, b)
 
     def _check_sets(self, sets: WeightedSets) -> None:
@@ -372,7 +429,7 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
 
     @property
     def _points(self) -> float:
-        """Return the number of points after which a slot is empty with a probability of a tenth of 1 / k."""
+        """Return the number of points after which a slot is empty with probability 1 / (10 k)."""
         return self.num_perm * (math.log(self.num_perm) + 2.25)
 
     def _fill(self, sets: WeightedSets, rows: slice, signatures: UInt64Array) -> None:
@@ -387,21 +444,21 @@ class WeightedMinHasher(SlotSketcher[WeightedSets]):
 def sketch_multisets(
     hasher: MinHasher, sets: WeightedSets, *, most: int = MOST_PAIRS, threads: int | None = None
 ) -> UInt64Array:
-    """Return the signatures of multisets: whole numbers as weights, by the pairs of `WeightedSets.pairs`.
+    """Compute MinHash signatures of multisets, by the pairs of `WeightedSets.pairs`.
 
-    They are signatures of the `MinHasher` like any others: they agree in a slot with probability sum min / sum max of
-    the multiplicities, their slot-wise minimum is the signature of the greater multiplicities, and where these are all
-    1 they are the signatures of the plain sets.
+    The results are signatures of the `MinHasher`. Two slots are equal with probability sum min / sum max of the
+    multiplicities. The slot-wise minimum is the signature of the multiset with the greater multiplicity of each token.
+    If all multiplicities are 1, the signatures are those of the plain sets.
 
     Parameters
     ----------
     hasher : MinHasher
     sets : WeightedSets
-        n rows, with whole numbers as weights; `WeightedSets.counted` makes them of rows that repeat tokens.
+        n rows, with whole numbers as weights. `WeightedSets.counted` creates them from rows with repeated tokens.
     most : int, default 2**28
-        Pairs of all rows together, the sum of the multiplicities: in 0..2**48 - 1.
+        The most pairs of all rows together, in 0..2**48 - 1. The number of pairs is the sum of the multiplicities.
     threads : int, optional
-        At least 1; the CPUs this process may use by default. The result does not depend on it.
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
     Returns
     -------
@@ -410,9 +467,9 @@ def sketch_multisets(
     Raises
     ------
     TypeError
-        If an argument is of the wrong kind.
+        If an argument has the wrong type.
     ValueError
-        If `most` is out of range, a weight is no whole number, or there are more pairs than `most`.
+        If `most` or `threads` is out of range, a weight is not a whole number, or there are more pairs than `most`.
 
     Examples
     --------

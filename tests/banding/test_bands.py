@@ -251,7 +251,7 @@ def test_num_perm_out_of_range(num_perm):
 
 @pytest.mark.parametrize("weights", [(-1, 2), (0.5, -0.1), (0, 0)])
 def test_weights_out_of_range(weights):
-    said = f"weights must be finite, not negative, and not both 0, as {tuple(map(float, weights))} are"
+    said = f"weights must be finite, not negative, and not both 0; they are {tuple(map(float, weights))}"
     with pytest.raises(ValueError, match=re.escape(said)):
         choose_bands(0.8, 16, weights=weights)
 

@@ -463,7 +463,7 @@ def test_what_is_no_index_of_texts(first, tmp_path):
     plain.insert(["a"], sketch(TEXTS[0]))
     plain.save(tmp_path / "plain.lsh")
     for command in (["index", "query"], ["index", "add"], ["dedup", "--dry-run", "--against"]):
-        assert "plain.lsh: this index is not known to be of shingles of texts" in failing(
+        assert "plain.lsh: the shingles of this index are not known" in failing(
             2, *command, tmp_path / "plain.lsh", first
         )
     assert f"{'shingles':<31}unknown" in run("index", "info", tmp_path / "plain.lsh").stdout
@@ -599,7 +599,7 @@ def test_dry_run_leaves_all_as_it_is(index, second, tmp_path):
         (["--seed", 2], "day1.lsh: seed is 1 in this index, not 2"),
         (["--bands", 20], "day1.lsh: bands is 18 in this index, not 20"),
         (["--rows", 5], "day1.lsh: rows is 7 in this index, not 5"),
-        (["--recall", 0.9999], "day1.lsh: recall 0.9999 takes"),
+        (["--recall", 0.9999], "day1.lsh: recall 0.9999 needs"),
         (["--groups", "components"], "day1.lsh: groups must be star against an index"),
         (["--verify", "maybe"], None),
     ],

@@ -91,7 +91,7 @@ def test_each_byte_changed(grown):
                 assert list(index.query(queries, threshold=0)) == answers
                 if at in headers:
                     place = at - at % 4096
-                    said = re.escape(f"{path}: header: the one at byte {place} is damaged (compact mends that)")
+                    said = re.escape(f"{path}: header: the one at byte {place} is damaged (compact repairs it)")
                     with pytest.raises(FormatError, match=said):
                         index.verify()
                 else:
@@ -104,7 +104,7 @@ def test_both_headers_damaged(grown):
     data[20] ^= 1
     data[4096 + 50] ^= 1
     path.write_bytes(data)
-    with pytest.raises(FormatError, match=r"index: header: it is damaged, and so is its copy$"):
+    with pytest.raises(FormatError, match=r"index: header: both copies are damaged$"):
         LSHIndex.open(path)
 
 
@@ -164,7 +164,7 @@ def test_the_last_state(grown):
     data = bytearray(path.read_bytes())
     struct.pack_into("<Q", data, 16, 2**64 - 1)
     path.write_bytes(mended(data))
-    with pytest.raises(FormatError, match="header: state 18446744073709551615, which no other can follow"):
+    with pytest.raises(FormatError, match="header: state 18446744073709551615, which is too large"):
         LSHIndex.open(path)
 
 

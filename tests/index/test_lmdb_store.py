@@ -247,7 +247,7 @@ def test_damage_is_named(tmp_path):
     for name in sections:
         number = struct.unpack(">Q", name[1:])[0]
         keep = change(name, lambda data: data[:-8])
-        with pytest.raises(FormatError, match=f"section {number} is missing or cut"):
+        with pytest.raises(FormatError, match=f"section {number} is missing or truncated"):
             LmdbStore(tmp_path)
         change(name, lambda data: bytes([data[0] ^ 1]) + data[1:])
         with pytest.raises(FormatError, match=str(tmp_path)):
@@ -284,7 +284,7 @@ def test_a_file_that_was_copied_in_part(tmp_path):
         assert done.returncode == 0, done.stderr
         assert not done.stdout or done.stdout.startswith(str(tmp_path))  # the last pages may be free
         if pages - kept > 16:
-            assert f"data.mdb is cut: its last {(pages - kept) * 4096} bytes are missing" in done.stdout
+            assert f"data.mdb is truncated: its last {(pages - kept) * 4096} bytes are missing" in done.stdout
     (tmp_path / "data.mdb").write_bytes(whole)
     assert python(CUT, tmp_path).stdout == ""
 

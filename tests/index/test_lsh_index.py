@@ -340,17 +340,17 @@ def index(request):
 @pytest.mark.parametrize(
     ("keys", "error", "message"),
     [
-        ([5, None], TypeError, "keys[1] is None, which is no key"),
+        ([5, None], TypeError, "keys[1] is None, which cannot be a key"),
         ([5, [6]], TypeError, "keys[1] is of type list, which cannot be hashed"),
         ([{"x": 1}, 6], TypeError, "keys[0] is of type dict, which cannot be hashed"),
         ([5, Forbidden()], TypeError, "keys[1] is of type Forbidden, which cannot be hashed"),
         (["x", (1, [2])], TypeError, "keys[1] is of type tuple, which cannot be hashed"),
-        (pa.array([5, None]), TypeError, "keys[1] is None, which is no key"),
-        (pl.Series(["x", None]), TypeError, "keys[1] is None, which is no key"),
+        (pa.array([5, None]), TypeError, "keys[1] is None, which cannot be a key"),
+        (pl.Series(["x", None]), TypeError, "keys[1] is None, which cannot be a key"),
         # NaN or None, as pandas has it
-        (pd.Series(["x", None]), TypeError, f"keys[1] is {pd.Series(['x', None]).to_list()[1]}, which is no key"),
-        ([math.nan, "x"], TypeError, "keys[0] is nan, which is no key"),
-        (np.array([1.5, math.nan]), TypeError, "keys[1] is nan, which is no key"),
+        (pd.Series(["x", None]), TypeError, f"keys[1] is {pd.Series(['x', None]).to_list()[1]}, which cannot be a key"),
+        ([math.nan, "x"], TypeError, "keys[0] is nan, which cannot be a key"),
+        (np.array([1.5, math.nan]), TypeError, "keys[1] is nan, which cannot be a key"),
         ([5], ValueError, "there must be a key for each signature, not 1 for 2"),
         ([5, 6, 7], ValueError, "there must be a key for each signature, not 3 for 2"),
         ([], ValueError, "there must be a key for each signature, not 0 for 2"),
@@ -374,15 +374,15 @@ def test_batches_of_keys_that_are_refused(index, keys, error, message):
 
 def test_single_keys_that_are_refused(index):
     row = some(1)[0]
-    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which is no key")):
+    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which cannot be a key")):
         index.insert(None, row)
     with pytest.raises(TypeError, match=re.escape("keys[0] is of type list, which cannot be hashed")):
         index.insert(["x"], row)
-    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which is no key")):
+    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which cannot be a key")):
         assert None in index
     with pytest.raises(TypeError, match=re.escape("keys[0] is of type dict, which cannot be hashed")):
         assert {} in index
-    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which is no key")):
+    with pytest.raises(TypeError, match=re.escape("keys[0] is None, which cannot be a key")):
         index.remove(None)
     for key in list(index):
         with pytest.raises(ValueError, match=re.escape(f"keys[0] = {key!r} is in the index already")):
@@ -419,7 +419,7 @@ def test_removal_of_what_is_not_there(index):
         ([[math.nan] * 8] * 2, TypeError, "signatures must be uint64, not float64"),
         ([], TypeError, "signatures must be uint64, not an empty list"),
         (None, TypeError, "signatures must be uint64, not None"),
-        ("word", TypeError, "signatures must be uint64, not texts: this index is of unknown shingles"),
+        ("word", TypeError, "signatures must be uint64, not texts: this index has unknown shingles"),
     ],
 )
 def test_signatures_that_are_refused(index, signatures, error, message):

@@ -57,9 +57,9 @@ def signatures_of(**options):
 @pytest.mark.parametrize(
     ("keys", "signatures", "error", "message"),
     [
-        ([5, None], shared(2), TypeError, "keys[1] is None, which is no key"),
-        (["x", math.nan], shared(2), TypeError, "keys[1] is nan, which is no key"),
-        ([np.float64("nan"), 5], shared(2), TypeError, "keys[0] is nan, which is no key"),
+        ([5, None], shared(2), TypeError, "keys[1] is None, which cannot be a key"),
+        (["x", math.nan], shared(2), TypeError, "keys[1] is nan, which cannot be a key"),
+        ([np.float64("nan"), 5], shared(2), TypeError, "keys[0] is nan, which cannot be a key"),
         ([5, [6]], shared(2), TypeError, "keys[1] is of type list, which cannot be hashed"),
         ([5, 5], shared(2), ValueError, "keys[1] = 5 is in the index already, or twice in the batch"),
         (["x", "x"], shared(2), ValueError, "keys[1] = 'x' is in the index already, or twice in the batch"),

@@ -88,11 +88,11 @@ def test_an_index_in_a_file_takes_texts(index, tmp_path):
 
 
 @pytest.mark.parametrize("column", [lambda texts: texts[0], lambda texts: b"one text", *COLUMNS.values()])
-@pytest.mark.parametrize(("shingles", "named"), [("", "unknown shingles"), ("colours", "'colours'")])
+@pytest.mark.parametrize(("shingles", "named"), [("", "unknown shingles"), ("colours", "shingles 'colours'")])
 def test_an_index_that_does_not_know_its_shingles_says_so(column, shingles, named):
     index = LSHIndex(shingles=shingles)
     index.insert("a", MinHasher().sketch(shingle(["a text"]))[0])
-    message = f"not texts: this index is of {named}; one made with shingles='word:5' takes texts"
+    message = f"not texts: this index has {named}; one created with shingles='word:5' accepts texts"
     for call in (lambda: index.query(column(TEXTS)), lambda: index.insert(KEYS, column(TEXTS))):
         with pytest.raises(TypeError, match=re.escape(message)):
             call()

@@ -286,7 +286,7 @@ def test_an_index_says_how_a_run_is_planned():
         ("seed", 1, "seed is 7 in this index, not 1"),
         ("bands", 3, f"bands is {KNOWN.bands} in this index, not 3"),
         ("rows", 1, f"rows is {KNOWN.rows} in this index, not 1"),
-        ("recall", 0.999, f"recall 0.999 takes 21 bands of 3 rows, and this index has {KNOWN.bands} of {KNOWN.rows}"),
+        ("recall", 0.999, f"recall 0.999 needs 21 bands of 3 rows, but this index has {KNOWN.bands} of {KNOWN.rows}"),
         ("recall", 2, "recall must be in (0, 1), not 2"),
         ("groups", "components", "groups must be star against an index"),
     ],
@@ -298,11 +298,11 @@ def test_a_plan_that_contradicts_its_index(name, value, said):
 
 @pytest.mark.parametrize(
     ("shingles", "said"),
-    [("", "does not say of which"), ("lines", "of 'lines'"), ("word:x", "of 'word:x'"), ("word:", "of 'word:'")],
+    [("", "does not name them"), ("lines", "them 'lines'"), ("word:x", "them 'word:x'"), ("word:", "them 'word:'")],
 )
 def test_an_index_that_is_not_known_to_be_of_texts(shingles, said):
     parameters = Parameters(128, 18, 7, "fast", 1, 0.8, shingles)
-    with pytest.raises(ValueError, match=f"not known to be of shingles of texts.*{said}"):
+    with pytest.raises(ValueError, match=f"shingles of this index are not known.*{said}"):
         plan_of_index(parameters)
 
 

@@ -447,9 +447,9 @@ def test_impossible_arguments(function, arguments, error, message):
     ("arguments", "message"),
     [
         ({"groups": "stars"}, "groups must be one of star, components, not 'stars'"),
-        ({"keep": "newest"}, "keep must be one of first, last, longest, shortest, or a value a row, not 'newest'"),
+        ({"keep": "newest"}, "keep must be one of first, last, longest, shortest, or one value per row, not 'newest'"),
         ({"keep": [1, 2, 3]}, "keep: one value a row is needed to prefer rows by: 2, not shape (3,)"),
-        ({"keys": ["a"]}, "one key a text is needed: 2 keys, not 1"),
+        ({"keys": ["a"]}, "keys must have one key per text: 2 keys, not 1"),
         ({"keys": [5, 5]}, "keys must differ: 5 is the key of texts 0 and 1"),
     ],
 )

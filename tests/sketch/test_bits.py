@@ -381,7 +381,7 @@ def test_only_signatures_of_the_hasher_are_packed(wrong, error, message):
 
 def test_packed_signatures_do_not_merge():
     packed = PACKED.sketch(SETS)
-    with pytest.raises(TypeError, match=r"of 16 bits a slot cannot be merged: .*merge the signatures that they were"):
+    with pytest.raises(TypeError, match=r"with 16 bits per slot cannot be merged, .*merge the signatures that they"):
         PACKED.merge(packed, packed)
 
 

@@ -428,12 +428,12 @@ def test_bad_arguments_are_named(arguments, error, message):
     [
         ([1.0, 2.0, 3.0], TypeError, "weights must be integers, not float64: multiply floats"),
         ([True, False, True], TypeError, "weights must be integers, not bool"),
-        ([1, 2], ValueError, r"weights must be one a token, shape \(3,\), not \(2,\)"),
-        ([[1, 2, 3]], ValueError, r"weights must be one a token, shape \(3,\), not \(1, 3\)"),
-        (5, ValueError, r"weights must be one a token, shape \(3,\), not \(\)"),
+        ([1, 2], ValueError, r"weights must have one number per token, shape \(3,\), not \(2,\)"),
+        ([[1, 2, 3]], ValueError, r"weights must have one number per token, shape \(3,\), not \(1, 3\)"),
+        (5, ValueError, r"weights must have one number per token, shape \(3,\), not \(\)"),
         (np.array([1, 2, 2**63], np.uint64), ValueError, "and one is 9223372036854775808"),
-        ([0, 2**62, 2**62], ValueError, r"less than 2\*\*63 without their signs, unlike those of row 1"),
-        ([1, -(2**63), 0], ValueError, r"less than 2\*\*63 without their signs, unlike those of row 1"),
+        ([0, 2**62, 2**62], ValueError, r"less than 2\*\*63, but those of row 1 do not"),
+        ([1, -(2**63), 0], ValueError, r"less than 2\*\*63, but those of row 1 do not"),
     ],
 )
 def test_bad_weights_are_named(call, weights, error, message):
@@ -538,7 +538,7 @@ def test_bad_signs_are_named(vectors, error, message):
         ([[1, 2], [math.nan, 1]], ValueError, r"and \(1, 0\) is nan"),
         ([[1, math.inf]], ValueError, r"and \(0, 1\) is inf"),
         ([[1e308, 1.0]], ValueError, r"vectors must be in -8\.988e\+307\.\.8\.988e\+307, and \(0, 0\) is 1e\+308"),
-        ([[1, 2], [2**62, 2**62]], ValueError, "unlike those of row 1"),
+        ([[1, 2], [2**62, 2**62]], ValueError, "but those of row 1 do not"),
         (np.array([2**63, 0], np.uint64), ValueError, "and one is 9223372036854775808"),
     ],
 )

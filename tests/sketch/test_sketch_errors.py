@@ -68,7 +68,7 @@ def refused(error, message, call, *arguments, **named):
 def test_other_numbers_of_rows(name, rows):
     call, rows_of_three = PAIRS[name]
     other = rows_of_three[np.arange(rows) % 3]
-    message = r"^a and b must have as many rows .*shape \({}, \d+\) cannot be .* shape \({}, \d+\)"
+    message = r"^a and b must have the same number of rows, .*shape \({}, \d+\) cannot be .* shape \({}, \d+\)"
     refused(ValueError, message.format(3, rows), call, rows_of_three, other)
     refused(ValueError, message.format(rows, 3), call, other, rows_of_three)
 
@@ -140,7 +140,7 @@ CALLS = [
      r"^tokens must be in 0\.\.2\*\*64 - 1, not 18446744073709551616"),
     (lambda: COUNTER.update(COUNTER.empty(), [-1, 2**63]), ValueError, r"^tokens must be in .*, not -1"),
     (lambda: COUNTER.update(COUNTER.empty(), [1.5, 2**63]), TypeError, "^tokens must be integers, not float64"),
-    (lambda: COUNTER.update(COUNTER.empty(), [-1]), ValueError, "^tokens must not be negative, as -1 is"),
+    (lambda: COUNTER.update(COUNTER.empty(), [-1]), ValueError, "^tokens must be at least 0, not -1"),
     (lambda: COUNTER.empty(-1), ValueError, r"^n must be in 0\.\.4294967296, not -1"),
     (lambda: COUNTER.empty(2**70), ValueError, "^n must be in"),
     (lambda: COUNTER.empty(1.5), TypeError, r"^n must be an int, not 1\.5"),
@@ -150,12 +150,12 @@ CALLS = [
     (lambda: registers_from_bytes(memoryview(b"abcd")[::2]), TypeError, "^data must be .* contiguous .* memoryview"),
     (lambda: estimate_sizes(RAGGED, MIN), ValueError, "^signatures must be an array"),
     (lambda: estimate_overlap(SIGNATURES, SIGNATURES, sizes_a=[1, 2]), ValueError,
-     r"^sizes_a must be one number or one a row, shape \(3,\), not shape \(2,\)"),
+     r"^sizes_a must be one number, or one per row, shape \(3,\), not shape \(2,\)"),
     (lambda: estimate_overlap(SIGNATURES[0], SIGNATURES[1], sizes_b=np.ones((3, 3))), ValueError, "^sizes_b must be"),
     (lambda: estimate_overlap(SIGNATURES, SIGNATURES, sizes_b=RAGGED), ValueError, "^sizes_b must be an array"),
     (lambda: estimate_overlap(*SIGNATURES[:2], sizes_a=1e308), ValueError,
      r"^sizes_a must be in 0\.\.18446744073709551616, not 1e\+308"),
-    (lambda: size_error(10**400, MIN), ValueError, "^n must be a number that a float64 holds"),
+    (lambda: size_error(10**400, MIN), ValueError, "^n must be a number that a float64 can hold"),
     (lambda: sketch_multisets(GROUPS, WEIGHED), TypeError, "^hasher must be a MinHasher, not OnePermutation"),
     (lambda: sketch_multisets(MIN, WEIGHED, most="1"), TypeError, "^most must be an int, not '1'"),
     (lambda: WEIGHED.pairs(most=-1), ValueError, r"^most must be in 0\.\.281474976710655, not -1"),

@@ -351,8 +351,8 @@ def test_bad_weights_are_named(weight, shown):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([0, 2], [1, 2], [1.0]), ValueError, r"weights must be 2, one a token, not of shape \(1,\)"),
-        (([0, 2], [1, 2], [[1.0, 2.0]]), ValueError, r"not of shape \(1, 2\)"),
+        (([0, 2], [1, 2], [1.0]), ValueError, r"weights must have one number per token, shape \(2,\), not \(1,\)"),
+        (([0, 2], [1, 2], [[1.0, 2.0]]), ValueError, r"shape \(2,\), not \(1, 2\)"),
         (([0, 2], [1, 2], ["a", "b"]), TypeError, "weights must be numbers, not <U1"),
         (([0, 2], [1, 2], [True, False]), TypeError, "weights must be numbers, not bool"),
         (([0, 2], [1, 2], [1j, 2]), TypeError, "weights must be numbers, not complex128"),

@@ -1,1 +1,1 @@
-"""Stores: what an index keeps its entries in."""
+"""Stores, which hold the entries of an index: in memory, in a file, in LMDB, or on a Redis server."""

@@ -1,4 +1,4 @@
-"""The interface between an index and what it keeps its entries in: keys, their signatures, and the bands over them."""
+"""The interface between an index and its store, which holds keys, their signatures, and the bands over them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What all entries of an index have in common.
+    """The parameters of an index, which are the same for all entries.
 
     Parameters
     ----------
     num_perm : int
         Slots of a signature, k.
     bands, rows : int
-        Bands and slots a band; bands x rows is at most num_perm.
+        Numbers of bands, and of rows (slots) per band; bands * rows is at most num_perm.
     scheme : str
-        That of the MinHasher, as is `seed`.
+        Scheme of the MinHasher.
     seed : int
-        In 0..2**64 - 1.
+        Seed of the MinHasher, in 0..2**64 - 1.
     threshold : float or None
-        The similarity, in (0, 1], that the bands were chosen for; None if they were given.
+        The similarity, in (0, 1], that the bands were chosen for; None if it is not known.
     shingles : str
-        What the sets' tokens are, if that was said: "word:5", "char:9", or another name of up to 16 ASCII characters.
+        Name of the shingles: "word:5", "char:9", another name of up to 16 ASCII characters, or "" if it is not known.
     """
 
     num_perm: int
@@ -53,9 +53,9 @@ class Parameters:
             raise ValueError(f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}")
 
     def check_same(self, other: Parameters) -> None:
-        """Raise ValueError, naming what differs, unless the other's shingles, signatures and bands are the same.
+        """Raise ValueError, with the name of the parameter, if shingles, signatures or bands differ.
 
-        The threshold does not matter: what the bands are is what finds.
+        The threshold is not compared, because only the bands determine which entries are found.
         """
         for name in ("num_perm", "scheme", "seed", "bands", "rows", "shingles"):
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -64,10 +64,10 @@ class Parameters:
 
 
 class Found(NamedTuple):
-    """The verified candidates of m queries, in no order within a query.
+    """The verified candidates of m queries; those of one query have no particular order.
 
-    `offsets` is int64 (m + 1,): the candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``; `agreements`, int64
-    (offsets[m],), is the number of slots in which each equals its query, or None if it was not asked for.
+    `offsets` is int64 (m + 1,). The candidates of query i are ``keys[offsets[i]:offsets[i + 1]]``. `agreements`, int64
+    (offsets[m],), is the number of slots of each candidate that equal its query, or None if it was not requested.
     """
 
     offsets: Int64Array
@@ -76,15 +76,15 @@ class Found(NamedTuple):
 
 
 class Store(ABC):
-    """Entries (a key and its signature) and the bands that find them.
+    """Base class of stores, which hold entries (keys and signatures) and the bands that find them.
 
-    A candidate of a query is an entry that equals it in all rows of some band. An empty set's signature, all ones, is
-    stored and is nobody's candidate.
+    A candidate of a query is an entry that equals it in all rows of at least one band. The signature of an empty set,
+    all ones, is stored, and is never a candidate.
 
     Attributes
     ----------
     parameters : Parameters or None
-        Those of the entries; None if nothing was stored yet.
+        Parameters of the entries; None until `bind` is called.
     """
 
     parameters: Parameters | None
@@ -92,25 +92,25 @@ class Store(ABC):
     @property
     @abstractmethod
     def kind(self) -> str | None:
-        """What the keys are: "int", "str" or "object"; None while there are none, "object" where that is not known."""
+        """Type of the keys: "int", "str" or "object"; None if there are no keys, "object" if it is not known."""
 
     @abstractmethod
     def bind(self, parameters: Parameters) -> None:
-        """Take these parameters, or check them against those stored.
+        """Store the parameters, or compare them with those that are stored.
 
         Raises
         ------
         ValueError
-            Naming what differs from those stored.
+            If they differ from the stored ones; the error names the parameter.
         """
 
     @abstractmethod
     def __len__(self) -> int:
-        """Count the entries."""
+        """Return the number of entries."""
 
     @abstractmethod
     def contains(self, keys: Column) -> BoolArray:
-        """Tell which keys have an entry, bool (n,)."""
+        """Return which keys have an entry, bool (n,)."""
 
     @abstractmethod
     def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
@@ -122,33 +122,33 @@ class Store(ABC):
             n keys.
         signatures : ndarray of uint64, shape (n, num_perm)
         on_duplicate : {"error", "replace", "skip"}
-            What becomes of a key that is stored already or comes twice: an error; the last signature counts; the first
-            counts.
+            What to do if a key is stored already, or twice in the batch: raise an error, store the last signature, or
+            keep the first one.
         copy : bool
-            False: the signatures will never change, so that they may be kept where they are.
+            False if the signatures will never change, so that the store need not copy them.
 
         Returns
         -------
         int
-            The number of entries that are new or replaced.
+            Number of entries that are new or replaced.
 
         Raises
         ------
         ValueError
-            For "error", naming the first duplicate; nothing was inserted.
+            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one. Nothing is inserted.
         """
 
-    def check_kind(self, kind: str) -> None:  # noqa: B027 (where keys of all kinds join those stored)
-        """Raise TypeError unless keys of this kind ("int", "str", or "object" for all others) can join those stored."""
+    def check_kind(self, kind: str) -> None:  # noqa: B027 (most stores accept keys of all types)
+        """Raise TypeError if keys of this type ("int", "str", or "object" for all others) cannot be added."""
 
     @abstractmethod
     def remove(self, keys: Column) -> None:
-        """Remove the entries of these keys, a key that is repeated once.
+        """Remove the entries of some keys; a key may be repeated.
 
         Raises
         ------
         KeyError
-            With the first key that has no entry; nothing was removed.
+            With the first key that has no entry; nothing is removed.
         """
 
     @abstractmethod
@@ -159,29 +159,29 @@ class Store(ABC):
         ----------
         signatures : ndarray of uint64, shape (m, num_perm)
         least : int or None
-            Leave out candidates that equal their query in fewer slots; None: keep all and do not count.
+            Omit candidates with fewer equal slots; None returns all candidates without counting equal slots.
         threads : int
             At least 1; the result does not depend on it.
         """
 
     @abstractmethod
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
-        """Give all entries, in batches of keys and signatures."""
+        """Yield all entries, in batches of keys and signatures."""
 
     @abstractmethod
     def stats(self) -> dict[str, int]:
-        """Return the store's own figures."""
+        """Return figures of the store, by name."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections; nothing may be called afterwards but this."""
+        """Close files and connections; afterwards, only this method may be called."""
 
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
-        """Store one entry, of a signature (num_perm,)."""
+        """Store one entry, with a signature (num_perm,)."""
         return self.insert(as_column([key]), signature[np.newaxis], on_duplicate)
 
     def contains_one(self, key: Any) -> bool:
-        """Tell whether a key has an entry."""
+        """Return whether a key has an entry."""
         return bool(self.contains(as_column([key]))[0])
 
     def remove_one(self, key: Any) -> None:
@@ -189,35 +189,35 @@ class Store(ABC):
         self.remove(as_column([key]))
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
-        """Find the candidates of one signature, (num_perm,): their keys and equal slots."""
+        """Find the candidates of one signature, (num_perm,); return their keys and numbers of equal slots."""
         found = self.query(signature[np.newaxis], least=least, threads=1)
         return listed(found.keys), None if found.agreements is None else found.agreements.tolist()
 
     def all_keys(self) -> Iterator[Column]:
-        """Give all keys, in batches."""
+        """Yield all keys, in batches."""
         for keys, _ in self.items():
             yield keys
 
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
-        """Return how many buckets hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of their squares.
+        """Return the numbers of buckets with 1, 2-3, 4-7, ... rows, the largest size, and the sum of the squared sizes.
 
-        A store that cannot tell without a walk over everything returns nothing but zeros.
+        A store that cannot count them without reading all entries returns zeros.
         """
         return np.zeros(32, np.int64), 0, 0.0
 
-    def commit(self, progress: Progress | None = None) -> None:  # noqa: B027 (where each call writes through)
-        """Make what was written last."""
+    def commit(self, progress: Progress | None = None) -> None:  # noqa: B027 (most stores write immediately)
+        """Make all changes persistent."""
 
     def compact(self, progress: Progress | None = None) -> None:  # noqa: B027
-        """Give back the space of what was removed."""
+        """Release the space of removed entries."""
 
     def verify(self) -> None:  # noqa: B027
-        """Check all that is stored.
+        """Check all stored data.
 
         Raises
         ------
         lshfast.FormatError
-            Naming what is damaged.
+            If something is damaged; the error names it.
         """
 
     def abandon(self) -> None:

@@ -1,4 +1,4 @@
-"""An index in one file: mapped into memory, appended to in place, written anew on demand."""
+"""An index in one file, which is mapped into memory, extended in place, and rewritten on demand."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from lshfast.index.stores.file_sections import (
     MAGIC,
     Meter,
     check_headers,
-    lock_or_say,
+    lock_file,
+    locked_for_replacement,
     mapped,
     named_errors,
     named_format,
     newest,
-    not_in_use,
     read_headers,
     segment_of,
     unlock,
@@ -46,22 +46,22 @@ from lshfast.tokens import UInt64Array
 
 Mode: TypeAlias = Literal["r", "r+", "c"]
 
-# A file that is open or mapped, by this process too, cannot be replaced there.
+# On Windows, a file that is open or mapped, also by this process, cannot be replaced.
 OPEN_FILES_STAY = os.name == "nt"
 
-# Files up to this size are checked whole when they are opened, unless the caller says otherwise.
+# By default, all checksums of files up to this size, in bytes, are checked when they are opened.
 VERIFIED_WHEN_OPENED = 64 << 20
 
 
 class FileStore(LockedStore):
-    """Keep entries in a file, and what is new in memory until `commit`.
+    """Store entries in a file; changes stay in memory until `commit`.
 
     Parameters
     ----------
     path : path
-        Of a saved index.
+        Path of a saved index.
     mode : {"r", "r+", "c"}
-        Read only; read and write; or read the file, and keep in memory what is changed, to be saved to another file.
+        "r" only reads. "r+" reads and writes. "c" keeps changes in memory, so that they can be saved to another file.
     verify : bool, optional
         See `LSHIndex.open`.
     """
@@ -77,15 +77,15 @@ class FileStore(LockedStore):
         if sys.byteorder != "little":
             raise OSError("files of an index are little-endian, and this machine is not")
         super().__init__()
-        self.path, self.mode = os.path.abspath(path), mode  # that of now, wherever the process may go
-        self._pid = os.getpid()  # a child shares the lock, but must neither write nor unlock
+        self.path, self.mode = os.path.abspath(path), mode  # absolute, as the process may change its folder
+        self._pid = os.getpid()  # a forked child shares the lock, but must neither write nor unlock
         self._open(verify)
         if verify:
             try:
                 with named_format(self.path):
                     check_segments(self.segments.fixed, self._directory.parameters)
             except BaseException:
-                self._let_go()
+                self._release_file()
                 raise
 
     def _open(self, verify: bool | None) -> None:
@@ -93,13 +93,13 @@ class FileStore(LockedStore):
         self._file: IO[bytes] | None = file
         try:
             if self.mode == "r+":
-                lock_or_say(file, self.path)
+                lock_file(file, self.path)
             with named_format(self.path):
                 self._map, self._directory = newest(file)
                 check = len(self._map) <= VERIFIED_WHEN_OPENED if verify is None else verify
                 fixed = [self._segment(record, check) for record in self._directory.segments]
         except BaseException:
-            self._let_go()
+            self._release_file()
             raise
         self.parameters = self._directory.parameters
         self._segments = Segments(self.parameters, fixed)
@@ -115,30 +115,30 @@ class FileStore(LockedStore):
             raise ValueError(f"{self.path} was opened before this process was forked: only the parent may write to it")
 
     def _check_in_place(self) -> None:
-        """Raise ValueError unless changes can be written to this file."""
+        """Raise ValueError if changes cannot be written to this file."""
         self.check_writable()
         if self.mode != "r+":
             raise ValueError(f"{self.path} is open for reading only: save the index to another file")
 
     def _is_owner(self) -> bool:
-        """Tell whether this is the process that opened the file, not a child that was forked since."""
+        """Return whether this process opened the file, and is not a child that was forked later."""
         return os.getpid() == self._pid
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
-        with self.gate.reading():  # the segment that grows may be about to become part of the file
+        with self.gate.reading():  # `commit` may be moving the growing segment to the file
             return self.segments.query_one(signature, least)
 
     def commit(self, progress: Progress | None = None) -> None:
-        """Write what is new to the file, and wait until it is there.
+        """Write all changes to the file, and wait until they are on the disk.
 
-        Segments of about one size are merged, so that their number grows with the logarithm of the entries. `progress`
-        is called with ("save", bytes done, bytes in all).
+        Segments of about the same size are merged, so that their number grows with the logarithm of the number of
+        entries. `progress` is called with ("save", bytes done, bytes in total).
 
         Raises
         ------
         OSError
-            If it cannot be written. The index still holds what is new, and a later commit writes it. The file is in its
-            old state, or in the new one if only the last step failed, which is to sync a header.
+            If the file cannot be written. The index keeps the changes, and a later commit writes them. The file is in
+            its old state; if only the last step fails, which syncs a header, it is in the new state.
         """
         with self.gate.writing():
             self._check_open()
@@ -157,10 +157,10 @@ class FileStore(LockedStore):
         self._append([*kept, *added], tell)
 
     def _append(self, segments: list[Segment], tell: Meter) -> None:
-        """Append segments that are not in the file yet, and a directory of all; then change the headers."""
+        """Append segments that are not in the file yet, and a directory of all segments; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
-        before = read_headers(self._on_disk())[0]  # later than that read last if a commit failed in its last step
+        before = read_headers(self._on_disk())[0]  # newer than the state in memory if a commit failed in its last step
         assert self.parameters is not None
         try:
             with named_errors(self.path):
@@ -181,25 +181,26 @@ class FileStore(LockedStore):
                 if read_headers(self._on_disk())[0] == before:
                     file.truncate(end)
             raise
-        # One call, which no signal handler interrupts, so that no entry is both in the file and in memory.
+        # One call, so no signal handler runs in between, and no entry is both in the file and in memory.
         vars(self).update(_map=data, _directory=directory, _segments=written)
 
     def _on_disk(self) -> npt.NDArray[np.uint8]:
-        """Return the bytes of the file as it is now."""
+        """Return the present bytes of the file."""
         return mapped(self._check_open())
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Write the file anew with all entries in one segment, and without what is removed or lay waste; commits.
+        """Rewrite the file with all entries in one segment, without deleted rows and unused space; this commits.
 
-        The new file takes the place of the old one when it is complete: it needs as much space again meanwhile. Readers
-        that have the old one open go on seeing that; on Windows it cannot be replaced while they do. A file that is as
-        it would be written is left alone. `progress` is called with ("save", bytes done, bytes in all).
+        The new file replaces the old one when it is complete, so both need disk space until then. Readers that have the
+        old file open continue to see it; on Windows, the file cannot be replaced while they do. A file that would not
+        change is not written. `progress` is called with ("save", bytes done, bytes in total).
 
         Raises
         ------
         OSError
-            If it cannot be written: the old file stands, and the index still holds what is new. If only the last step
-            fails, which is to sync the folder, the new file stands. If that cannot be opened, the index is closed.
+            If the file cannot be written. The old file is unchanged, and the index keeps the changes. If only the last
+            step fails, which syncs the folder, the new file is in place. If the new file cannot be opened, the index is
+            closed.
         """
         with self.gate.writing():
             self._check_open()
@@ -208,7 +209,7 @@ class FileStore(LockedStore):
             if self._is_compact():
                 self.segments.growing = None
                 return
-            if OPEN_FILES_STAY:  # it is let go of before the new one has its name, which may fail
+            if OPEN_FILES_STAY:  # the old file is closed before the new one is renamed, which may fail
                 self._commit(None)
             kind = self.kind or self._directory.kind
             segments = self.segments.all
@@ -216,7 +217,7 @@ class FileStore(LockedStore):
             room = _room(segments[0]) if len(segments) == 1 and segments[0].deleted is not None else PIECE_ROWS
             try:
                 write_file(
-                    self.path, self.parameters, kind, segments, ours=self._let_go, progress=progress, batch=room
+                    self.path, self.parameters, kind, segments, ours=self._release_file, progress=progress, batch=room
                 )
                 self._reopen()
             except BaseException:
@@ -225,25 +226,25 @@ class FileStore(LockedStore):
                 raise
 
     def _is_current(self) -> bool:
-        """Tell whether a file is open, and no other has taken its place."""
+        """Return whether a file is open, and no other file has replaced it."""
         try:
             if self._file is None or self._file.closed:
                 return False
             return os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
-        except OSError:  # nobody can tell
+        except OSError:  # it is not known
             return True
 
     def _reopen(self) -> None:
-        """Let go of the file and open that of its name, which holds all of the index; else close the index."""
+        """Release the file and open the new file of the same name; if that fails, close the index."""
         try:
-            self._let_go()
+            self._release_file()
             self._open(False)
         except BaseException:
-            self._end()  # what is left in memory is not all
+            self._end()  # the memory does not contain all entries
             raise
 
     def _is_compact(self) -> bool:
-        """Tell whether the file is what `compact` would write: of the first state, whole, and nothing to be changed."""
+        """Return whether `compact` would write the same file: first state, one full segment, and no changes."""
         data = self._on_disk()
         state, start, nbytes, _ = read_headers(data)
         headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
@@ -253,9 +254,9 @@ class FileStore(LockedStore):
         return state == 1 and headers[0] == headers[1] and start + nbytes == len(data) and written and not pending
 
     def verify(self) -> None:
-        """Check all of the file: both headers, all checksums, and that tables and entries belong together.
+        """Check the whole file: both headers, all checksums, and that tables and entries agree.
 
-        The second header may be that of the last state: so it is when a commit ends in between.
+        The second header may be that of the previous state, as after a commit that ended between the two headers.
         """
         with self.gate.reading(), named_format(self.path):
             data, _ = newest(self._check_open())
@@ -264,7 +265,7 @@ class FileStore(LockedStore):
             check_segments(segments, self._directory.parameters)
 
     def check_sums(self, segments: list[Segment]) -> None:
-        """Check segments that are in the file before their content is written anew, under new checksums."""
+        """Check the checksums of segments in the file, before their content is written with new checksums."""
         with named_format(self.path):
             for segment in segments:
                 self._segment(segment.where, True)
@@ -279,28 +280,28 @@ class FileStore(LockedStore):
         return {**figures, "file size": len(self._map), "file waste": max(0, len(self._map) - FIRST_SECTION - used)}
 
     def close(self) -> None:
-        with self.gate.writing():  # throughout: what is inserted after the commit would be lost
+        with self.gate.writing():  # held until the end, as entries inserted after the commit would be lost
             if self._file is not None and self.mode == "r+" and self._is_owner():
                 self._commit(None)
             self._end()
 
     def abandon(self) -> None:
-        """Let go of the file without a commit."""
+        """Close the file without a commit."""
         super().close()
 
     def _end(self) -> None:
         super()._end()
-        self._let_go()
+        self._release_file()
 
-    def _let_go(self) -> None:
-        """Let go of the file and its map, with all that lies in it."""
+    def _release_file(self) -> None:
+        """Release the map, the segments in it, and the file."""
         self._map = np.empty(0, np.uint8)
         if self._segments is not None:
             self._segments.fixed = []
         if self._file is not None and not self._file.closed:
             if self.mode == "r+" and self._is_owner():
-                with suppress(OSError):  # Windows: it is not ours
-                    unlock(self._file)  # the maps of it would keep the lock
+                with suppress(OSError):  # Windows: another process holds the lock
+                    unlock(self._file)  # otherwise existing maps of the file would keep the lock
             self._file.close()
         self._file = None
 
@@ -322,27 +323,27 @@ class FileStore(LockedStore):
 
 
 def check_kind(kind: str, held: str | None) -> None:
-    """Raise TypeError unless keys of this kind can join those held, None for none, where all are of one kind."""
+    """Raise TypeError if keys of this type cannot be added to those of type `held` (None: no keys) in one file."""
     if held is None and kind not in SECTIONS:
-        raise TypeError("the keys of an index in a file or in LMDB are all ints of 64 bits, or all strs; these are not")
+        raise TypeError("the keys of an index in a file or in LMDB must be all ints of 64 bits, or all strs")
     if held not in (None, kind):
-        raise TypeError(f"the keys of this index are {KIND_NAMES[str(held)]}, and these are not all that")
+        raise TypeError(f"the keys of this index are {KIND_NAMES[str(held)]}; not all given keys have this type")
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Check that an index may be written where something stands already: in the place of an index or an empty file.
+    """Check that a new index may be written to a path; it may replace only an index or an empty file.
 
     Parameters
     ----------
     path : path
-        Of an index that is to be written.
     overwrite : bool
-        Whether any other file may be replaced too.
+        Whether other files may be replaced too.
 
     Raises
     ------
     OSError
-        IsADirectoryError for a folder; FileExistsError for a file that is no index; others for what is no file at all.
+        IsADirectoryError for a folder; FileExistsError for a file that is not an index; OSError for a device, pipe or
+        socket.
     """
     name = os.fspath(path)
     try:
@@ -367,7 +368,7 @@ def save_store(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Write the entries of any store to a new file."""
+    """Write the entries of a store of any kind to a new file."""
     check_target(path, overwrite)
     if isinstance(store, LockedStore):
         with store.gate.reading():
@@ -392,28 +393,28 @@ def write_file(
     progress: Progress | None = None,
     batch: int = PIECE_ROWS,
 ) -> None:
-    """Write the entries of segments, as one, to a new file that takes the name, and the permissions, of one there is.
+    """Write the entries of segments, as one segment, to a new file; it replaces an old file and has its permissions.
 
-    `ours` lets go of that file where this process has it open and locked. The list of segments is changed. See `built`
+    `ours` releases the old file, if this process has it open and locked. The list of segments is modified. See `built`
     for `batch`.
     """
-    if kind == "object":  # as of now: others may have been removed
+    if kind == "object":  # entries with keys of other types may have been removed
         keys = concatenate([segment.names_of(segment.tables.rows_in_use()) for segment in segments])
         kind = kind_of(keys) if len(keys) else "int"
     if kind == "object":
         raise TypeError("only an index whose keys are all ints of 64 bits, or all strs, can be saved")
     if sys.byteorder != "little":
         raise OSError("files of an index are little-endian, and this machine is not")
-    segments[:] = filter(len, segments)  # in place, as the caller's frame may hold the list until this returns
+    segments[:] = filter(len, segments)  # in place, as the caller refers to the list, and memory must be released
     tell = Meter(progress)
     if segments[1:] or any(each.kind != kind or len(each) < each.tables.limit for each in segments):
         tell.expect(segments)
         segments[:] = [built(parameters, kind, segments, tell, batch)]
-    segments[:] = [Segment(segment.tables, kind) for segment in segments]  # wherever they may be written already
+    segments[:] = [Segment(segment.tables, kind) for segment in segments]  # without records of where they are stored
     tell.expect(segments)
     with ExitStack() as held:
         if ours is None:
-            held.enter_context(not_in_use(path))
+            held.enter_context(locked_for_replacement(path))
         with atomic_file(path, overwrite=True) as file:
             directory = write_sections(file, parameters, kind, segments, tell)
             header = write_directory(file, directory, 1)
@@ -427,10 +428,10 @@ def write_file(
 
 
 def _room(segment: Segment) -> int:
-    """Return how many rows to put at once into tables that should become no longer than those of a fixed segment."""
+    """Return the rows of a batch for which rebuilt tables are no longer than those of a fixed segment."""
     return min(max(segment.tables.room(), 1), PIECE_ROWS)
 
 
 def _is_written(segment: Segment) -> bool:
-    """Tell whether nothing was removed from a fixed segment since it was written."""
+    """Return whether a fixed segment has no deletions that are not stored yet."""
     return segment.deleted is not None and int(segment.deleted.sum()) == segment.deleted_when_written

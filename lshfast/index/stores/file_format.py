@@ -1,4 +1,7 @@
-"""The directory of a saved index: parameters, segments and where their sections lie. docs/file-format.md is its law."""
+"""The directory of a saved index: its parameters, its segments, and the places of their sections.
+
+docs/file-format.md defines the format.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
 _SECTION = struct.Struct("<QQQ")
 _MAGIC = b"LSHFDIR\0"
 
-# The sections of a segment, in their order, and what they are made of.
+# The sections of a segment, in order, and their dtypes.
 SECTIONS = {
     "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
     "str": ("deleted", "shape", "tables", "pool", "signatures", "starts", "lengths", "bytes"),
@@ -40,7 +43,7 @@ DTYPES = {
 
 
 class Section(NamedTuple):
-    """Where a section lies (an offset, or a number that the store gave it), its bytes and their checksum."""
+    """The place of a section (an offset, or a number that the store assigned), its size in bytes, and its checksum."""
 
     where: int
     nbytes: int
@@ -49,7 +52,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentRecord:
-    """One segment: how many rows it has, and its sections in the order of SECTIONS."""
+    """One segment: the number of its rows, and its sections in the order of SECTIONS."""
 
     rows: int
     sections: tuple[Section, ...]
@@ -57,7 +60,7 @@ class SegmentRecord:
 
 @dataclass(frozen=True)
 class Directory:
-    """Everything that opens an index."""
+    """All data that is needed to open an index."""
 
     parameters: Parameters
     kind: str
@@ -80,12 +83,12 @@ class Directory:
 
     @classmethod
     def unpack(cls, data: bytes) -> Directory:
-        """Return the directory of bytes, all of which are checked.
+        """Read a directory from bytes, and check all of them.
 
         Raises
         ------
         FormatError
-            If they are not what `pack` makes.
+            If `pack` did not make the bytes.
         """
         if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
             raise FormatError("directory: not that of an index")
@@ -126,7 +129,7 @@ Put = Callable[["list[npt.NDArray[Any]]"], Section]
 
 
 def write_segment(segment: Segment, put: Put) -> SegmentRecord:
-    """Write the sections of a segment, each with a call of `put`, unless they are written already."""
+    """Write the sections of a segment that are not stored yet, each with a call of `put`."""
     if isinstance(segment.where, SegmentRecord):
         if segment.deleted is None or int(segment.deleted.sum()) == segment.deleted_when_written:
             return segment.where
@@ -139,7 +142,7 @@ def write_segment(segment: Segment, put: Put) -> SegmentRecord:
 
 
 def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
-    """Return what the section of removed rows consists of: nothing, or a bit a row."""
+    """Return the content of the section of deleted rows: nothing, or one bit per row."""
     deleted = segment.deleted
     return [] if deleted is None or not deleted.any() else [np.packbits(deleted, bitorder="little")]
 
@@ -147,12 +150,12 @@ def _deleted(segment: Segment) -> list[npt.NDArray[Any]]:
 def open_segment(
     directory: Directory, record: SegmentRecord, read: Callable[[Section], npt.NDArray[np.uint8]], verify: bool
 ) -> Segment:
-    """Return a segment over its sections, which `read` gives as arrays of bytes.
+    """Return a segment over its sections, which `read` returns as arrays of bytes.
 
     Raises
     ------
     FormatError
-        Naming the section whose length, checksum (if `verify`) or content is wrong.
+        If the length, the checksum (if `verify`) or the content of a section is wrong; the error names the section.
     """
     names, p = SECTIONS[directory.kind], directory.parameters
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -161,7 +164,7 @@ def open_segment(
         if verify and checksum(data) != section.checksum:
             raise FormatError(f"{name}: its checksum is wrong")
         if section.nbytes % np.dtype(DTYPES[name]).itemsize:
-            raise FormatError(f"{name}: {section.nbytes} bytes are no whole number of values")
+            raise FormatError(f"{name}: {section.nbytes} bytes are not a whole number of values")
         arrays[name] = data.view(DTYPES[name])
     n = record.rows
     if n > 2**31 or arrays["signatures"].size != n * p.num_perm:
@@ -182,16 +185,16 @@ def open_segment(
 
 
 def check_segments(segments: list[Segment], parameters: Parameters) -> None:
-    """Check fixed segments that have just been opened: what `verify` does beyond checksums.
+    """Check fixed segments that have just been opened, after their checksums.
 
     Raises
     ------
     FormatError
-        Naming the section.
+        If a section is damaged; the error names it.
     """
     for segment in segments:
         _check_segment(segment, parameters)
-    segments = sorted(segments, key=len)  # keys are looked up in segments that are no smaller
+    segments = sorted(segments, key=len)  # the keys of each segment are looked up in all larger ones
     for number, segment in enumerate(segments[:-1]):
         for keys, _ in _keys_of(segment):
             for other in segments[number + 1 :]:
@@ -201,7 +204,7 @@ def check_segments(segments: list[Segment], parameters: Parameters) -> None:
 
 
 def _keys_of(segment: Segment) -> Iterator[tuple[Column, Int64Array]]:
-    """Yield the keys of all rows that are not deleted, in batches, and these rows."""
+    """Yield the keys of all rows that are not deleted, and these rows, in batches."""
     in_use = segment.tables.rows_in_use()
     for start in range(0, len(in_use), PIECE_ROWS):
         rows = in_use[start : start + PIECE_ROWS]
@@ -212,7 +215,7 @@ def _keys_of(segment: Segment) -> Iterator[tuple[Column, Int64Array]]:
 
 
 def _check_segment(segment: Segment, parameters: Parameters) -> None:
-    """Check that a segment's tables are those of its rows."""
+    """Check that the tables of a segment agree with its rows."""
     assert segment.deleted is not None
     if segment.where.sections[0].nbytes and not segment.deleted.any():
         raise FormatError("deleted: the section marks no row")
@@ -226,10 +229,10 @@ def _check_segment(segment: Segment, parameters: Parameters) -> None:
 
 
 def _check_rows(segment: Segment, p: Parameters) -> None:
-    """Check that sound tables hold each row once, under its tag.
+    """Check that valid tables contain each row once, under its tag.
 
-    What stands in them and what should is compared by the sum of its hashes: that takes no memory, and goes over tables
-    and signatures from front to back.
+    The actual and the expected contents are compared by the sum of the hashes of their entries. This needs no memory,
+    and reads tables and signatures sequentially.
     """
     wanted = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, segment.tables.limit, PIECE_ROWS):
@@ -261,12 +264,12 @@ _HALF, _LOW, _SEVERAL, _NO_ROW = np.uint64(32), np.uint64(2**32 - 1), np.uint64(
 
 
 def _sums(records: UInt64Array) -> UInt64Array:
-    """Return how many numbers there are, and the sum of their hashes."""
+    """Return the number of records, and the sum of their hashes."""
     return np.array([len(records), tokens_of_integers(records, 0).sum(dtype=np.uint64)], np.uint64)
 
 
 def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt64Array]:
-    """Give what a sound table leads to, piece by piece, each row as an entry of its own: its tag above it."""
+    """Yield the rows of a valid table, in pieces, each as an entry with its tag in the upper half."""
     for start in range(0, len(table), PIECE_ROWS):
         piece = table[start : start + PIECE_ROWS]
         piece = piece[piece != EMPTY]
@@ -286,5 +289,5 @@ def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt6
 
 
 def _rows_of(tags: Any, slots: npt.NDArray[np.uint32]) -> UInt64Array:
-    """Return the rows in some slots of blocks, with their tags above them."""
+    """Return the rows in some slots of blocks, with their tags in the upper half."""
     return np.asarray((slots.astype(np.uint64) | tags)[slots != _NO_ROW])

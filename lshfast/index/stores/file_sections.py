@@ -1,8 +1,8 @@
-"""The bytes of an index file: two headers, sections, and a directory that says where these lie; and the file's lock.
+"""The bytes of an index file (two headers, sections, and a directory of the sections), and the lock of the file.
 
-What is in the file is never changed but for its two headers, which say where the directory lies: new sections and a new
-directory are appended and synced, then one header is written and synced, then the other. Whatever happens in between,
-one of the headers is whole and leads to a state that is whole. docs/file-format.md is the law.
+Only the two headers are ever changed; they contain the place of the directory. To change an index, new sections and a
+new directory are appended and synced, then one header is written and synced, then the other. At any time, at least one
+header is valid and refers to a complete state. docs/file-format.md defines the format.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from lshfast.index.stores.segment import Segment, Tell
 from lshfast.kernels.checksum import checksum
 
 MAGIC = b"LSHFAST\0"
-HEADERS = 0, 4096  # offsets of the two
+HEADERS = 0, 4096  # offsets of the two headers
 FIRST_SECTION = 8192
 ALIGNMENT = 64
 
-# Written between two notes of progress.
+# Bytes that are written between two reports of progress.
 STEP_BYTES = 1 << 24
 
-HEADER = struct.Struct("<8sIIQQQQ")  # magic, version, 0, number of the state, directory: offset, bytes, checksum
+HEADER = struct.Struct("<8sIIQQQQ")  # magic, version, 0, state number; offset, size and checksum of the directory
 
 if sys.platform == "win32":
     import msvcrt
@@ -64,17 +64,17 @@ else:
 
 
 class Meter:
-    """Tell how many bytes of a file are done, of those that are expected."""
+    """Report the bytes of a file that are done, and the bytes that are expected in total."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress, self._done, self._total = progress, 0, 0
 
     def expect(self, segments: list[Segment]) -> None:
-        """Say that segments are to be gone over from here on."""
+        """Expect the bytes of these segments, from now on."""
         self._total = self._done + sum(sum(segment.tables.nbytes()) for segment in segments)
 
     def end(self) -> None:
-        """Say that nothing is left to be done."""
+        """Report that all bytes are done."""
         self.expect([])
         self(0)
 
@@ -85,7 +85,7 @@ class Meter:
 
 
 def write_sections(file: Any, parameters: Parameters, kind: str, segments: list[Segment], tell: Tell) -> Directory:
-    """Append the sections of those segments that have none, and return the directory of all."""
+    """Append the sections of segments that are not stored yet, and return the directory of all segments."""
 
     def put(arrays: list[npt.NDArray[Any]]) -> Section:
         start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
@@ -102,7 +102,7 @@ def write_sections(file: Any, parameters: Parameters, kind: str, segments: list[
 
 
 def write_directory(file: Any, directory: Directory, state: int) -> bytes:
-    """Append a directory, and return the header that leads to it."""
+    """Append a directory, and return the header that refers to it."""
     data = directory.pack()
     start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
     file.seek(start)
@@ -115,27 +115,27 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
 
 
 def mapped(file: IO[bytes]) -> npt.NDArray[np.uint8]:
-    """Return a file's bytes as they lie there, read only."""
+    """Map a file, and return its bytes as a read-only array."""
     if not os.fstat(file.fileno()).st_size:
         return np.empty(0, np.uint8)
     return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
 def _is_whole(header: bytes) -> bool:
-    """Tell whether this is a header and its checksum."""
+    """Return whether this is a header with a valid checksum."""
     if len(header) < HEADER.size + 8:
         return False
     return bool(struct.unpack_from("<Q", header, HEADER.size)[0] == checksum(header[: HEADER.size]))
 
 
 def read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
-    """Return (state, directory's offset, bytes, checksum) of the newest header that is whole."""
+    """Return (state, offset, size and checksum of the directory) of the newest valid header."""
     headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
     found = [HEADER.unpack_from(header) for header in headers if _is_whole(header)]
     if not found:
         start = bytes(data[:8])
         raise FormatError(
-            "header: not an index of lshfast" if start != MAGIC else "header: it is damaged, and so is its copy"
+            "header: not an index of lshfast" if start != MAGIC else "header: both copies are damaged"
         )
     newest = max(found, key=lambda fields: fields[3])
     if newest[0] != MAGIC:
@@ -143,26 +143,26 @@ def read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
     if newest[1] != VERSION:
         raise FormatError(f"header: version {newest[1]}; this library reads version {VERSION}")
     if newest[3] == 2**64 - 1:
-        raise FormatError(f"header: state {newest[3]}, which no other can follow")
+        raise FormatError(f"header: state {newest[3]}, which is too large")
     if newest[3] == 0:
-        raise FormatError("header: state 0, and the first is 1")
+        raise FormatError("header: state 0, but the first state is 1")
     return newest[3:]
 
 
 def check_headers(headers: list[bytes]) -> None:
-    """Check both headers: the second is a copy of the first, or of an earlier state if a commit ended in between."""
+    """Check both headers: the second is a copy of the first, or of an earlier state after an interrupted commit."""
     for place, header in zip(HEADERS, headers, strict=True):
         if not _is_whole(header):
-            raise FormatError(f"header: the one at byte {place} is damaged (compact mends that)")
+            raise FormatError(f"header: the one at byte {place} is damaged (compact repairs it)")
     (*kind, _, first), (*other, _, second) = (HEADER.unpack_from(header)[:4] for header in headers)
     if kind != other or second > first or (second == first and headers[0] != headers[1]):
-        raise FormatError(f"header: the one at byte {HEADERS[1]} is no copy of the first (compact mends that)")
+        raise FormatError(f"header: the one at byte {HEADERS[1]} is not a copy of the first (compact repairs it)")
 
 
 def newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
-    """Return a file's bytes and the directory of its newest state.
+    """Return the bytes of a file, and the directory of its newest state.
 
-    Headers are read before the length: a writer makes the file longer first, and then changes the headers.
+    The headers are read before the length of the file, because a writer extends the file before it changes the headers.
     """
     _, start, nbytes, wanted = read_headers(mapped(file))
     data = mapped(file)
@@ -179,7 +179,7 @@ def newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
 
 
 def _check_places(directory: Directory, start: int, nbytes: int) -> None:
-    """Check that the directory and the sections lie behind the headers, and none over another."""
+    """Check that the directory and the sections are after the headers and do not overlap."""
     used = [(start, nbytes, "directory")]
     for record in directory.segments:
         names = SECTIONS[directory.kind]
@@ -197,7 +197,7 @@ def segment_of(directory: Directory, record: SegmentRecord, data: npt.NDArray[np
 
 
 def section_bytes(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[np.uint8]:
-    """Return the bytes of a section, or raise FormatError where it does not lie in the file."""
+    """Return the bytes of a section, or raise FormatError if it is not inside the file."""
     if section.where % ALIGNMENT or section.where + section.nbytes > len(data):
         place = f"bytes {section.where} to {section.where + section.nbytes}"
         raise FormatError(f"a section lies at {place}, and the file ends at {len(data)}")
@@ -208,21 +208,21 @@ def section_bytes(data: npt.NDArray[np.uint8], section: Section) -> npt.NDArray[
 
 
 def write_all(file: Any, data: Any) -> None:
-    """Write all of some bytes: a file without a buffer, which keeps nothing back, may take them in several goes."""
+    """Write all bytes; an unbuffered file may need several calls of its method `write`."""
     view = memoryview(data)
     while len(view):
         view = view[file.write(view) :]
 
 
 def sync(file: IO[bytes]) -> None:
-    """Wait until the disk has what was written."""
+    """Wait until all written bytes are on the disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 @contextmanager
 def named_format(path: Any) -> Iterator[None]:
-    """Name the file in a FormatError."""
+    """Add the path of the file to a FormatError."""
     try:
         yield
     except FormatError as error:
@@ -231,7 +231,7 @@ def named_format(path: Any) -> Iterator[None]:
 
 @contextmanager
 def named_errors(path: Any) -> Iterator[None]:
-    """Name the file in an OSError that names none (disk full, say)."""
+    """Add the path of the file to an OSError without a path, as for a full disk."""
     try:
         yield
     except OSError as error:
@@ -240,26 +240,26 @@ def named_errors(path: Any) -> Iterator[None]:
         raise
 
 
-def lock_or_say(file: IO[bytes], path: Any) -> None:
-    """Lock a file, or raise BlockingIOError where another holds its lock or has replaced it."""
+def lock_file(file: IO[bytes], path: Any) -> None:
+    """Lock a file, or raise BlockingIOError if another process has locked or replaced it."""
     try:
         lock(file)
     except OSError:
         raise BlockingIOError(f"{os.fspath(path)} is open for writing elsewhere") from None
     if not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-        raise BlockingIOError(f"{os.fspath(path)} has just been written anew elsewhere")
+        raise BlockingIOError(f"{os.fspath(path)} has just been replaced elsewhere")
 
 
 @contextmanager
-def not_in_use(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold the lock of a file that is to be replaced, if there is one."""
+def locked_for_replacement(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold the lock of a file that is about to be replaced, if it exists."""
     try:
-        file = open(path, "r+b", buffering=0)  # noqa: SIM115 (it may not be there)
+        file = open(path, "r+b", buffering=0)  # noqa: SIM115 (it may not exist)
     except FileNotFoundError:
         yield
         return
     with file:
-        lock_or_say(file, path)
+        lock_file(file, path)
         try:
             yield
         finally:

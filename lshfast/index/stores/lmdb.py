@@ -1,8 +1,8 @@
-"""An index in an LMDB environment: shared by processes, each call a transaction, larger than memory if need be.
+"""An index in an LMDB environment: several processes can use it, each call is a transaction, and it can exceed memory.
 
-It holds the sections and the directory of docs/file-format.md, each as one value: what a query follows lies in the map
-of the environment, and nothing is copied or decoded. A batch that is inserted becomes a segment of its own; segments
-are merged as in a file.
+The environment stores the sections and the directory of docs/file-format.md, each as one value. Queries read the map of
+the environment in place, without copying or decoding. Each inserted batch becomes a new segment; segments are merged as
+in a file.
 
     key                        value
     "directory"                the directory; `where` of a section is its number
@@ -43,10 +43,10 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
 from lshfast.tokens import BoolArray, UInt64Array
 
-# Signatures of one segment take at most so many bytes: a value of LMDB is shorter than 4 GB, and merging needs memory.
+# The most bytes of signatures in one segment: a value of LMDB is shorter than 4 GB, and merging needs memory.
 MOST_BYTES = 1 << 30
 
-# Pages at the end of the file that LMDB may have left out.
+# The most pages at the end of the file that LMDB may not have written.
 MOST_UNWRITTEN = 16
 
 _DIRECTORY, _NEXT = b"directory", b"next"
@@ -55,22 +55,39 @@ Answer = TypeVar("Answer")
 
 
 class LmdbStore(Store):
-    """Keep entries in LMDB; the answers are those of the memory index.
+    """Store the entries of an index in LMDB; the answers to queries are the same as in memory.
 
-    Any number of processes and threads may read while one writes; writers wait for each other, also across processes. A
-    call that writes is one transaction: it is there as a whole, for others and after a crash, when the call returns. A
-    call that reads sees one state. As every insertion is a transaction, insert in batches. Closing waits for the calls
-    under way. Open it after a fork, not before.
+    Any number of processes and threads may read while one writes. Writers wait for each other, also across processes.
+    Each call that writes is one transaction: when it returns, other processes see all of its changes, and a crash does
+    not lose them. Each call that reads sees one state. Insert entries in batches, because each insertion is a
+    transaction. `close` waits for running calls. Open the store after a fork, not before.
+
+    Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
 
     Parameters
     ----------
     path : path
-        A folder, which is made if it is not there.
+        A folder, which is created if it does not exist.
     map_size : int, default 2**40
-        The most bytes that it may ever hold; this much address space is set aside, not disk space.
+        The greatest size of the environment, in bytes. It reserves address space, not disk space.
     sync : bool, default True
-        Wait for the disk after each transaction; without, the last ones may be lost, all in all consistent, where the
-        machine (not only the process) stops.
+        Wait for the disk after each transaction. With False, the last transactions may be lost if the machine (not only
+        the process) stops; the stored state is consistent.
+
+    Attributes
+    ----------
+    path : str
+    parameters : Parameters or None
+        Parameters of the stored index; None if nothing is stored.
+
+    Raises
+    ------
+    ImportError
+        If the package lmdb is not installed.
+    OSError
+        If the environment cannot be opened, or `map_size` is too small; also from all methods.
+    FormatError
+        If the environment is damaged, or contains other data.
 
     Examples
     --------
@@ -98,10 +115,10 @@ class LmdbStore(Store):
                 self.path, map_size=map_size, sync=sync, metasync=sync, readahead=False, max_readers=1024
             )
             self._page = self._env.stat()["psize"]
-        self._opened: dict[SegmentRecord, Segment] = {}  # those of the newest directory seen
+        self._opened: dict[SegmentRecord, Segment] = {}  # the segments of the newest directory that was read
         self._seen = b""
         self._opening = threading.Lock()
-        self._gate, self._closed = Gate(), False  # all calls enter as readers, and who closes as the writer
+        self._gate, self._closed = Gate(), False  # all calls hold the lock for reading, `close` for writing
         self._pid = os.getpid()
         try:
             self._check_size()
@@ -120,12 +137,12 @@ class LmdbStore(Store):
     # ---- reading ----
 
     def _read(self, ask: Callable[[Directory | None, list[Segment]], Answer]) -> Answer:
-        """Return what a function finds in the directory and the segments of one state, which stays until then."""
+        """Call a function with the directory and the segments of one state, which exists until it returns."""
         with self._gate.reading(), self._errors(), self._begin() as txn:
             return ask(*self._state(txn))
 
     def _begin(self, write: bool = False) -> Any:
-        """Begin a transaction: for whom has entered the gate, as what it reads lies in the map of the environment."""
+        """Begin a transaction. The caller holds the lock, so that the map of the environment is not closed."""
         self._check_open()
         return self._env.begin(write=write, buffers=True)
 
@@ -136,10 +153,10 @@ class LmdbStore(Store):
             raise ValueError(f"{self.path} was opened before this process was forked: open it after the fork")
 
     def _check_size(self) -> None:
-        """Check that the file of the environment has all of its pages: reading others would end the process.
+        """Check that the file of the environment has all of its pages; reading a missing page would end the process.
 
-        LMDB does not write the last pages if they became free in the transaction that took them, so a few may be
-        missing; the file is made longer then.
+        LMDB does not write the last pages if they were allocated and freed in the same transaction, so a few pages may
+        be missing. The file is then extended.
         """
         file = os.path.join(self.path, "data.mdb")
 
@@ -148,9 +165,9 @@ class LmdbStore(Store):
             return int(wanted - os.path.getsize(file))
 
         if missing() > MOST_UNWRITTEN * self._page:
-            raise FormatError(f"{self.path}: data.mdb is cut: its last {missing()} bytes are missing")
+            raise FormatError(f"{self.path}: data.mdb is truncated: its last {missing()} bytes are missing")
         if missing() > 0:
-            with self._errors(), self._begin(write=True):  # nobody else writes meanwhile
+            with self._errors(), self._begin(write=True):  # so that no other process writes now
                 os.truncate(file, os.path.getsize(file) + max(missing(), 0))
 
     def _state(self, txn: Any) -> tuple[Directory | None, list[Segment]]:
@@ -182,14 +199,14 @@ class LmdbStore(Store):
     def _segment(self, txn: Any, record: SegmentRecord, verify: bool) -> Segment:
         """Return a segment over the map.
 
-        A value of a page or more stays in its place as long as some state that is being read has it; smaller ones share
-        pages, which are copied when others of them change, so these are copied here.
+        A value of a page or more stays in place as long as a state that contains it is read. Smaller values share a
+        page, which LMDB moves when one of them changes, so they are copied here.
         """
 
         def read(section: Section) -> npt.NDArray[np.uint8]:
             data = txn.get(_name(section.where)) if section.nbytes else b""
             if data is None or len(data) != section.nbytes:
-                raise FormatError(f"section {section.where} is missing or cut")
+                raise FormatError(f"section {section.where} is missing or truncated")
             return np.frombuffer(data if len(data) > self._page else bytes(data), np.uint8)
 
         try:
@@ -199,7 +216,7 @@ class LmdbStore(Store):
 
     @property
     def kind(self) -> str | None:
-        """What the keys are: "int" or "str"; None while there are none."""
+        """Type of the keys: "int" or "str"; None if there are no keys."""
         return self._read(lambda _, segments: segments[0].kind if segments else None)
 
     def check_kind(self, kind: str) -> None:
@@ -265,17 +282,17 @@ class LmdbStore(Store):
     # ---- writing ----
 
     def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool = True) -> int:
-        # not copied: they are written before this returns
+        # copy=False, as the signatures are written before this returns
         return self._write_through(lambda segments: segments.insert(keys, signatures, on_duplicate, copy=False))
 
     def remove(self, keys: Column) -> None:
         self._write_through(lambda segments: segments.remove(keys))
 
     def compact(self, progress: Progress | None = None) -> None:
-        """Bring the entries together in few segments, without what is removed; LMDB uses the space again.
+        """Merge the entries into few segments, without deleted rows; LMDB reuses the space.
 
-        Segments that are as large as they may be stay as they are. `progress` is called with ("save", bytes of
-        signatures done, bytes in all).
+        Segments of the greatest allowed size do not change. `progress` is called with ("save", bytes of signatures
+        done, bytes in total).
         """
         with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
@@ -294,7 +311,7 @@ class LmdbStore(Store):
             self._write(txn, directory, written)
 
     def _write_through(self, change: Callable[[Segments], Answer]) -> Answer:
-        """Change the segments of the newest state, and write what became of them: a transaction."""
+        """Change the segments of the newest state and write them, in one transaction."""
         with self._gate.reading(), self._errors(), self._begin(write=True) as txn:
             directory = self._unpacked(txn)
             fixed = [self._segment(txn, record, False) for record in directory.segments]
@@ -318,7 +335,7 @@ class LmdbStore(Store):
 
         kind = segments[0].kind if segments else directory.kind
         if kind == "object":
-            raise TypeError("keys must be all ints of 64 bits, or all strs, to be kept in LMDB")
+            raise TypeError("keys in LMDB must be all ints of 64 bits, or all strs")
         records = tuple(write_segment(segment, put) for segment in segments)
         used = {section.where for record in records for section in record.sections}
         for record in directory.segments:
@@ -330,7 +347,7 @@ class LmdbStore(Store):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn the errors of LMDB into those of the operating system, with the path."""
+        """Convert the errors of LMDB to OSError and FormatError, with the path."""
         try:
             yield
         except self._lmdb.MapFullError:
@@ -344,12 +361,12 @@ class LmdbStore(Store):
         with self._gate.writing():
             self._closed = True
             self._opened, self._seen = {}, b""
-            if os.getpid() == self._pid:  # LMDB forbids it in a child
+            if os.getpid() == self._pid:  # LMDB forbids it in a forked child
                 self._env.close()
 
 
 def _most_rows(parameters: Parameters) -> int:
-    """Return how many rows a segment may have."""
+    """Return the most rows of a segment."""
     return max(1, MOST_BYTES // (8 * parameters.num_perm))
 
 
@@ -359,7 +376,7 @@ def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:
 
 
 def _together(segments: list[Segment], most: int) -> list[list[Segment]]:
-    """Sort segments into groups of at most so many entries, but for segments that have more by themselves."""
+    """Group segments; a group has at most `most` entries, unless it is one segment that has more."""
     groups: list[list[Segment]] = []
     for segment in sorted(filter(len, segments), key=len):
         if groups and sum(map(len, groups[-1])) + len(segment) <= most:

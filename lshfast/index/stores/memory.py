@@ -1,4 +1,4 @@
-"""The store in memory, and what a file shares with it: segments that many threads read while one writes."""
+"""`MemoryStore`, and `LockedStore`, the base class of the stores in memory and in a file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 
 class LockedStore(Store):
-    """Segments behind a read-write lock.
+    """Segments with a read-write lock.
 
-    Any number of threads may read (`query`, `contains`, `items`, ...) while one or several write: the lock lets in many
-    readers or one writer, and a batch that is written appears at once. `items` locks one batch at a time. It yields the
-    keys that were present at the start, each once; keys removed since then are skipped.
+    Any number of threads may read (`query`, `contains`, `items`, ...) and write at the same time. The lock admits
+    either several readers or one writer, so readers see a batch completely or not at all. `items` locks one batch at a
+    time. It yields the keys that were present at the start, each once; keys removed since then are skipped.
 
     Attributes
     ----------
     gate : Gate
-        The lock.
+        The read-write lock.
     closed : bool
     """
 
@@ -44,13 +44,13 @@ class LockedStore(Store):
     def segments(self) -> Segments:
         """The segments; ValueError after `close`."""
         segments = self._segments
-        if self.closed:  # asked last: another thread may close the store meanwhile
+        if self.closed:  # after the segments are read, as another thread may close the store in between
             raise ValueError("the index is closed")
         assert segments is not None
         return segments
 
     def _alone(self) -> Segment | None:
-        """Return the segment that grows if there is no other."""
+        """Return the growing segment if there are no fixed segments."""
         segments = self.segments
         return None if segments.fixed else segments.growing
 
@@ -85,7 +85,7 @@ class LockedStore(Store):
 
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
         with self.gate.writing():
-            growing = self._alone()  # it is there only where it may be written to
+            growing = self._alone()  # it exists only if the store is writable
             if growing is not None and growing.tables.insert_one(key, signature):
                 return 1
         return super().insert_one(key, signature, on_duplicate)
@@ -111,7 +111,7 @@ class LockedStore(Store):
         if growing is None or growing.kind == "object":
             with self.gate.reading():
                 return self.segments.query_one(signature, least)
-        # What another thread puts in their place meanwhile is later than this query.
+        # If another thread replaces the segments now, that change is later than this query.
         return growing.tables.query_one(signature, least, self.gate)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
@@ -144,10 +144,10 @@ class LockedStore(Store):
             return self.segments.bucket_sizes()
 
     def _check_keys(self, keys: Column) -> None:
-        """Raise TypeError where keys of this kind cannot be stored; called with the lock held for writing."""
+        """Raise TypeError if keys of this type cannot be stored; called with the lock held for writing."""
 
     def check_writable(self) -> None:
-        """Raise an error where nothing may be written."""
+        """Raise an error if the store is not writable."""
         if self.closed:
             raise ValueError("the index is closed")
 
@@ -162,4 +162,4 @@ class LockedStore(Store):
 
 
 class MemoryStore(LockedStore):
-    """Keep entries in memory."""
+    """Store entries in memory."""

@@ -1,19 +1,19 @@
-"""A store on a Redis server, shared between processes and machines.
+"""A store on a Redis server, which several processes and machines can use.
 
-Layout, format 1. {NAME} is a hash tag, which keeps all in one slot of a cluster; numbers in binary are little-endian:
+Layout, format 1. {NAME} is a hash tag, so all keys are in one slot of a cluster. Binary numbers are little-endian:
 
     {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), shingles, as text
-    {NAME}:entries        hash: of each key the num_perm slots and then the band keys, uint64
+    {NAME}:entries        hash: for each key the num_perm slots, then the band keys, uint64
     {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k (uint64) in band j (uint16)
-    {NAME}:refused        there only within a transaction, seen by nobody
+    {NAME}:refused        exists only within a transaction, so clients never see it
 
-A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis packs sets of decimal members. An entry
-brings its band keys along so that the server can take it out of its buckets; an empty set's are all ones, and it
-is in no bucket.
+A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis stores sets of decimal members compactly. An
+entry contains its band keys, so that the server can remove it from its buckets. The band keys of an empty set are all
+ones, and it is in no bucket.
 
-A batch is one MULTI/EXEC of scripts: some check all keys, then others write, unless a key was refused. Scripts decide
-where the data lies, so that nobody has to try again as writers with WATCH do, and save a command, and the wait for its
-answer, for each bucket. There are several, each of some ten milliseconds, since a server calls a long one stuck.
+A batch is one MULTI/EXEC of scripts. The first scripts check all keys; the others write, unless a key was refused. With
+scripts, the server makes this decision, so writers need not try again as with WATCH, and there is no round trip for
+each bucket. Each script takes about ten milliseconds, because Redis reports long scripts as busy.
 """
 
 from __future__ import annotations
@@ -36,53 +36,68 @@ from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
 
 FORMAT = "1"
 
-# Of one command.
+# The most keys and bytes of one command.
 PIECE_KEYS, PIECE_BYTES = 1000, 1 << 20
 
-# Of one transaction, which the server holds in memory until it is complete.
+# The most bytes of one transaction, which the server keeps in memory until it is complete.
 MOST_BYTES = 1 << 29
 
-# Of one answer to queries: candidates, and bytes of their entries. A single query may have more of the former.
+# The most candidates in one answer to queries, and the most bytes of their entries. A single query may have more
+# candidates.
 MOST_CANDIDATES, MOST_ANSWER = 1 << 16, 1 << 24
 
-# Seconds (a server does nothing else during a transaction, some 15 s for the largest), and times to connect anew.
+# Time limits in seconds (a server does nothing else during a transaction, which takes at most about 15 s), and the
+# number of attempts to reconnect.
 CONNECT_TIMEOUT, TIMEOUT, RETRIES = 5, 60, 3
 
 
 class RedisStore(Store):
-    """An index's entries on a Redis server, for many processes and machines at once.
+    """Store the entries of an index on a Redis server, for any number of processes and machines.
 
-    Every batch is stored or removed whole or not at all, and each query sees it so. Keys are ints of 64 bits and str.
-    May be shared between threads. Needs ``pip install lshfast[redis]``, and a server that evicts no keys
-    (``maxmemory-policy noeviction``, the default).
+    A batch is stored or removed completely or not at all, and queries see it completely or not at all. Keys are ints of
+    64 bits and strs. Threads can share the store. It needs ``pip install lshfast[redis]``, and a server that does not
+    evict keys (``maxmemory-policy noeviction``, the default).
+
+    Pass the store to `LSHIndex` or `LSHIndex.on`; the index calls the methods of the store.
 
     Parameters
     ----------
     server : str, redis.Redis or redis.RedisCluster
-        ``redis://[[user]:password@]host[:port][/database]``, ``rediss://`` or ``unix://``; or a client of your own,
-        with its timeouts, that does not decode responses. `close` leaves it open.
+        A URL, ``redis://[[user]:password@]host[:port][/database]``, ``rediss://`` or ``unix://``; or a client with
+        ``decode_responses=False``, whose time limits are used. `close` does not close this client.
     name : str, default "lshfast"
-        A server holds one index under each name: not empty, without braces.
+        Name of the index on the server; not empty, and without braces. A server can store several indexes.
+
+    Attributes
+    ----------
+    parameters : Parameters or None
+        Parameters of the stored index; None if nothing is stored.
 
     Raises
     ------
+    ImportError
+        If the package redis is not installed.
+    TypeError
+        If `server` is neither a str nor a client, or `name` is not a str.
+    ValueError
+        If the URL or the name is not valid, or the client decodes responses.
     FormatError
-        If the server holds something else under that name.
+        If the server stores other data under this name.
     ConnectionError, TimeoutError
-        If the server cannot be reached, or does not answer in time; as from all methods. Whatever else it reports is
-        an OSError.
+        If the server cannot be reached, or does not answer in time; also from all methods. Other errors of the server
+        are OSErrors.
 
     Examples
     --------
-    >>> from lshfast.index.stores.redis import RedisStore
-    >>> store = RedisStore("redis://localhost", name="articles")  # doctest: +SKIP
+    >>> from lshfast import LSHIndex, RedisStore
+    >>> index = LSHIndex(store=RedisStore("redis://localhost", name="articles"))  # doctest: +SKIP
     """
 
     def __init__(self, server: Any, name: str = "lshfast") -> None:
         if not isinstance(name, str):
             raise TypeError(f"name must be a str, not {name!r}")
         if not name or "{" in name or "}" in name:
-            raise ValueError(f"name must not be empty or hold braces, as {name!r} does")
+            raise ValueError(f"name must be a str that is not empty and has no braces, not {name!r}")
         self.parameters: Parameters | None = None
         self._errors = optional("redis", "redis").exceptions
         self._owned = isinstance(server, str)
@@ -99,12 +114,13 @@ class RedisStore(Store):
 
     @property
     def kind(self) -> str | None:
-        return "object"  # ints and strs may be mixed
+        """Type of the keys: "object", since ints and strs may be mixed."""
+        return "object"
 
     def bind(self, parameters: Parameters) -> None:
         with self._calling("bind"):
             stored = self._parse(self._eval(scripts.OPEN, *chain.from_iterable(_fields(parameters).items())))
-        if stored is None:  # the server has just been emptied
+        if stored is None:  # another client has just removed all keys
             raise FormatError(f"{self._place('parameters')}: not stored")
         stored.check_same(parameters)
         self.parameters = stored
@@ -145,7 +161,7 @@ class RedisStore(Store):
             raise KeyError(_decode(encoded[letters.index(b"0")]))
 
     def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
-        """Find the candidates of each query; each sees whole batches, but one may see later ones than another."""
+        """Find the candidates of each query: see `Store.query`. A later query may see later batches than an earlier."""
         queries = self._with_band_keys(signatures)
         counts, keys, agreements = np.zeros(len(queries), np.int64), [], [np.empty(0, np.int64)]
         row = 0
@@ -164,25 +180,25 @@ class RedisStore(Store):
         return Found(offsets, _column(keys), None if least is None else np.concatenate(agreements))
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
-        """Give all entries, in batches of keys and signatures.
+        """Yield all entries, in batches of keys and signatures.
 
-        An entry that is there from first to last is given once; one that comes or goes meanwhile may be left out.
+        Entries present throughout are yielded once; concurrent changes may or may not be seen.
         """
         for keys, entries in self._scan("items", "entries"):
             yield keys, entries[:, : self._bound().num_perm].astype(np.uint64)
 
     def all_keys(self) -> Iterator[Column]:
-        """Give all keys, in batches, as `items` does, without moving signatures."""
+        """Yield all keys, in batches, as `items` does; the signatures are not transferred."""
         for keys, _ in self._scan("all_keys", "keys"):
             yield keys
 
     def verify(self) -> None:
-        """Check all entries: their keys, sizes and band keys, and that they are in the buckets of these.
+        """Check the keys, sizes and band keys of all entries, and that each entry is in its buckets.
 
         Raises
         ------
         FormatError
-            Naming what is damaged.
+            If an entry is damaged; the error names its key.
         """
         for keys, entries in self._scan("verify", "buckets"):
             signatures = entries[:, : self._bound().num_perm].astype(np.uint64)
@@ -192,11 +208,11 @@ class RedisStore(Store):
                 raise FormatError(f"{self._place('entries')}: the band keys of {key!r} are not those of its signature")
 
     def stats(self) -> dict[str, int]:
-        """Return the bytes of slots and band keys; what the server takes for keys and buckets is its own to tell."""
+        """Return the bytes of slots and band keys, without the memory that the server uses for keys and buckets."""
         return {"entry bytes": len(self) * self._width() if self.parameters else 0}
 
     def clear(self) -> None:
-        """Remove all that is stored under the name, parameters too; nobody else may use it meanwhile."""
+        """Remove everything that is stored under the name, also the parameters; no other client may use it now."""
         pattern = "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in self._prefix) + "/*"
         with self._calling("clear"):
             self._client.unlink(*self._keys)
@@ -214,32 +230,32 @@ class RedisStore(Store):
 
     @contextmanager
     def _calling(self, operation: str) -> Iterator[None]:
-        """Turn redis' errors into ours, which name the server and the operation."""
+        """Convert the errors of redis to errors that name the server and the operation."""
         if self._client is None:
             raise ValueError(f"{operation}: the store is closed")
         try:
             yield
         except (self._errors.RedisError, self._errors.RedisClusterException) as error:
             raise self._translated(error, operation) from error
-        except BaseException:  # such as an interrupt between a command and its answer, which the next would read
+        except BaseException:  # after an interrupt, the next call would read the answer of this one
             self._disconnect()
             raise
 
     def _disconnect(self) -> None:
-        """Close the connections that no call is using; the client opens others when it needs them."""
+        """Close the connections that no call uses; the client opens new ones when it needs them."""
         nodes = self._client.get_nodes() if hasattr(self._client, "get_nodes") else ()
         for client in [node.redis_connection for node in nodes] or [self._client]:
-            if getattr(client, "connection", None) is not None:  # of a client of one connection
+            if getattr(client, "connection", None) is not None:  # a client with a single connection
                 client.connection.disconnect()
             if client is not None:
                 try:
                     client.connection_pool.disconnect(inuse_connections=False)
-                except TypeError:  # a pool of redis-py 5 that cannot tell them apart
+                except TypeError:  # a pool of redis-py 5 without this argument
                     client.connection_pool.disconnect()
 
     def _translated(self, error: Exception, operation: str) -> Exception:
         text = f"Redis at {self._address}, {operation}: "
-        # What redis-py makes of a connection lost in a transaction is a WatchError with a reason behind it.
+        # If the connection is lost in a transaction, redis-py raises a WatchError, with the reason as its context.
         broken: BaseException = error
         while broken.__context__ and not isinstance(broken, self._errors.WatchError):
             broken = broken.__context__
@@ -251,7 +267,7 @@ class RedisStore(Store):
         if isinstance(error, (self._errors.ConnectionError, self._errors.RedisClusterException)):
             return ConnectionError(text + reason)
         if isinstance(error, self._errors.WatchError) or reason.startswith("LSHFAST"):
-            return FormatError(f"{self._place('parameters')}: gone, or not those that this store was opened with")
+            return FormatError(f"{self._place('parameters')}: deleted, or not those that this store was opened with")
         if "WRONGTYPE" in reason:
             return FormatError(f"{self._place('parameters')} or entries: not a hash")
         return OSError(text + reason)
@@ -260,19 +276,19 @@ class RedisStore(Store):
         return self._client.eval(script, len(self._keys), *self._keys, *arguments)
 
     def _node(self) -> Any:
-        """Return the client of the server that holds the index: a cluster's own sends batches again all the same."""
+        """Return the client of the server that stores the index; a cluster client would resend failed batches."""
         if not isinstance(self._client, optional("redis", "redis").RedisCluster):
             return self._client
         self._client.exists(self._keys[0])  # follows a slot that has moved
         return self._client.get_redis_connection(self._client.get_node_from_key(self._keys[0]))
 
     def _settings(self) -> tuple[Any, ...]:
-        """Return what the scripts' arguments begin with."""
+        """Return the first arguments of all scripts but OPEN."""
         known = "".join(f" {value}" for value in _fields(self._bound()).values())
         return known, self._width(), self._bound().bands, f"{self._prefix}/"
 
     def _scan(self, operation: str, part: str) -> Iterator[tuple[Column, UInt64Array]]:
-        """Go through all entries: batches of keys and, unless `part` is keys, entries."""
+        """Yield batches of keys and, unless `part` is "keys", their entries."""
         given: set[bytes] = set()  # a scan may repeat entries of a hash that shrinks
         cursor = b"" if self.parameters is None else b"0"
         while cursor:
@@ -298,16 +314,16 @@ class RedisStore(Store):
     def _write(
         self, operation: str, mode: str, refuse: str, encoded: list[bytes], entries: UInt64Array | None
     ) -> tuple[bytes, int]:
-        """Run a transaction; return the letters from before and the number of entries written."""
+        """Run a transaction; return the letters of the keys before it, and the number of entries written."""
         if not encoded:
             return b"", 0
         settings, width = self._settings(), 0 if entries is None else self._width()
         size = 2 * sum(map(len, encoded)) + width * len(encoded)
         if size > MOST_BYTES:
-            raise ValueError(f"{operation}: the batch is {size} bytes, more than {MOST_BYTES}; divide it")
+            raise ValueError(f"{operation}: the batch has {size} bytes, more than {MOST_BYTES}; divide it")
         pieces = list(_pieces(encoded, width))
         with self._calling(operation), self._node().pipeline(transaction=True) as pipe:
-            pipe.watch(self._keys[0])  # without it the client, its connection lost, would send the batch again
+            pipe.watch(self._keys[0])  # without it, the client would resend the batch after losing the connection
             pipe.multi()
             pipe.delete(self._keys[2])
             for piece in pieces:
@@ -319,7 +335,7 @@ class RedisStore(Store):
             try:
                 _, *replies, _ = pipe.execute(raise_on_error=False)
             except self._errors.RedisError:
-                pipe.watching = False  # else it would wait for the server again, and keep the connection if in vain
+                pipe.watching = False  # otherwise it would wait for the server again, and could keep the connection
                 raise
             for reply in replies:
                 if isinstance(reply, Exception):
@@ -328,12 +344,12 @@ class RedisStore(Store):
         self._refuse_damage(encoded, letters)
         for _, bucket, reason in replies[len(pieces) :]:
             if bucket:
-                text = f"Redis at {self._address}: the batch is stored, but for bucket {bucket!r}: {reason.decode()}"
+                text = f"Redis at {self._address}: the batch is stored, except in bucket {bucket!r}: {reason.decode()}"
                 raise FormatError(text) if b"WRONGTYPE" in reason else OSError(text)
         return letters, sum(reply[0] for reply in replies[len(pieces) :])
 
     def _repeated(self, encoded: list[bytes]) -> ValueError:
-        """Make the error for a batch that repeats a key: the first that is stored or came before."""
+        """Return the error for a batch that repeats a key; it names the first key that is stored or repeated."""
         seen: set[bytes] = set()
         place = 0
         while encoded[place] not in seen:
@@ -345,10 +361,10 @@ class RedisStore(Store):
     def _candidates(
         self, queries: UInt64Array, row: int
     ) -> tuple[int, list[bytes], UInt64Array, Int64Array, Int64Array]:
-        """Ask for the candidates of queries from `row` on.
+        """Request the candidates of the queries from `row` on.
 
-        Returns the number of queries that were answered, the keys and entries of their distinct candidates, and pairs
-        of a row of `queries` and one of these.
+        Return the number of queries that were answered, the keys and the entries of their distinct candidates, and
+        pairs of a row of `queries` and a row of these entries.
         """
         bands = self._bound().bands
         band_keys = queries[row : row + max(1, min(PIECE_KEYS, PIECE_BYTES // (8 * bands))), -bands:].tobytes()
@@ -358,7 +374,7 @@ class RedisStore(Store):
             if len(answer) == 1:
                 raise FormatError(f"Redis at {self._address}: {answer[0]!r} is not a set")
             counts, found, members, letters, data = answer
-            for low in range(len(letters), len(members), self._step()):  # of a query with very many candidates
+            for low in range(len(letters), len(members), self._step()):  # for a query with very many candidates
                 entries = self._client.hmget(self._keys[1], members[low : low + self._step()])
                 more = self._letters(entries)
                 letters += more
@@ -374,7 +390,7 @@ class RedisStore(Store):
     def _compare(
         self, queries: UInt64Array, entries: UInt64Array, left: Int64Array, right: Int64Array
     ) -> tuple[BoolArray, Int64Array]:
-        """Tell which pairs are equal in all of a band, and in how many slots each pair is equal."""
+        """Return which pairs are equal in at least one band, and the number of equal slots of each pair."""
         p = self._bound()
         good, equal = np.empty(len(left), np.bool_), np.empty(len(left), np.int64)
         for low in range(0, len(left), self._step()):
@@ -388,19 +404,19 @@ class RedisStore(Store):
 
     def _bound(self) -> Parameters:
         if self.parameters is None:
-            raise ValueError("the store has no parameters yet: bind it first")
+            raise ValueError("the store has no parameters yet: call bind first")
         return self.parameters
 
     def _width(self) -> int:
-        """Return the bytes of an entry."""
+        """Return the size of an entry in bytes."""
         return 8 * (self._bound().num_perm + self._bound().bands)
 
     def _step(self) -> int:
-        """Return the entries of a piece."""
+        """Return the number of entries of a piece."""
         return max(1, min(PIECE_KEYS, PIECE_BYTES // self._width()))
 
     def _with_band_keys(self, signatures: UInt64Array) -> UInt64Array:
-        """Return entries as they are stored: slots, then band keys, in rows."""
+        """Return entries as they are stored: rows of slots, then band keys."""
         parameters = self._bound()
         signatures = np.asarray(signatures)
         if signatures.ndim != 2 or signatures.shape[1] != parameters.num_perm:
@@ -415,26 +431,26 @@ class RedisStore(Store):
         return np.frombuffer(data, "<u8").reshape(-1, self._width() // 8)
 
     def _letters(self, entries: Iterable[bytes | None]) -> bytes:
-        """Say of each entry what the scripts say."""
+        """Return a letter for each entry, as the scripts do."""
         width = self._width()
         return b"".join(b"0" if entry is None else b"1" if len(entry) == width else b"?" for entry in entries)
 
     def _refuse_damage(self, members: Sequence[bytes], letters: bytes) -> None:
         if b"?" in letters:
             key = members[letters.index(b"?")]
-            raise FormatError(f"{self._place('entries')}: that of {key!r} is not of {self._width()} bytes")
+            raise FormatError(f"{self._place('entries')}: the entry of {key!r} does not have {self._width()} bytes")
         if b"!" in letters:
             key = members[letters.index(b"!")]
-            raise FormatError(f"{self._place('entries')}: that of {key!r} is missing in a bucket")
+            raise FormatError(f"{self._place('entries')}: the entry of {key!r} is missing in a bucket")
 
     def _key(self, member: bytes) -> int | str:
         try:
             return _decode(member)
         except ValueError:
-            raise FormatError(f"{self._place('entries')}: {member!r} is no key of format {FORMAT}") from None
+            raise FormatError(f"{self._place('entries')}: {member!r} is not a key of format {FORMAT}") from None
 
     def _parse(self, answer: list[bytes]) -> Parameters | None:
-        """Read the parameters that the server holds."""
+        """Parse the parameters that the server stores."""
         if not answer:
             return None
         place = self._place("parameters")
@@ -447,7 +463,7 @@ class RedisStore(Store):
             threshold = float(stored["threshold"]) if stored["threshold"] else None
             parameters = Parameters(num_perm, bands, rows, stored["scheme"], seed, threshold, stored["shingles"])
         except (KeyError, ValueError) as error:
-            raise FormatError(f"{place}: a field is missing or no number: {error}") from None
+            raise FormatError(f"{place}: a field is missing or not a number: {error}") from None
         in_range = 1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
         in_range &= stored["scheme"] in get_args(Scheme) and (threshold is None or 0 < threshold <= 1)
         if not in_range or _fields(parameters) != stored:
@@ -470,9 +486,9 @@ def _connect(url: str) -> Any:
             socket_timeout=TIMEOUT,
             retry=redis.retry.Retry(redis.backoff.ExponentialBackoff(), RETRIES, (redis.exceptions.ConnectionError,)),
         )
-    except ValueError:  # its message may hold a part of the password
+    except ValueError:  # its message may contain a part of the password
         form = "redis://[[user]:password@]host[:port][/database]"
-        raise ValueError(f"the URL of a Redis server must be as {form}, which this one is not") from None
+        raise ValueError(f"the URL of a Redis server must have the form {form}") from None
 
 
 def _check_client(client: Any) -> Any:
@@ -484,7 +500,7 @@ def _check_client(client: Any) -> Any:
 
 
 def _address(client: Any) -> str:
-    """Name the server, without user and password."""
+    """Return the address of the server, without user and password."""
     pool = getattr(client, "connection_pool", None)
     if pool is None:
         node = client.get_default_node()
@@ -498,7 +514,7 @@ def _address(client: Any) -> str:
 
 
 def _fields(parameters: Parameters) -> dict[str, str]:
-    """Spell parameters as they are stored, in the order of FIELDS."""
+    """Return parameters as they are stored, in the order of FIELDS."""
     threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
     numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows))
     texts = (FORMAT, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
@@ -518,7 +534,7 @@ def _encode_key(key: Any) -> bytes:
 
 
 def _decode(member: bytes) -> int | str:
-    """Return the key, or raise ValueError if there is none that is encoded so."""
+    """Return the key of a member, or raise ValueError if it is not the encoding of a key."""
     if member[:1] == b"s":
         return member[1:].decode("utf-8", "surrogatepass")
     key = int(member)
@@ -528,12 +544,12 @@ def _decode(member: bytes) -> int | str:
 
 
 def _column(keys: list[int | str]) -> Column:
-    """Return keys as an array if all are ints."""
+    """Return keys as an array if all are ints, otherwise as a list."""
     return keys if any(isinstance(key, str) for key in keys) else np.array(keys, np.int64)
 
 
 def _pieces(encoded: list[bytes], width: int) -> Iterator[slice]:
-    """Cut a batch by number and by bytes, `width` for each key besides its own."""
+    """Divide a batch by the number of keys and by bytes, which are those of each key and `width` more."""
     low = size = 0
     for row, key in enumerate(encoded):
         more = width + len(key)

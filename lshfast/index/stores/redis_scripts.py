@@ -1,14 +1,14 @@
-"""What a Redis server is asked to do: Lua scripts on the layout that redis.py describes.
+"""The Lua scripts of `RedisStore`; redis.py describes the layout of the data.
 
-KEYS are always parameters, entries and refused. Words that a script answers with, `letters`, have one for each key: 1
-there, 0 absent, ? damaged. "LSHFAST" as an error means that the parameters are not those that the client knows.
+KEYS are always parameters, entries and refused. A script returns one letter for each key: 1 present, 0 absent,
+? damaged. The error "LSHFAST" means that the parameters differ from those that the client knows.
 """
 
 from __future__ import annotations
 
 FIELDS = ("format", "num_perm", "bands", "rows", "scheme", "seed", "threshold", "shingles")
 
-# ARGV: fields and values to store if there are none, or nothing. Answers the fields and values there are.
+# ARGV: fields and values to store if there are none, or nothing. Returns the stored fields and values.
 OPEN = """
 if redis.call('EXISTS', KEYS[1]) == 0 then
   if redis.call('EXISTS', KEYS[2]) == 1 then return redis.error_reply('LSHFAST') end
@@ -17,7 +17,7 @@ end
 return redis.call('HGETALL', KEYS[1])
 """
 
-# How the others begin. ARGV: values of the parameters, bytes of an entry, bands, what names of buckets begin with.
+# The beginning of the other scripts. ARGV: values of the parameters, bytes of an entry, bands, prefix of bucket names.
 _BEGIN = f"""
 local known = ''
 for _, value in ipairs(redis.call('HMGET', KEYS[1], '{"', '".join(FIELDS)}')) do
@@ -30,7 +30,7 @@ local band = {{}}
 for j = 1, bands do band[j] = ARGV[4] .. struct.pack('<I2', j - 1) end
 """
 
-# ARGV: letters that refuse the transaction; keys. Answers their letters.
+# ARGV: letters for which the transaction is refused; keys. Returns the letters of the keys.
 CHECK = (
     _BEGIN
     + """
@@ -43,8 +43,8 @@ return table.concat(letters)
 """
 )
 
-# ARGV: error, replace, skip or remove; the entries end to end, nothing for remove; keys. Answers the number of entries
-# written, and a bucket that could not be changed with the reason.
+# ARGV: error, replace, skip or remove; the concatenated entries, nothing for remove; keys. Returns the number of
+# entries written, and a bucket that could not be changed with the reason.
 WRITE = (
     _BEGIN
     + """
@@ -78,10 +78,10 @@ return {count, bucket, reason}
 """
 )
 
-# ARGV: the most candidates whose entries are answered, and the most candidates of all queries, before no further query
-# is begun; the band keys of queries end to end. Answers of as many queries as were begun, at least one: numbers of
-# candidates; the candidates, as places among the distinct ones; the keys of these; letters and whole entries of the
-# first of them. Or a bucket that is not a set.
+# ARGV: two limits, after which no further query is begun: the most candidates whose entries are returned, and the most
+# candidates of all queries; the concatenated band keys of the queries. Returns, for the queries that were begun, at
+# least one: the numbers of candidates; the candidates, as positions among the distinct ones; the keys of the distinct
+# ones; the letters and the valid entries of the first of them. Or returns a bucket that is not a set.
 QUERY = (
     _BEGIN
     + """
@@ -132,8 +132,8 @@ return {table.concat(counts), table.concat(found), members, table.concat(letters
 """
 )
 
-# ARGV: a cursor, how many entries about, and what of: keys, entries, or buckets too. Answers the next cursor, keys,
-# letters, with ! for an entry that is missing in a bucket, and the entries end to end.
+# ARGV: a cursor; the approximate number of entries; keys, entries or buckets. Returns the next cursor, keys, letters
+# (! for an entry that is missing in a bucket, if buckets are checked), and the concatenated entries.
 SCAN = (
     _BEGIN
     + """

@@ -1,4 +1,4 @@
-"""One segment of an index: the tables of some entries, in memory where they grow, or fixed in a file or in LMDB."""
+"""One segment of an index: the tables of some entries, growing in memory, or fixed in a file or in LMDB."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from lshfast.index.stores.base import Column, OnDuplicate, Parameters
 from lshfast.kernels.tables import BandTables, KeyTable
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
-# Rows of a batch of items, and queries of a piece of work, the least and the most: many at once walk over the tables in
-# order.
+# Rows in a batch of items, and the least and the most queries in one piece of work. Many queries at a time read the
+# tables in order.
 PIECE_ROWS = 1 << 13
 LONGEST_PIECE_ROWS = 1 << 18
 
-# What is told how many more bytes are done.
+# Called with the number of further bytes that are done.
 Tell: TypeAlias = Callable[[int], None]
 
 
 @dataclass(eq=False)
 class Segment:
-    """Tables, and where the names of their rows are.
+    """Tables, and the names (keys) of their rows.
 
     Attributes
     ----------
     tables : BandTables
     kind : str
-        "int" or "str" where the tables know the names of their rows, else "object".
+        "int" or "str" if the tables store the names of their rows, otherwise "object".
     names : KeyTable
-        The names of rows of kind "object".
+        The names of rows, if the kind is "object".
     deleted : ndarray of uint8 or None
-        Of fixed tables: 1 where a row was removed.
+        For fixed tables: 1 if a row is deleted.
     deleted_when_written : int
-        The number of rows that are removed in what is written.
+        The number of deleted rows in the stored segment.
     where : object
-        Of fixed tables: the record of where they are written.
+        For fixed tables: the record that says where they are stored.
     reuses : int
-        How many times rows were taken from their names; other names may have these rows now.
+        The number of calls that freed rows. Freed rows may have other names now.
     """
 
     tables: BandTables
@@ -57,14 +57,14 @@ class Segment:
         return len(self.tables)
 
     def find(self, keys: Column) -> Int64Array:
-        """Return the row of each key, -1 where it has none."""
+        """Return the row of each key, or -1 if it has none."""
         if self.kind == "object":
             return self.names.find(keys)
         if self.kind == "int" and isinstance(keys, np.ndarray):
             return self.tables.find(keys)
         if self.kind == "str" and isinstance(keys, list) and all(type(key) is str for key in keys):
             return self.tables.find(keys)
-        rows = np.full(len(keys), -1, np.int64)  # a key that equals none of this kind has no row
+        rows = np.full(len(keys), -1, np.int64)  # a key that cannot equal a name of this kind has no row
         if isinstance(keys, list):
             mine = [key if type(key) is str else None for key in keys] if self.kind == "str" else map(equal_int, keys)
             own = {place: key for place, key in enumerate(mine) if key is not None}
@@ -73,7 +73,7 @@ class Segment:
         return rows
 
     def admit(self, keys: Column) -> tuple[Int64Array, BoolArray]:
-        """Give each key a row unless it has one; return the rows, and where they are new."""
+        """Assign a row to each key that has none; return the rows of all keys, and which rows are new."""
         return self.tables.admit(keys, self._table)
 
     def insert(
@@ -83,16 +83,16 @@ class Segment:
         on_duplicate: OnDuplicate,
         known: BoolArray,
         copy: bool,
-        beneath: list[tuple[Segment, Int64Array]],
+        fixed_rows: list[tuple[Segment, Int64Array]],
     ) -> int:
-        """Insert entries and mark rows of fixed segments as removed, all or nothing: see `BandTables.insert`."""
+        """Insert entries and mark rows of fixed segments as deleted, all or nothing: see `BandTables.insert`."""
         self.reuses += on_duplicate == "replace"
-        return self.tables.insert(keys, signatures, on_duplicate, known, copy, marks_of(beneath), self._table)
+        return self.tables.insert(keys, signatures, on_duplicate, known, copy, marks_of(fixed_rows), self._table)
 
-    def discard(self, rows: Int64Array, beneath: list[tuple[Segment, Int64Array]]) -> None:
-        """Free rows with their names and signatures, and mark rows of fixed segments as removed, all or nothing."""
+    def discard(self, rows: Int64Array, fixed_rows: list[tuple[Segment, Int64Array]]) -> None:
+        """Free rows with their names and signatures, and mark rows of fixed segments as deleted, all or nothing."""
         self.reuses += 1
-        self.tables.discard(rows, marks_of(beneath), self._table)
+        self.tables.discard(rows, marks_of(fixed_rows), self._table)
 
     @property
     def _table(self) -> KeyTable | None:
@@ -104,7 +104,7 @@ class Segment:
         return found
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
-        """Give the keys and signatures of all rows in use, in batches."""
+        """Yield the keys and signatures of all rows in use, in batches."""
         rows = self.tables.rows_in_use()
         for start in range(0, len(rows), PIECE_ROWS):
             batch = rows[start : start + PIECE_ROWS]
@@ -123,7 +123,7 @@ class Segment:
 
 
 def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
-    """Return the deletion marks of fixed segments, and the rows of each that are meant."""
+    """Return, for each fixed segment and some of its rows, its deletion marks and these rows."""
     return [(segment.deleted, rows) for segment, rows in places if segment.deleted is not None]
 
 
@@ -136,10 +136,10 @@ def empty_segment(parameters: Parameters, kind: str) -> Segment:
 def built(
     parameters: Parameters, kind: str, segments: Iterable[Segment], tell: Tell = lambda _: None, batch: int = PIECE_ROWS
 ) -> Segment:
-    """Return one new segment in memory with the entries of several; no key is in two of them.
+    """Build one new segment in memory from the entries of several segments; no key may be in two of them.
 
-    `tell` is told the bytes of the signatures that are in it, a piece after the other. Tables grow as if all rows of a
-    batch went into buckets of their own: the smaller it is, the tighter they are, and the longer it takes.
+    `tell` is called with the bytes of the signatures of each piece. Tables grow as if each row of a batch had its own
+    bucket, so smaller batches make smaller tables, and take more time.
     """
     segments, done = list(segments), 0
     whole = empty_segment(parameters, kind)

@@ -1,4 +1,7 @@
-"""The segments of an index as one: what memory, a file and LMDB have in common, without locks."""
+"""`Segments`: search and change several segments as one, for the stores in memory, in a file and in LMDB.
+
+It has no locks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty
 from lshfast.kernels.tables import mark
 from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
-# How many segments of about one size become one.
+# FAN segments of about the same size are merged into one.
 FAN_BITS = 4
 FAN = 1 << FAN_BITS
 
@@ -22,7 +25,7 @@ KIND_NAMES = {"int": "ints of 64 bits", "str": "strs"}
 
 
 class Held(NamedTuple):
-    """The rows of a segment at some moment: `reuses` of it then, and the names of its rows unless it is fixed."""
+    """The rows of a segment at some time, its `reuses` at that time, and the names of the rows if it is not fixed."""
 
     segment: Segment
     reuses: int
@@ -38,14 +41,14 @@ class Held(NamedTuple):
 
 @dataclass(eq=False)
 class Segments:
-    """Fixed segments, whose rows can be deleted, and one in memory that grows. A key is in one of them at most.
+    """Fixed segments, whose rows can be deleted, and one growing segment in memory. A key is in at most one of them.
 
     Parameters
     ----------
     parameters : Parameters
     fixed : list of Segment
     growing : Segment or None
-        Made by the first insertion.
+        Created by the first insertion.
     """
 
     parameters: Parameters
@@ -60,7 +63,7 @@ class Segments:
 
     @property
     def kind(self) -> str | None:
-        """What the keys are: "int", "str" or "object"; None while there is no segment."""
+        """Type of the keys: "int", "str" or "object"; None if there are no segments."""
         segments = self.all
         return segments[0].kind if segments else None
 
@@ -68,11 +71,11 @@ class Segments:
         return sum(map(len, self.all))
 
     def find(self, keys: Column) -> tuple[Int64Array, Int64Array]:
-        """Return which segment of `all` each key is in, -1 for none, and its row there."""
+        """Return, for each key, the number of its segment in `all`, or -1, and its row in it."""
         return _find_in(self.all, keys)
 
     def contains(self, keys: Column) -> BoolArray:
-        """Tell which keys have an entry."""
+        """Return which keys have an entry."""
         return np.asarray(self.find(keys)[0] >= 0)
 
     def insert(self, keys: Column, signatures: UInt64Array, on_duplicate: OnDuplicate, *, copy: bool) -> int:
@@ -80,7 +83,7 @@ class Segments:
         if not len(keys):
             return 0
         before = self.growing
-        growing = self._growing_for(keys)  # which changes no entry
+        growing = self._growing_for(keys)  # this changes no entry
         where, rows = _find_in(self.fixed, keys)
         known = where >= 0
         if on_duplicate == "skip" and known.any():
@@ -93,10 +96,11 @@ class Segments:
         return count
 
     def _growing_for(self, keys: Column) -> Segment:
-        """Return the growing segment, made or changed so that it can name these keys."""
+        """Return the growing segment; create or convert it if it cannot store keys of this type."""
         kind = kind_of(keys)
         if self.fixed and kind != self.fixed[0].kind:
-            raise TypeError(f"the keys of this index are {KIND_NAMES[self.fixed[0].kind]}, and these are not all that")
+            held = KIND_NAMES[self.fixed[0].kind]
+            raise TypeError(f"the keys of this index are {held}; not all given keys have this type")
         growing = self.growing
         if growing is None or (growing.kind not in (kind, "object") and not len(growing)):
             self.growing = growing = empty_segment(self.parameters, kind)
@@ -109,19 +113,19 @@ class Segments:
         where, rows = self.find(keys)
         if (where < 0).any():
             raise KeyError(listed(take(keys, np.flatnonzero(where < 0)[:1]))[0])
-        beneath = self._places(where, rows)
+        fixed_rows = self._places(where, rows)
         if self.growing is None:
-            mark(marks_of(beneath))
+            mark(marks_of(fixed_rows))
         else:
-            self.growing.discard(rows[where == len(self.fixed)], beneath)
+            self.growing.discard(rows[where == len(self.fixed)], fixed_rows)
 
     def _places(self, where: Int64Array, rows: Int64Array) -> list[tuple[Segment, Int64Array]]:
-        """Return the fixed segments that are meant, and the rows of each."""
+        """Return the fixed segments that contain some of the rows, each with these rows."""
         found = [(segment, rows[where == number]) for number, segment in enumerate(self.fixed)]
         return [(segment, some) for segment, some in found if len(some)]
 
     def query(self, signatures: UInt64Array, least: int | None, threads: int) -> Found:
-        """Ask all segments, and join their answers: see `Store.query`."""
+        """Query all segments, and join their answers: see `Store.query`."""
         segments = self.all
         found = [segment.query(signatures, least, threads) for segment in segments]
         if len(found) == 1:
@@ -138,7 +142,7 @@ class Segments:
         return Found(offsets, take(keys, order), agreements[order])
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
-        """Ask all segments about one signature: see `Store.query_one`."""
+        """Query all segments for one signature: see `Store.query_one`."""
         keys: list[Any] = []
         agreements: list[int] = []
         for segment in self.all:
@@ -148,15 +152,15 @@ class Segments:
         return keys, None if least is None else agreements
 
     def held(self) -> list[Held]:
-        """Return the rows of all segments as of now; `entries_of` finds what has become of them."""
+        """Return the present rows of all segments; `still_held` finds their entries later."""
         held = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
         return [Held(*each, each[0].names_of(each[2]) if each[0].deleted is None else None) for each in held]
 
     def still_held(self, keys: Column, before: Held, rows: Int64Array) -> tuple[Column, UInt64Array]:
-        """Return those of the keys that still have an entry, and their signatures.
+        """Return the keys that still have an entry, and their signatures.
 
-        They were in these rows of a segment. They still are unless the rows were deleted or reused since, or the
-        segment was written anew: then the keys tell where.
+        `rows` are the rows of the keys in an earlier state of a segment. A key that has moved, because its row was
+        deleted or reused or the segment was rewritten, is looked up again.
         """
         segments, where = self.all, np.full(len(rows), -1, np.int64)
         if before.segment in segments and before.segment.reuses == before.reuses:
@@ -193,25 +197,25 @@ class Segments:
         return {"signature bytes": signatures, "table bytes": tables, "key bytes": names, "segments": len(sizes)}
 
     def bucket_sizes(self) -> tuple[Int64Array, int, float]:
-        """Return what `Store.bucket_sizes` does."""
+        """Return the sizes of buckets: see `Store.bucket_sizes`."""
         found = [segment.tables.bucket_sizes() for segment in self.all]
         sizes = np.sum([np.zeros(32, np.int64), *(each[0] for each in found)], axis=0)
         return sizes, max((each[1] for each in found), default=0), sum(each[2] for each in found)
 
     def merged(self, most: int = 2**31, tell: Tell = lambda _: None) -> tuple[list[Segment], Segment | None]:
-        """Choose what is written anew when the growing segment is written.
+        """Merge segments, when the growing segment is about to be written.
 
-        Segments half of whose rows are deleted are written anew, and so are segments of about one size (to a factor of
-        FAN) as soon as there are FAN of them. So their number grows with the logarithm of the entries, and so does the
-        number of times that an entry is written. No segment is made of more than `most` rows unless one is that large
-        already.
+        The new segment contains the entries of the growing segment and of segments of which at least half of the rows
+        are deleted. FAN segments of about the same size (up to a factor of FAN) are also merged. So the number of
+        segments, and the number of times that an entry is written, grow with the logarithm of the number of entries. A
+        merged segment has at most `most` rows, unless one of its segments already has more.
 
         Returns
         -------
         kept : list of Segment
-            The fixed segments that stay as they are.
+            The fixed segments that do not change.
         new : Segment or None
-            One segment in memory with all other entries, without free rows; None if there are none.
+            One segment in memory with all other entries, without free rows; None if there are no other entries.
         """
         growing = self.growing
         kept = sorted((segment for segment in self.fixed if 2 * len(segment) > segment.tables.limit), key=len)
@@ -238,7 +242,7 @@ def _tier(rows: int) -> int:
 
 
 def _find_in(segments: list[Segment], keys: Column) -> tuple[Int64Array, Int64Array]:
-    """Return which segment each key is in, -1 for none, and its row there."""
+    """Return, for each key, the number of its segment, or -1, and its row in it."""
     where, rows = np.full(len(keys), -1, np.int64), np.full(len(keys), -1, np.int64)
     for number, segment in enumerate(segments):
         found = segment.find(keys)
