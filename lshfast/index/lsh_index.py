@@ -254,9 +254,11 @@ class LSHIndex:
 
         Raises
         ------
+        DuplicateKeyError
+            If a key has an entry or comes twice, and duplicates are errors; it names the first such key.
         TypeError, ValueError
-            If keys or signatures cannot be used, are not as many, or a key is a duplicate; if texts are given, and the
-            index does not say of which shingles it is.
+            If keys or signatures cannot be used or are not as many; if texts are given, and the index does not say of
+            which shingles it is.
         """
         array = self._signatures_of(signatures, None)
         if array.ndim == 1:

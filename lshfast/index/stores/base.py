@@ -134,8 +134,8 @@ class Store(ABC):
 
         Raises
         ------
-        ValueError
-            For "error", naming the first duplicate; nothing was inserted.
+        DuplicateKeyError
+            For "error", with the first duplicate; nothing was inserted.
         """
 
     def check_kind(self, kind: str) -> None:  # noqa: B027 (where keys of all kinds join those stored)
