@@ -9,6 +9,7 @@ from setuptools import Extension, setup
 # The folders of src/ whose C each module is linked with. The CPU level in use is the state of one module: `cpu`.
 FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
+    "arrays": [],
     "bands": ["bands"],
     "bits": ["bits", "sketch", "slots"],
     "cardinality": ["cardinality"],
@@ -17,10 +18,14 @@ FOLDERS = {
     "gate": [],
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
+    "keys": [],
+    "names": ["tables", "bands", "slots"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
     "tables": ["tables", "bands", "slots"],
+    "tables_files": [],
+    "tables_queries": ["tables", "bands", "slots"],
     "text": ["text"],
     "trees": ["trees"],
     "weighted": ["weighted"],
@@ -60,7 +65,7 @@ setup(
         extensions,
         force=True,  # a changed .pxd lies in another folder than its .pyx, where Cython would not notice it
         build_dir="build/cython",
-        include_path=["."],
+        include_path=[".", "src"],
         shared_utility_qualified_name=SHARED,
         compiler_directives={"language_level": 3, "embedsignature": True, "binding": True},
     )

@@ -29,6 +29,7 @@ from lshfast.datasketch import (
 )
 from lshfast.datasketch.advice import no_attribute
 from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, Match, Matches
+from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
 from lshfast.jobs import dedup_files
@@ -71,6 +72,7 @@ __all__ = [
     "DataError",
     "DedupResult",
     "DistinctCounter",
+    "DuplicateKeyError",
     "FormatError",
     "HyperLogLog",
     "HyperLogLogPlusPlus",

@@ -13,7 +13,7 @@ from lshfast.index.keys import as_column, duplicate, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
 from lshfast.index.stores.base import Column, OnDuplicate
 from lshfast.kernels.gate import Gate
-from lshfast.kernels.tables import KeyTable
+from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.tokens import Int64Array, UInt64Array, check_number

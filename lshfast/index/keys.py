@@ -106,12 +106,41 @@ def equal_int(key: Any) -> int | None:
     return whole if whole == key else None
 
 
-def duplicate(column: Column, place: int) -> ValueError:
+class DuplicateKeyError(ValueError):
+    """A key that is inserted has an entry already, or occurs twice in its batch.
+
+    Attributes
+    ----------
+    key : object
+        The key.
+    position : int
+        Its place in the batch, counted from 0; of several such keys, the first one's.
+
+    Examples
+    --------
+    >>> import lshfast, numpy as np
+    >>> index = lshfast.LSHIndex(num_perm=4, bands=2, rows=2)
+    >>> try:
+    ...     index.insert(["a", "b", "a"], np.ones((3, 4), np.uint64))
+    ... except lshfast.DuplicateKeyError as error:
+    ...     print(error.key, error.position)
+    a 2
+    """
+
+    def __init__(self, key: Any, position: int) -> None:
+        super().__init__(key, position)
+        self.key, self.position = key, position
+
+    def __str__(self) -> str:
+        return (
+            f"keys[{self.position}] = {self.key!r} is in the index already, or twice in the batch "
+            "(on_duplicate='replace' or 'skip' allows that)"
+        )
+
+
+def duplicate(column: Column, place: int) -> DuplicateKeyError:
     """Return the error that names a duplicate key."""
-    return ValueError(
-        f"keys[{place}] = {listed(column[place : place + 1])[0]!r} is in the index already, or twice in the batch "
-        "(on_duplicate='replace' or 'skip' allows that)"
-    )
+    return DuplicateKeyError(listed(column[place : place + 1])[0], place)
 
 
 def take(column: Column, places: Int64Array) -> Column:

@@ -329,9 +329,11 @@ class LSHIndex:
         TypeError
             If a key cannot be stored, the signatures are not uint64, or texts are given and the index does not name
             its shingles.
+        DuplicateKeyError
+            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
         ValueError
-            If the numbers of keys and signatures differ, a key is a duplicate and `on_duplicate` is "error", a
-            different sketcher made the signatures, or a text is not valid.
+            If the numbers of keys and signatures differ, a different sketcher made the signatures, or a text is not
+            valid.
 
         Examples
         --------

@@ -3,7 +3,7 @@
 #include "bands/filters.h"
 
 /* As many keys as the scalar kernel has under way; after a hit, the other bands need no keys. */
-#define BANDS_AT_ONCE 4
+#define FILTERS_BANDS_AT_ONCE 4
 
 static bool holds(const uint8_t *filter, uint64_t key, uint64_t bits, size_t hashes) {
     uint64_t x = mix64(key), step = mix64(x) | 1;
@@ -24,8 +24,8 @@ static void add(uint8_t *filter, uint64_t key, uint64_t bits, size_t hashes) {
 
 static size_t next_keys(band_key_kernel *kernel, const struct band_filters *shape, const uint64_t *slots, size_t at,
                         uint64_t *keys) {
-    uint64_t starts[BANDS_AT_ONCE];
-    size_t count = shape->bands - at < BANDS_AT_ONCE ? shape->bands - at : BANDS_AT_ONCE;
+    uint64_t starts[FILTERS_BANDS_AT_ONCE];
+    size_t count = shape->bands - at < FILTERS_BANDS_AT_ONCE ? shape->bands - at : FILTERS_BANDS_AT_ONCE;
     bands_starts(shape->first + at, count, starts);
     kernel(slots + at * shape->rows, starts, count, shape->rows, keys);
     return count;
@@ -33,8 +33,8 @@ static size_t next_keys(band_key_kernel *kernel, const struct band_filters *shap
 
 bool filters_hold(band_key_kernel *kernel, const struct band_filters *shape, const uint8_t *bytes,
                   const uint64_t *slots) {
-    uint64_t keys[BANDS_AT_ONCE];
-    for (size_t at = 0; at < shape->bands; at += BANDS_AT_ONCE) {
+    uint64_t keys[FILTERS_BANDS_AT_ONCE];
+    for (size_t at = 0; at < shape->bands; at += FILTERS_BANDS_AT_ONCE) {
         size_t count = next_keys(kernel, shape, slots, at, keys);
         for (size_t i = 0; i < count; i++)
             if (holds(bytes + (at + i) * shape->stride, keys[i], shape->bits, shape->hashes)) return true;
@@ -43,8 +43,8 @@ bool filters_hold(band_key_kernel *kernel, const struct band_filters *shape, con
 }
 
 void filters_add(band_key_kernel *kernel, const struct band_filters *shape, uint8_t *bytes, const uint64_t *slots) {
-    uint64_t keys[BANDS_AT_ONCE];
-    for (size_t at = 0; at < shape->bands; at += BANDS_AT_ONCE) {
+    uint64_t keys[FILTERS_BANDS_AT_ONCE];
+    for (size_t at = 0; at < shape->bands; at += FILTERS_BANDS_AT_ONCE) {
         size_t count = next_keys(kernel, shape, slots, at, keys);
         for (size_t i = 0; i < count; i++) add(bytes + (at + i) * shape->stride, keys[i], shape->bits, shape->hashes);
     }

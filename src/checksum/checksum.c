@@ -22,7 +22,7 @@ void checksum_begin(struct checksum *sum) {
 
 static void feed_blocks(uint64_t *sums, const uint8_t *bytes, size_t blocks) {
     uint64_t a = sums[0], b = sums[1], c = sums[2], d = sums[3]; /* four chains that do not wait for each other */
-    for (; blocks; blocks--, bytes += CHECK_BLOCK) {
+    for (; blocks; blocks--, bytes += CHECKSUM_BLOCK) {
         a = stir(a, word_at(bytes, 8));
         b = stir(b, word_at(bytes + 8, 8));
         c = stir(c, word_at(bytes + 16, 8));
@@ -32,22 +32,22 @@ static void feed_blocks(uint64_t *sums, const uint8_t *bytes, size_t blocks) {
 }
 
 void checksum_feed(struct checksum *sum, const uint8_t *bytes, size_t n) {
-    size_t held = sum->fed % CHECK_BLOCK;
+    size_t held = sum->fed % CHECKSUM_BLOCK;
     sum->fed += n;
     if (held) {
-        size_t wanted = CHECK_BLOCK - held < n ? CHECK_BLOCK - held : n;
+        size_t wanted = CHECKSUM_BLOCK - held < n ? CHECKSUM_BLOCK - held : n;
         memcpy(sum->rest + held, bytes, wanted);
         bytes += wanted, n -= wanted, held += wanted;
-        if (held < CHECK_BLOCK) return;
+        if (held < CHECKSUM_BLOCK) return;
         feed_blocks(sum->sums, sum->rest, 1);
     }
-    feed_blocks(sum->sums, bytes, n / CHECK_BLOCK);
-    if (n % CHECK_BLOCK) memcpy(sum->rest, bytes + n / CHECK_BLOCK * CHECK_BLOCK, n % CHECK_BLOCK);
+    feed_blocks(sum->sums, bytes, n / CHECKSUM_BLOCK);
+    if (n % CHECKSUM_BLOCK) memcpy(sum->rest, bytes + n / CHECKSUM_BLOCK * CHECKSUM_BLOCK, n % CHECKSUM_BLOCK);
 }
 
 uint64_t checksum_end(const struct checksum *sum) {
     uint64_t sums[4], whole = sum->fed;
-    size_t held = sum->fed % CHECK_BLOCK;
+    size_t held = sum->fed % CHECKSUM_BLOCK;
     memcpy(sums, sum->sums, sizeof sums);
     for (size_t at = 0; at < held; at += 8) {
         sums[at / 8] = stir(sums[at / 8], word_at(sum->rest + at, held - at < 8 ? held - at : 8));

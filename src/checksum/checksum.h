@@ -7,10 +7,10 @@
 
 #include "field.h"
 
-#define CHECK_BLOCK 32
+#define CHECKSUM_BLOCK 32
 struct checksum {
     uint64_t sums[4], fed;
-    uint8_t rest[CHECK_BLOCK];
+    uint8_t rest[CHECKSUM_BLOCK];
 };
 void checksum_begin(struct checksum *sum);
 void checksum_feed(struct checksum *sum, const uint8_t *bytes, size_t n);

@@ -1,112 +1,92 @@
-"""The tables of an index: signatures in numbered rows, found by their bands and by name."""
+"""The tables of an index: signatures in numbered rows, found by their bands and by name.
+
+C owns the memory. This module checks arguments, turns keys into names, and keeps the arrays that signatures lie in.
+"""
 
 cimport cython
-from cython cimport view
-from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from cpython.exc cimport PyErr_CheckSignals
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from cpython.buffer cimport PyBuffer_Release
+from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-import sys
+import secrets
 
 import numpy as np
 
+from lshfast.kernels.arrays cimport (
+    are_consecutive, get_slots, joined_rows, markings_of, set_marks, text_of,
+)
 from lshfast.kernels.cpu cimport level_in_use
 from lshfast.kernels.gate cimport has_writer
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause, product_of, sum_of
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
+from lshfast.kernels.keys cimport keys_clean, keys_forget, keys_move, keys_of_rows, keys_reserve, keys_withdraw
+from lshfast.kernels.names cimport (
+    admit_keys, admit_names, check_outcome, find_names, gather_crowd, names_at, tags_at,
+)
+from lshfast.kernels.tables_files cimport buckets_of, lie_over, sections_of, sizes_of
+from lshfast.kernels.tables_queries cimport answer_one, answers_of
+from tables_declarations cimport *
 
-include "tables_declarations.pxi"
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    const char* utf8_or_null "PyUnicode_AsUTF8AndSize"(object, Py_ssize_t*)
+
+# Signatures of a block, in bytes, about; at most 4,096 of them.
+BLOCK_BYTES = 1 << 21
+
+cdef enum:
+    MOST_SLOTS = 1 << 16
 
 cdef const int* in_use = level_in_use()
+cdef uint64_t[2] secret = [secrets.randbits(64), secrets.randbits(64)]  # hashes names that share a public hash
 
 
-include "tables_memory.pxi"
-include "tables_keys.pxi"
-include "tables_names.pxi"
+cdef size_t requests_left = 0
+cdef bint fails_onwards = False
 
 
-@cython.auto_pickle(False)
-cdef class _Batch:
-    """What a batch of rows is put into the tables with: as many of them at once as `most`."""
-    cdef size_t most, n, count
-    cdef uint64_t* keys
-    cdef uint64_t* before  # entries that each table had
-    cdef uint64_t* records
-    cdef uint32_t* tags
-    cdef uint8_t* skip
+cdef void* memory_source(size_t nbytes) noexcept nogil:
+    """Return memory for tables, unless a test has said that it runs out."""
+    global requests_left
+    if requests_left > 1:
+        requests_left -= 1
+    elif requests_left == 1:
+        requests_left = fails_onwards
+        return NULL
+    return malloc(nbytes)
 
-    def __cinit__(self, size_t bands, size_t n):
-        cdef size_t most = max(<size_t>1, min(n, <size_t>BATCH))
-        self.most = most
-        self.keys = <uint64_t*>malloc(
-            (2 * bands + most) * sizeof(uint64_t) + bands * most * sizeof(uint32_t) + most * sizeof(uint8_t))
-        if not self.keys:
-            raise MemoryError
-        self.before = self.keys + bands
-        self.records = self.before + bands
-        self.tags = <uint32_t*>(self.records + most)
-        self.skip = <uint8_t*>(self.tags + bands * most)
 
-    def __dealloc__(self):
-        free(self.keys)
+def _fail_memory(size_t n, bint onwards=False):
+    """For tests: let the n-th request for memory of tables fail from now on, and all later ones if told so; 0: none."""
+    global requests_left, fails_onwards
+    requests_left, fails_onwards = n, onwards
 
-    cdef void order(self, size_t band, const int64_t* rows) noexcept nogil:
-        """Bring the rows of the batch into the order of their tags of one band."""
-        self.count = tag_order(self.tags + band * self.most, rows, self.skip, self.n, self.records)
+
+def _request_memory():
+    """For tests: count a request for memory beside those of tables; MemoryError if it fails."""
+    cdef void* memory = memory_source(1)
+    if not memory:
+        raise MemoryError
+    free(memory)
 
 
 @cython.auto_pickle(False)
-cdef class _Answers:
-    """What queries are worked on with, and their answers."""
-    cdef c_answers c
+cdef class _Admitted:
+    """The row of each name of a batch, and 1 where it was taken for it."""
+    cdef size_t n
+    cdef object rows_array, fresh_array
+    cdef int64_t[::1] rows
+    cdef uint8_t[::1] fresh
 
-    def __cinit__(self, size_t bands, size_t queries, least):
-        cdef size_t slots = UNDER_WAY * bands
-        self.begin(least)
-        self.c.work = WORK
-        self.c.room, self.c.capacity = 4 * bands + 64, sum_of(product_of(2, queries), 64)
-        self.c.keys = <uint64_t*>malloc((bands + slots) * sizeof(uint64_t) + slots * sizeof(uint32_t))
-        self.c.records = <uint64_t*>malloc(2 * self.c.room * sizeof(uint64_t))
-        self.c.rows = <uint32_t*>malloc(product_of(self.c.capacity, 2 * sizeof(uint32_t)))
-        if not self.c.keys or not self.c.records or not self.c.rows:
-            raise MemoryError
-        self.c.entries = self.c.keys + bands
-        self.c.tags = <uint32_t*>(self.c.entries + slots)
-        self.c.agreements = self.c.rows + self.c.capacity
-
-    cdef begin(self, least):
-        self.c.count, self.c.least, self.c.used = least is not None, 0 if least is None else least, 0
-
-    def __dealloc__(self):
-        free(self.c.keys)
-        free(self.c.records)
-        free(self.c.rows)
-
-    cdef make_room(self):
-        """Make room for the next query's answer, which `needed` says."""
-        cdef size_t capacity = sum_of(sum_of(self.c.used, self.c.needed), self.c.capacity // 2)
-        cdef uint32_t* rows
-        if self.c.needed > self.c.room:
-            free(self.c.records)
-            self.c.room = 0  # where memory runs out: the next query may ask here, too
-            self.c.records = <uint64_t*>malloc(product_of(self.c.needed + self.c.needed // 2, 2 * sizeof(uint64_t)))
-            if not self.c.records:
-                raise MemoryError
-            self.c.room = self.c.needed + self.c.needed // 2
-        if self.c.needed > self.c.capacity - self.c.used:
-            rows = <uint32_t*>malloc(product_of(capacity, 2 * sizeof(uint32_t)))
-            if not rows:
-                raise MemoryError
-            memcpy(rows, self.c.rows, self.c.used * sizeof(uint32_t))
-            memcpy(rows + capacity, self.c.agreements, self.c.used * sizeof(uint32_t))
-            free(self.c.rows)
-            self.c.rows, self.c.agreements, self.c.capacity = rows, rows + capacity, capacity
+    def __cinit__(self, size_t n):
+        self.n = n
+        self.rows = self.rows_array = np.empty(n, np.int64)
+        self.fresh = self.fresh_array = np.zeros(n, np.uint8)
 
 
 @cython.auto_pickle(False)
-cdef class BandTables(_Names):
+cdef class BandTables:
     """Signatures of k slots in numbered rows; a table a band over them, and one of their names.
 
     Rows below `limit` are in use or free; a free one is used again. This class checks lengths and ranges but does not
@@ -119,11 +99,216 @@ cdef class BandTables(_Names):
     kind : {"int", "str"}, optional
         What the names of rows are: integers of 64 bits, or strings; rows have none by default.
     """
-    cdef _Batch one
-    cdef _Answers asking  # of single queries
+    cdef band_tables c
+    cdef band_tables_batch one
+    cdef band_tables_answers asking  # of single queries
+    cdef readonly bint fixed  # over memory that is not ours: never written
+    cdef size_t watchers  # arrays over the memory of these tables
+    cdef dict kept  # blocks of signatures in arrays that are not ours
+    cdef dict given  # sections that are not ours
+    cdef object gone_array
 
     def __cinit__(self, size_t num_perm, size_t bands, size_t rows, kind=None):
-        self.one, self.asking = _Batch(bands, 1), _Answers(bands, 1, None)
+        if bands < 1 or rows < 1 or bands > num_perm // rows:
+            raise ValueError(f"bands x rows must be in 1..{num_perm}, the length of the signatures, not {bands} x {rows}")
+        if num_perm > MOST_SLOTS:
+            raise ValueError(f"signatures must have at most {MOST_SLOTS} slots, not {num_perm}")
+        if kind not in (None, "int", "str"):
+            raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
+        self.kept = {}
+        check_outcome(band_tables_begin(
+            &self.c, memory_source, num_perm, bands, rows,
+            NAMES_INTEGERS if kind == "int" else NAMES_STRINGS if kind == "str" else NAMES_NONE, BLOCK_BYTES))
+        names_set_key(&self.c.names, secret[0], secret[1])
+        self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]
+        check_outcome(band_tables_batch_begin(&self.one, bands, 1))
+        check_outcome(band_tables_answers_begin(&self.asking, bands, 1))
+
+    def __dealloc__(self):
+        band_tables_answers_end(&self.asking)
+        band_tables_batch_end(&self.one)
+        band_tables_end(&self.c)
+
+    # ---- checks ----
+
+    cdef _check_writable(self):
+        if self.fixed:
+            raise ValueError("these tables are fixed: they cannot be written to")
+        self.c.heap.watched = self.watchers > 0
+        if not self.watchers:
+            tables_heap_sweep(&self.c.heap)
+
+    cdef _check_rows(self, const int64_t[::1] rows):
+        if len(rows) and not are_below(&rows[0], len(rows), self.c.limit):
+            raise ValueError(f"rows must be below {self.c.limit}")
+
+    cdef _check_in_use(self, const int64_t[::1] rows):
+        cdef size_t first, n = len(rows)
+        self._check_rows(rows)
+        if n:
+            first = band_tables_unused(&self.c, &rows[0], n)
+            if first < n:
+                raise ValueError(f"row {rows[first]} is not in use")
+
+    cdef _check_written(self, const int64_t* rows, size_t n):
+        cdef size_t first = band_tables_unwritten(&self.c, rows, n)
+        if first < n:
+            raise ValueError(f"row {rows[first]} has no signature")
+
+    cdef _check_signatures(self, const uint64_t[:, ::1] signatures, size_t n):
+        if <size_t>signatures.shape[0] != n or <size_t>signatures.shape[1] != self.c.k:
+            raise ValueError(f"signatures must be ({n}, {self.c.k}), not ({signatures.shape[0]}, {signatures.shape[1]})")
+
+    cdef _claim(self, const int64_t[::1] rows):
+        """Mark rows as no longer in use, or raise ValueError where one is not or comes twice."""
+        cdef size_t again, n = len(rows)
+        self._check_in_use(rows)
+        if n:
+            again = band_tables_claim(&self.c, &rows[0], n)
+            if again < n:
+                raise ValueError(f"row {rows[again]} comes twice")
+
+    # ---- rows and names ----
+
+    def allot(self, size_t n):
+        """Take n rows without names; return their numbers, int64 (n,)."""
+        self._check_writable()
+        rows_array = np.empty(n, np.int64)
+        cdef int64_t[::1] rows = rows_array
+        check_outcome(band_tables_reserve(&self.c, n))
+        if n:
+            band_tables_allot(&self.c, n, &rows[0])
+        return rows_array
+
+    def admit(self, names, keys=None):
+        """Give each name a row, unless it has one: all of them or, if an error is raised, none.
+
+        Parameters
+        ----------
+        names : ndarray of int64, or list of str; any column of keys with `keys`
+        keys : KeyTable, optional
+            Where rows without names of their own have them.
+
+        Returns
+        -------
+        rows : ndarray of int64, shape (n,)
+        fresh : ndarray of bool, shape (n,)
+            True where this call took the row: at the first occurrence of a new name.
+        """
+        cdef _Admitted admitted = _Admitted(len(names))
+        self._admit(names, keys, admitted)
+        return admitted.rows_array, admitted.fresh_array.view(bool)
+
+    cdef _admit(self, names, keys, _Admitted to):
+        self._check_writable()
+        if keys is not None:
+            admit_keys(&self.c, names, keys, to.rows, to.fresh)
+            return
+        try:
+            admit_names(&self.c, names, to.rows, to.fresh)
+        except BaseException:
+            self._dismiss(to, None)
+            raise
+
+    cdef _dismiss(self, _Admitted admitted, keys):
+        """Free the rows that `_admit` took; it needs no memory. `admitted` cannot be used afterwards."""
+        cdef size_t i, n = 0
+        for i in range(admitted.n):
+            if admitted.fresh[i]:
+                admitted.rows[n] = admitted.rows[i]
+                n += 1
+        if n:
+            if keys is not None:
+                keys_withdraw(keys, &admitted.rows[0], n)
+            self._release(&admitted.rows[0], n)
+
+    def release(self, const int64_t[::1] rows not None):
+        """Free rows and their names; their signatures must not be in the tables (see `erase`). No row may come twice."""
+        rows = aligned(rows)
+        self._check_writable()
+        self._claim(rows)
+        if len(rows):
+            self._release(&rows[0], len(rows))
+
+    cdef _release(self, const int64_t* rows, size_t n):
+        if n == 1:
+            band_tables_release(&self.c, rows, n)
+        else:
+            with nogil:
+                band_tables_release(&self.c, rows, n)
+        self._let_go()
+
+    def find(self, names):
+        """Return the row of each name (int64 array or list of str), -1 where there is none: int64 (n,)."""
+        return find_names(&self.c, names)
+
+    def find_one(self, name):
+        """Return the row of a name, -1 if there is none, None if it cannot be a name of these rows."""
+        cdef names_one one
+        if not read_name(self.c.names.kind, name, &one):
+            return None
+        return find_name(&self.c, &one)
+
+    def names_of(self, const int64_t[::1] rows not None):
+        """Return the names of rows: int64 (n,), or a list of str."""
+        rows = aligned(rows)
+        self._check_rows(rows)
+        return names_at(&self.c, rows)
+
+    def tags_of(self, const int64_t[::1] rows not None):
+        """Return the tags of the names of rows: uint32 (n,)."""
+        rows = aligned(rows)
+        self._check_rows(rows)
+        return tags_at(&self.c, rows)
+
+    def rows_in_use(self):
+        """Return the rows in use, ascending: int64 (n,)."""
+        if self.fixed:
+            return np.flatnonzero(np.asarray(self.gone_array) == 0)
+        if self.c.limit == 0:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(<uint8_t[:self.c.limit]>self.c.alive)
+
+    # ---- where signatures lie ----
+
+    cdef _place(self, const int64_t* rows, size_t n, signatures, bint copy):
+        """Have memory for the signatures of rows; those that need not be copied stay where they are, block by block."""
+        cdef size_t i = 0, some, whole
+        while i < n:
+            some = n - i
+            if not copy:
+                some = band_tables_same_block(&self.c, rows + i, n - i)
+                whole = band_tables_rest_of_block(&self.c, rows[i])
+                if some == whole and are_consecutive(rows + i, some) and self._keep(rows[i], signatures[i:i + some]):
+                    i += some
+                    continue
+            check_outcome(band_tables_prepare(&self.c, rows + i, some))
+            i += some
+        self._let_go()
+
+    cdef bint _keep(self, size_t row, signatures) except -1:
+        """Let a block lie in an array that is not ours, from a row of it on, if those before lie in front of that."""
+        cdef size_t block = row >> self.c.shift, start = row - (block << self.c.shift)
+        cdef const uint64_t[:, ::1] view
+        cdef list pieces = [signatures]
+        if start:
+            if self.c.kept[block].rows != start:
+                return False
+            pieces = joined_rows([self.kept[block], signatures])
+            if len(pieces) > 1:
+                return False
+        view = pieces[0]
+        before = self.kept.get(block)  # lives until C does not point to it any more
+        self.kept[block] = pieces[0]
+        band_tables_keep(&self.c, block, &view[0, 0], view.shape[0], len(signatures))
+        return True
+
+    cdef _let_go(self):
+        """Forget arrays that C does not point to any more."""
+        cdef size_t block = band_tables_let_go(&self.c)
+        while block != TABLES_NO_PLACE:
+            self.kept.pop(block, None)
+            block = band_tables_let_go(&self.c)
 
     # ---- signatures ----
 
@@ -147,142 +332,55 @@ cdef class BandTables(_Names):
         self._check_in_use(rows)
         self._check_signatures(given, len(rows))
         if len(rows):
-            self._find_places(&rows[0], len(rows), signatures, copy)
+            self._place(&rows[0], len(rows), signatures, copy)
             self._write(&rows[0], &given[0, 0], len(rows))
 
-    cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n, bint tagged=False):
-        """Put signatures into rows and tables; the tags of a single one may be in its batch already."""
-        cdef size_t done = 0, band = 0, next = 0, bands = self.c.bands
-        cdef outcome outcome = DONE
-        cdef _Batch batch = self._batch(n)
-        for band in range(bands):
-            batch.before[band] = self.c.tables[band].count
+    cdef _write(self, const int64_t* rows, const uint64_t* signatures, size_t n):
+        """Put signatures into rows, which there is memory for, and into the tables."""
+        cdef size_t done = 0
+        cdef tables_outcome outcome = TABLES_DONE
+        cdef band_tables_batch many
+        cdef band_tables_batch* batch = self._batch(n, &many)
         try:
             while done < n:
-                batch.n = min(n - done, batch.most)
-                band = next = 0
                 if done:  # an interrupt is undone like any error
                     PyErr_CheckSignals()
                 if n == 1:  # shorter than to let others run and to wait for them
-                    self._lay_down(rows, signatures, batch, tagged)
-                    outcome = self._put(rows, batch, &band, &next)
+                    outcome = band_tables_write(&self.c, batch, rows, signatures, n, &done)
                 else:
                     with nogil:
-                        self._lay_down(rows + done, signatures + done * self.c.k, batch, False)
-                        outcome = self._put(rows + done, batch, &band, &next)
-                while outcome != DONE:
-                    if next == 0 and is_crowded(&self.c.tables[band], batch.count):
-                        self._grow_table(band, self._expected(band, batch, done, n), 1)
-                    else:
-                        self._make_room(outcome, band)
-                    with nogil:
-                        outcome = self._put(rows + done, batch, &band, &next)
-                done += batch.n
+                        outcome = band_tables_write(&self.c, batch, rows, signatures, n, &done)
+                check_outcome(outcome)
         except BaseException:
-            self.c.kernels.take(&self.c.tables[band], &self.pool, batch.records, next)
-            self._take(rows + done, batch.n, band, batch)
-            self._take(rows, done, bands, batch)
+            band_tables_erase(&self.c, batch, rows, done)
             raise
+        finally:
+            if batch == &many:
+                band_tables_batch_end(&many)
 
-    cdef outcome _put(self, const int64_t* rows, _Batch batch, size_t* band, size_t* next) noexcept nogil:
-        """Put the batch into the tables from *band on, from record *next on; a table that may be too small counts as full.
-
-        Sorted rows come in, and while a table grows they would all crowd at its front.
-        """
-        cdef outcome outcome = DONE
-        cdef table* table
-        while band[0] < self.c.bands:
-            table = &self.c.tables[band[0]]
-            if next[0] == 0:
-                batch.order(band[0], rows)
-                if is_crowded(table, batch.count):
-                    return TABLE_IS_FULL
-            outcome = self.c.kernels.put(table, &self.pool, batch.records, batch.count, next)
-            if outcome != DONE:
-                return outcome
-            band[0] += 1
-            next[0] = 0
-        return DONE
-
-    cdef size_t _expected(self, size_t band, _Batch batch, size_t done, size_t n):
-        """Return how many entries a band's table will need for this batch and for the rest.
-
-        What the rows so far have needed tells what the rest will need, so that memory is touched once only.
-        """
-        cdef size_t so_far = self.c.tables[band].count - batch.before[band]
-        return batch.count + <size_t>((n - done - batch.n) * (so_far / <double>done)) if done else batch.count
-
-    cdef void _lay_down(self, const int64_t* rows, const uint64_t* signatures, _Batch batch, bint tagged) noexcept nogil:
-        """Copy signatures to their rows unless they lie there, and get their tags unless they are known."""
-        cdef size_t i, k = self.c.k
-        cdef uint64_t* place
-        for i in range(batch.n):
-            if i + SOON < batch.n:
-                prefetch_signature(&self.c, signatures + (i + SOON) * k)
-            place = signature_of(&self.c, rows[i])
-            if place != signatures + i * k:
-                memcpy(place, signatures + i * k, k * sizeof(uint64_t))
-            if not tagged:
-                self._tag(signatures + i * k, i, batch)
-        if batch.n == 1 and not tagged:
-            self._ask(batch)
-            self._ask_on(batch)
-
-    cdef void _tag(self, const uint64_t* signature, size_t i, _Batch batch) noexcept nogil:
-        batch.skip[i] = signature[0] == UINT64_MAX
-        band_tags(&self.c, signature, batch.keys, batch.tags + i, batch.most)
-
-    cdef void _ask(self, _Batch batch) noexcept nogil:
-        """Ask for the lines of all bands of a single row at once."""
-        cdef size_t band
-        for band in range(self.c.bands):
-            prefetch_home(&self.c.tables[band], batch.tags[band * batch.most])
-
-    cdef void _ask_on(self, _Batch batch) noexcept nogil:
-        """Ask for the next lines, too, where those are full."""
-        cdef size_t band
-        for band in range(self.c.bands):
-            prefetch_next(&self.c.tables[band], batch.tags[band * batch.most])
+    cdef band_tables_batch* _batch(self, size_t n, band_tables_batch* many) noexcept:
+        """Return what to work on n rows with: row by row where there is no memory for more at once."""
+        if n == 1 or band_tables_batch_begin(many, self.c.bands, n) != TABLES_DONE:
+            return &self.one
+        return many
 
     def insert_one(self, name, signature not None):
-        """Give a new name a row with this signature; False if it has one already, or cannot be a name of these rows."""
+        """Give a new name a row with this signature; False if it has one already, None if it cannot be a name here."""
         cdef Py_buffer slots
+        cdef names_one one
+        cdef int64_t row
         self._check_writable()
         get_slots(signature, self.c.k, &slots)
         try:
-            return self._insert_one(name, <const uint64_t*>slots.buf)
+            if not read_name(self.c.names.kind, name, &one):
+                return None
+            check_outcome(band_tables_insert_one(&self.c, &self.one, &one, <const uint64_t*>slots.buf, &row))
+            self._let_go()
         finally:
             PyBuffer_Release(&slots)
+        return row >= 0
 
-    cdef bint _insert_one(self, name, const uint64_t* signature) except -1:
-        cdef table* table = &self.c.tables[self.c.bands]
-        cdef int64_t row
-        cdef one_name held
-        if not self._read(name, &held):
-            return False
-        prefetch_home(table, held.tag)
-        self.one.n = 1
-        self._tag(signature, 0, self.one)
-        self._ask(self.one)
-        self._reserve(1)
-        if self._row_of(&held) != NO_ROW:
-            return False
-        self._ask_on(self.one)
-        if self.kind == INTEGERS:
-            row = self._allot()
-            self.integers[row] = held.integer
-        else:
-            row = self._allot_bytes(held.text, held.length)
-        try:
-            self._put_name(held.tag, <uint32_t>row, table_put(table, &self.pool, held.tag, <uint32_t>row))
-            self._find_places(&row, 1, None, True)
-            self._write(&row, signature, 1, True)
-        except BaseException:
-            self._release(&row, 1)
-            raise
-        return True
-
-    def insert(self, names, signatures not None, on_duplicate, known=None, bint copy=True, gone=(), KeyTable keys=None):
+    def insert(self, names, signatures not None, on_duplicate, known=None, bint copy=True, gone=(), keys=None):
         """Give names rows with these signatures and mark rows of other tables as gone: all of it or nothing.
 
         No signal handler runs between two steps that belong together, since this is one call of compiled code. What can
@@ -313,7 +411,7 @@ cdef class BandTables(_Names):
         """
         cdef const uint64_t[:, ::1] given = signatures
         cdef const uint8_t[::1] stored = None if known is None else known.view(np.uint8)
-        cdef list marks = _markings(gone)
+        cdef list marks = markings_of(gone)
         cdef _Admitted admitted = _Admitted(len(names))
         cdef size_t i, n = admitted.n, count = 0
         self._check_writable()
@@ -339,10 +437,10 @@ cdef class BandTables(_Names):
         except BaseException:
             self._dismiss(admitted, keys)
             raise
-        _set(marks)
+        set_marks(marks)
         return count
 
-    cdef size_t _replace(self, _Admitted admitted, signatures, KeyTable keys) except? 0:
+    cdef size_t _replace(self, _Admitted admitted, signatures, keys) except? 0:
         """Write the last signature of each row; new rows take the place of those that were there before."""
         cdef const int64_t[::1] before, after
         rows = admitted.rows_array
@@ -354,7 +452,7 @@ cdef class BandTables(_Names):
         new = self.allot(len(old))
         try:
             if keys is not None:
-                keys.reserve(self.c.limit)
+                keys_reserve(keys, self.c.limit)
             after = new
             distinct[places] = new
             self.write(distinct, signatures)
@@ -368,7 +466,7 @@ cdef class BandTables(_Names):
     def hand_over(self, const int64_t[::1] old not None, const int64_t[::1] new not None):
         """Give the names of rows to as many others, which have none, and free them with their signatures.
 
-        Nothing is allocated, so it cannot fail half-way. No row may come twice.
+        It cannot fail half-way, as it needs no memory. No row may come twice.
         """
         old, new = aligned(old), aligned(new)
         cdef size_t n = len(old)
@@ -383,19 +481,16 @@ cdef class BandTables(_Names):
         self._claim(old)
         self._hand_over(&old[0], &new[0], n, None)
 
-    cdef _hand_over(self, const int64_t* old, const int64_t* new, size_t n, KeyTable keys):
-        cdef size_t i
-        self._take(old, n, self.c.bands, self._batch(n))
+    cdef _hand_over(self, const int64_t* old, const int64_t* new, size_t n, keys):
+        cdef band_tables_batch many
+        cdef band_tables_batch* batch = self._batch(n, &many)
         if keys is not None:
-            keys.move(old, new, n)
-        for i in range(n):
-            if self.kind != NAMELESS:
-                table_rename(&self.c.tables[self.c.bands], &self.pool, self._tag_of_row(old[i]), old[i], new[i])
-            if self.kind == INTEGERS:
-                self.integers[new[i]] = self.integers[old[i]]
-            elif self.kind == STRINGS:
-                self.starts[new[i]], self.lengths[new[i]] = self.starts[old[i]], self.lengths[old[i]]
-        self._give_back(old, n)
+            keys_move(keys, old, new, n)
+        with nogil:
+            band_tables_hand_over(&self.c, batch, old, new, n)
+            if batch == &many:
+                band_tables_batch_end(&many)
+        self._let_go()
 
     def erase(self, const int64_t[::1] rows not None):
         """Take the signatures of rows out of the tables; the rows stay in use. No row may come twice."""
@@ -404,77 +499,54 @@ cdef class BandTables(_Names):
         self._check_in_use(rows)
         if len(rows):
             self._check_written(&rows[0], len(rows))
-            self._take(&rows[0], len(rows), self.c.bands, self._batch(len(rows)))
+            self._erase(&rows[0], len(rows))
 
-    def discard(self, const int64_t[::1] rows not None, gone=(), KeyTable keys=None):
+    cdef _erase(self, const int64_t* rows, size_t n):
+        cdef band_tables_batch many
+        cdef band_tables_batch* batch = self._batch(n, &many)
+        with nogil:
+            band_tables_erase(&self.c, batch, rows, n)
+            if batch == &many:
+                band_tables_batch_end(&many)
+
+    def discard(self, const int64_t[::1] rows not None, gone=(), keys=None):
         """Take rows out of the tables, free them and their names, and mark rows of others as gone: all of it or nothing.
 
         A row may come twice; `gone` and `keys` are as for `insert`. If a key raises an error, all is done nevertheless.
         """
-        cdef list marks = _markings(gone), absent = []
+        cdef list marks = markings_of(gone), absent = []
         rows = aligned(rows)
-        cdef size_t i, n = 0
+        cdef size_t n
         cdef int64_t[::1] once = np.sort(rows)  # in their order memory is quicker at them, too
-        cdef _Batch batch
         self._check_writable()
         self._check_in_use(rows)
         if len(rows):
             self._check_written(&rows[0], len(rows))
-            batch = self._batch(len(rows))
             if keys is not None:
-                absent = keys.keys_of(rows)
-            for i in range(<size_t>len(once)):
-                if self.alive[once[i]]:
-                    self.alive[once[i]] = 0
-                    once[n] = once[i]
-                    n += 1
-            self._take(&once[0], n, self.c.bands, batch)
+                absent = keys_of_rows(keys, rows)
+            n = band_tables_claim_once(&self.c, &once[0], len(once))
+            self._erase(&once[0], n)
             if keys is not None:
-                keys.forget(&once[0], n)
-                keys.count -= n
+                keys_forget(keys, &once[0], n)
             self._release(&once[0], n)
-        _set(marks)
+        set_marks(marks)
         if keys is not None:
-            keys.clean(absent)
+            keys_clean(keys, absent)
 
     def discard_one(self, name):
         """Take the row of a name out, with both; False if there is none, or it cannot be a name of these rows."""
+        cdef names_one one
         cdef int64_t row
-        cdef one_name held
         self._check_writable()
-        if not self._read(name, &held):
+        if not read_name(self.c.names.kind, name, &one):
             return False
-        row = self._row_of(&held)
-        if row == NO_ROW:
+        row = find_name(&self.c, &one)
+        if row < 0:
             return False
         self._check_written(&row, 1)
-        self._take(&row, 1, self.c.bands, self.one)
+        band_tables_erase(&self.c, &self.one, &row, 1)
         self._release(&row, 1)
         return True
-
-    cdef _Batch _batch(self, size_t n):
-        """Return what to work on n rows with: row by row where there is no memory for more at once."""
-        try:
-            return self.one if n == 1 else _Batch(self.c.bands, n)
-        except MemoryError:
-            return self.one
-
-    cdef void _take(self, const int64_t* rows, size_t n, size_t bands, _Batch batch) noexcept nogil:
-        """Take rows out of the tables of the first bands."""
-        cdef size_t done = 0, i, band
-        while done < n:
-            batch.n = min(n - done, batch.most)
-            for i in range(batch.n):
-                if done + i + SOON < n:
-                    prefetch_signature(&self.c, signature_of(&self.c, rows[done + i + SOON]))
-                self._tag(signature_of(&self.c, rows[done + i]), i, batch)
-            if batch.n == 1:
-                self._ask(batch)
-                self._ask_on(batch)
-            for band in range(bands):
-                batch.order(band, rows + done)
-                self.c.kernels.take(&self.c.tables[band], &self.pool, batch.records, batch.count)
-            done += batch.n
 
     def signatures_of(self, const int64_t[::1] rows not None, out=None):
         """Return the signatures of rows, uint64 (n, num_perm), in `out` if that is given."""
@@ -491,12 +563,14 @@ cdef class BandTables(_Names):
             self._check_written(&rows[0], n)
         with nogil:
             for i in range(n):
-                memcpy(&to[i, 0], signature_of(&self.c, rows[i]), self.c.k * sizeof(uint64_t))
+                memcpy(&to[i, 0], band_tables_signature(&self.c, rows[i]), self.c.k * sizeof(uint64_t))
                 done += self.c.k
                 if done >= WORK:
                     done = 0
                     pause(&last_pause)
         return out_array
+
+    # ---- queries ----
 
     def query(self, const uint64_t[:, ::1] signatures not None, least=None):
         """Return the rows that agree with each query in all slots of some band, ascending.
@@ -519,15 +593,8 @@ cdef class BandTables(_Names):
             If an entry of tables in foreign memory leads nowhere.
         """
         signatures = aligned_rows(signatures)
-        cdef size_t m = signatures.shape[0]
-        self._check_signatures(signatures, m)
-        cdef _Answers a = _Answers(self.c.bands, m, least)
-        offsets_array = np.zeros(m + 1, np.int64)
-        cdef int64_t[::1] offsets = offsets_array
-        if m:
-            self._answer(&signatures[0, 0], m, &offsets[0], a)
-        rows = _int64_of(a.c.rows, a.c.used)
-        return offsets_array, rows, _int64_of(a.c.agreements, a.c.used) if a.c.count else None
+        self._check_signatures(signatures, signatures.shape[0])
+        return answers_of(&self.c, signatures, least)
 
     def query_one(self, signature not None, least=None, gate=None):
         """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None).
@@ -540,51 +607,34 @@ cdef class BandTables(_Names):
         get_slots(signature, self.c.k, &slots)
         try:
             if gate is None or not has_writer(gate):
-                self._answer_one(<const uint64_t*>slots.buf, least, names, agreements)
+                answer_one(&self.c, &self.asking, <const uint64_t*>slots.buf, least, names, agreements)
             else:
                 with gate.reading():
-                    self._answer_one(<const uint64_t*>slots.buf, least, names, agreements)
+                    answer_one(&self.c, &self.asking, <const uint64_t*>slots.buf, least, names, agreements)
         finally:
             PyBuffer_Release(&slots)
         return names, agreements
 
-    cdef _answer_one(self, const uint64_t* signature, least, list names, list agreements):
-        """Answer a query, running no code of Python's: no other thread can come between."""
-        cdef _Answers a = self.asking
-        cdef int64_t[2] offsets
-        cdef size_t i
-        a.begin(least)
-        a.c.names = self.names.integers
-        self._answer(signature, 1, offsets, a)
-        for i in range(a.c.used):
-            names.append(self._name_of(a.c.rows[i]))
-            if agreements is not None:
-                agreements.append(a.c.agreements[i])
-        if a.c.capacity > MOST_SPARE:
-            self.asking = _Answers(self.c.bands, 1, None)
+    # ---- files ----
 
-    cdef _answer(self, const uint64_t* signatures, size_t m, int64_t* offsets, _Answers a):
-        cdef size_t next = 0
-        cdef uint64_t last_pause = 0
-        cdef answer outcome = NO_ROOM
-        offsets[0] = 0
-        a.c.offsets = offsets
-        while True:
-            if m == 1:
-                outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
-            else:
-                with nogil:
-                    outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
-                    while outcome == UNFINISHED:
-                        pause(&last_pause)
-                        outcome = answer_queries(&self.c, signatures, m, &next, &a.c)
-            if outcome == ANSWERED:
-                return
-            if outcome == UNSOUND:
-                raise ValueError("an entry of the tables leads out of them")
-            a.make_room()
-            if m > 1:
-                pause(&last_pause)
+    def tidy(self):
+        """Bring the buckets of several rows together, so that none of their memory is free."""
+        self._check_writable()
+        with nogil:
+            outcome = band_tables_tidy(&self.c)
+        check_outcome(outcome)
+
+    def sections(self):
+        """Return what these tables consist of, for `over`: by name, the arrays that make it up one after the other.
+
+        Each row below the limit must be in use. The arrays lie over the memory of the tables; as long as one of them
+        exists, the tables free no memory, but they may write to it.
+        """
+        if self.fixed:
+            return {name: [array] for name, array in self.given.items()}
+        if self.c.free_count or self.c.idle:
+            raise ValueError(f"{self.c.free_count + self.c.idle} rows are free: the tables must be built anew")
+        return sections_of(self, &self.c, self.kept, &self.watchers)
 
     @staticmethod
     def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None):
@@ -602,8 +652,33 @@ cdef class BandTables(_Names):
             1 where a row does not count; may change later.
         """
         cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind)
-        made._lie_over({name: np.require(array, requirements="A") for name, array in sections.items()}, gone)
+        made.given = {name: np.require(array, requirements="A") for name, array in sections.items()}
+        made.gone_array = np.zeros(len(made.given["signatures"]), np.uint8) if gone is None else gone
+        made._fix(made.given["signatures"])
+        lie_over(&made.c, made.given, made.gone_array)
         return made
+
+    cdef _fix(self, const uint64_t[:, ::1] signatures):
+        cdef size_t n = len(signatures)
+        if <size_t>signatures.shape[1] != self.c.k:
+            raise ValueError(f"signatures must have {self.c.k} slots, not {signatures.shape[1]}")
+        if n > TABLES_MOST_ROWS:
+            raise ValueError(f"there must be at most {TABLES_MOST_ROWS} rows, not {n}")
+        check_outcome(band_tables_fix(&self.c, &signatures[0, 0] if n else NULL, n))
+        self.fixed = True
+
+    def unsound(self):
+        """Return the number of the first table that is not what `write` and `admit` make, None if there is none."""
+        cdef size_t i
+        cdef bint sound
+        cdef uint64_t last_pause = 0
+        for i in range(self.c.bands + (self.c.names.kind != NAMES_NONE)):
+            with nogil:
+                sound = tables_is_sound(&self.c.tables[i], &self.c.pool, self.c.limit)
+            if not sound:
+                return i
+            pause(&last_pause)
+        return None
 
     # ---- figures ----
 
@@ -616,102 +691,56 @@ cdef class BandTables(_Names):
         """Count the rows in use."""
         if self.fixed:
             return self.c.limit - int(np.count_nonzero(self.gone_array))
-        return self.c.limit - self.free_count - self.idle
+        return self.c.limit - self.c.free_count - self.c.idle
+
+    def room(self):
+        """Return how many more entries fit into each band's table before one grows."""
+        cdef size_t i, least = TABLES_MOST_ROWS
+        cdef uint64_t most
+        for i in range(self.c.bands):
+            most = tables_most_entries(&self.c.tables[i])
+            least = min(least, most - min(self.c.tables[i].count, most))
+        return least
 
     def nbytes(self):
         """Return the bytes of memory in use: (signatures, tables, names)."""
-        cdef size_t i, entries = 0
-        for i in range(self.c.bands):
-            entries += (self.c.tables[i].length + 1) * sizeof(uint64_t)
-        entries += self.pool.length * UNIT_WORDS * sizeof(uint32_t)
-        names = 0
-        if self.kind != NAMELESS:
-            names = (self.c.tables[self.c.bands].length + 1) * sizeof(uint64_t)
-            for array in (self.integers_array, self.starts_array, self.lengths_array, self.bytes_array):
-                names += 0 if array is None else array.nbytes
-        for array in (self.alive_array, self.free_array, self.gone_array):
-            entries += 0 if array is None else array.nbytes
-        signatures = self.c.limit * self.c.k * sizeof(uint64_t)
-        if not self.fixed:
-            signatures = sum(block.nbytes for block in self.blocks if block is not None)
-            signatures += sum(block.nbytes for block in self.kept.values())
-        return signatures, entries, names
+        signatures, entries, names = sizes_of(&self.c)
+        if self.fixed:
+            return signatures, entries + self.gone_array.nbytes, names
+        return signatures + sum(block.nbytes for block in self.kept.values()), entries, names
 
     def bucket_sizes(self):
         """Return how many buckets of all bands hold 1, 2-3, 4-7, ... rows, the most rows of one, and the sum of squares."""
-        cdef size_t band, i, count, largest = 0, kind
-        cdef double squares = 0
-        cdef table* table
-        sizes_array = np.zeros(32, np.int64)
-        cdef int64_t[::1] sizes = sizes_array
-        with nogil:
-            for band in range(self.c.bands):
-                table = &self.c.tables[band]
-                for i in range(table.length):
-                    if table.entries[i] == UINT64_MAX:
-                        continue
-                    count = bucket_count(&self.pool, table.entries[i])
-                    largest = max(largest, count)
-                    squares += <double>count * count
-                    kind = 0
-                    while count > 1:
-                        count >>= 1
-                        kind += 1
-                    sizes[min(kind, <size_t>31)] += 1
-        return sizes_array, largest, squares
+        return buckets_of(&self.c)
 
 
-@cython.auto_pickle(False)
-cdef class _Marking:
-    """Marks that are to be set."""
-    cdef uint8_t[::1] marks
-    cdef const int64_t[::1] rows
+cdef inline bint read_name(names_kind kind, name, names_one* one) except -1:
+    """Tell what a name is in tables of names of this kind; False if it cannot be one of them."""
+    cdef int beyond = 0
+    cdef Py_ssize_t length
+    cdef const uint8_t* text
+    if kind == NAMES_INTEGERS and type(name) is int:
+        one[0] = names_integer(PyLong_AsLongLongAndOverflow(name, &beyond))
+        return not beyond
+    if kind == NAMES_STRINGS and type(name) is str:
+        text = <const uint8_t*>utf8_or_null(name, &length)
+        if not text or <size_t>length > NAMES_LONGEST:
+            PyErr_Clear()
+            text = text_of(name, &length)  # raises the error
+        one[0] = names_string(text, length)
+        return True
+    return False
 
-    def __cinit__(self, marks not None, rows not None):
-        self.marks, self.rows = marks, rows
-        if len(rows) and not are_below(&self.rows[0], len(rows), len(marks)):
-            raise ValueError(f"rows must be below {len(marks)}")
 
-
-cdef list _markings(gone):
-    return [_Marking(marks, rows) for marks, rows in gone]
-
-
-cdef _set(list markings):
-    cdef size_t i
-    cdef _Marking marking
-    for marking in markings:
-        for i in range(<size_t>len(marking.rows)):
-            marking.marks[marking.rows[i]] = 1
+cdef inline int64_t find_name(band_tables* c, const names_one* one) except? -1:
+    """Return the row of a name, -1 if there is none."""
+    cdef size_t met, compared = 0
+    cdef uint32_t row = names_find(&c.names, one, &met, &compared)
+    if compared:
+        gather_crowd(c, compared)
+    return -1 if row == TABLES_NO_ROW else <int64_t>row
 
 
 def mark(gone):
     """Set marks of several arrays, all of them or none; `gone` is as for `BandTables.insert`."""
-    _set(_markings(gone))
-
-
-cdef _int64_of(const uint32_t* numbers, size_t n):
-    array = np.empty(n, np.int64)
-    cdef int64_t[::1] out = array
-    cdef size_t i
-    with nogil:
-        for i in range(n):
-            out[i] = numbers[i]
-    return array
-
-
-cdef int get_slots(signature, size_t k, Py_buffer* slots) except -1:
-    """Get the memory of a signature of k slots, to be released; it takes a third of the time of a memoryview."""
-    PyObject_GetBuffer(signature, slots, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    if slots.format[0] == b"=" and slots.format[1] == b"Q" and slots.format[2] == 0:  # in memory that is not aligned
-        PyBuffer_Release(slots)
-        return get_slots(np.array(signature), k, slots)
-    cdef bint is_uint64 = (
-        slots.ndim == 1 and slots.itemsize == sizeof(uint64_t)
-        and (slots.format[0] == b"L" or slots.format[0] == b"Q") and slots.format[1] == 0
-    )
-    cdef size_t length = slots.shape[0] if slots.ndim == 1 else 0
-    if not is_uint64 or length != k:
-        PyBuffer_Release(slots)
-        raise ValueError(f"signature must be of {k} slots, not {length}" if is_uint64 else "signature must be uint64")
-    return 0
+    set_marks(markings_of(gone))

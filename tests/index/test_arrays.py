@@ -407,3 +407,22 @@ def test_one_entry_is_always_copied():
     assert array.flags.writeable
     array[:] = 9
     assert content(index) == {"a": tuple(shared(1, 5)[0].tolist())}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sections_stay_while_the_tables_grow(kind):
+    """An array over memory that the tables have left stays as it was, and none of them can be written to."""
+    n = 40
+    held = filled(kind, two_slots(n), 2, 1)
+    sections = held.sections()
+    before = [array.tobytes() for array in sections["tables"]]
+    rows = held.allot(20 * n) if kind is None else held.admit(numbered(kind, range(n, 21 * n)))[0]
+    held.write(rows, two_slots(20 * n, seed=1))
+    # the tables of bands grow before they take the batch; that of the names takes some names first
+    assert [array.tobytes() for array in sections["tables"]][:2] == before[:2]
+    assert not any(array.flags.writeable for name in ("tables", "pool") for array in sections[name])
+    del sections
+    held.erase(rows)
+    held.release(rows)
+    assert held.unsound() is None
+    assert answers(held, two_slots(n)) == brute_force(two_slots(n), two_slots(n), 2, 1)

@@ -12,6 +12,7 @@ from lshfast.kernels import tables
 from lshfast.kernels.tables import BandTables
 from tests.index.index_files import content, python, shared, small
 from tests.kernels.tables_kit import BATCH, KINDS, answers, brute_force, column, filled, listed, numbered, state
+from tests.kernels.test_tables_crowds import NAMES as NAMES_OF_A_TAG
 from tests.reference.hashing import EMPTY
 
 pytestmark = pytest.mark.slow
@@ -20,35 +21,25 @@ BLOCK = 64  # rows of a block of signatures where it is made small
 
 
 @contextmanager
-def failing(n, onwards=False, dtype=None):
-    """Let numpy.empty (and what tables get their memory from) raise MemoryError at its n-th call (for this type).
-
-    At all later ones too, if so told.
-    """
-    calls, real, real_entries = 0, np.empty, tables._entries
-
-    def count(counts):
-        nonlocal calls
-        calls += counts
-        if calls == n or (onwards and calls > n):
-            raise MemoryError("injected")
+def failing(n, onwards=False):
+    """Let the n-th request for memory, by numpy.empty or by tables, fail; all later ones too if so told."""
+    real = np.empty
 
     def empty(*arguments, **options):
-        count(dtype is None or arguments[1:] == (dtype,))
+        tables._request_memory()
         return real(*arguments, **options)
-
-    def entries(length):
-        count(dtype in (None, np.uint64))
-        return real_entries(length)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np, "empty", empty)
-        patch.setattr(tables, "_entries", entries)
-        yield
+        tables._fail_memory(n, onwards)
+        try:
+            yield
+        finally:
+            tables._fail_memory(0)
 
 
 def until_it_succeeds(step, look):
-    """Let memory run out at each allocation of a step in turn; return how often it did, and the step's result.
+    """Let memory run out at each request of a step in turn; return how often it did, and the step's result.
 
     Each time all that `look` returns must be as before.
     """
@@ -147,6 +138,27 @@ def test_memory_runs_out_while_names_are_brought_together():
     held.release(held.admit(["another"])[0])
     assert held.nbytes()[2] < memory
     assert held.names_of(held.find(["short"])) == ["short"]
+
+
+@pytest.mark.parametrize("kind", ["int", "str"])
+def test_memory_runs_out_while_many_names_share_a_tag(kind):
+    """They are in two tables then; both are as before, wherever memory runs out."""
+    names = NAMES_OF_A_TAG[kind](400)
+    held = filled(kind, np.arange(10, dtype=np.uint64)[:, None], 1, 1, names[:10])
+    singles, fails, probe = listed(names), 0, np.zeros((1, 1), np.uint64)
+    for i in range(10, 20):
+        fail, _ = until_it_succeeds(
+            lambda i=i: held.insert_one(singles[i], np.array([i], np.uint64)), lambda: state(held, probe, names)
+        )
+        fails += fail
+    fail, _ = until_it_succeeds(lambda: held.admit(names), lambda: state(held, probe, names))
+    assert fails >= 2
+    assert fail >= 2
+    assert sorted(held.find(names).tolist()) == list(range(400))
+    rows = held.find(names[20:])
+    with failing(1, onwards=True):
+        held.release(rows)
+    assert sorted(held.find(names).tolist()) == [-1] * 380 + list(range(20))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -298,7 +310,7 @@ def test_memory_runs_out_in_an_index():
     fails = 0
     for n in range(1, 100):
         try:
-            with failing(n, onwards=True, dtype=np.uint64):
+            with failing(n, onwards=True):
                 index.insert(keys, signatures)
         except MemoryError:
             fails += 1

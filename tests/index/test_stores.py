@@ -1,6 +1,8 @@
 """What an index refuses, and which keys are one, over all embedded stores; a batch or a merge is whole or refused."""
 
+import copy
 import math
+import pickle
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -8,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lshfast import LSHIndex, MinHasher, TokenSets
+from lshfast import DuplicateKeyError, LSHIndex, MinHasher, TokenSets
 from tests.index.index_files import content, shared, small
 from tests.index.index_machine import SMALL
 
@@ -44,6 +46,34 @@ def stored(request, tmp_path):
     yield make
     for index in made:
         index.store.close()
+
+
+# Duplicates
+
+
+@pytest.mark.parametrize("held", [INT, STR, [(1, "a"), 2, "c"]])
+def test_the_error_for_a_duplicate_says_where_it_is(stored, held):
+    """The first of several, whether it is in the index or comes twice; a single key is at position 0."""
+    if not stored.mixes and held not in (INT, STR):
+        pytest.skip("keys of one kind only")
+    index = stored(held)
+    before, new = content(index), {int: [7, 8], str: ["x", "y"], tuple: [(7, 8), ("x",)]}[type(held[0])]
+    for keys, position in (
+        ([new[0], held[1], held[0]], 1),
+        ([new[0], new[1], new[0], held[0]], 2),
+        ([held[2]], 0),
+    ):
+        with pytest.raises(DuplicateKeyError) as caught:
+            index.insert(keys, shared(len(keys)))
+        assert (caught.value.key, caught.value.position) == (keys[position], position)
+        assert content(index) == before
+    for key in held:
+        with pytest.raises(DuplicateKeyError) as caught:
+            index.insert(key, shared(1)[0])
+        assert (caught.value.key, caught.value.position) == (key, 0)
+    for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
+        assert (str(again), again.key, again.position) == (str(caught.value), held[-1], 0)
+    assert content(index) == before
 
 
 # Inputs

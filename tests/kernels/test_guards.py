@@ -16,6 +16,7 @@ from lshfast.kernels import (
     cardinality,
     gate,
     grouping,
+    keys,
     sets,
     simhash,
     sketch,
@@ -455,7 +456,7 @@ def test_filters_of_countless_hashes_are_refused():
 
 
 def test_rows_without_keys_are_refused():
-    table = tables.KeyTable()
+    table = keys.KeyTable()
     table.add(["a", "b"], np.array([0, 2]))
     with pytest.raises(ValueError, match="0 or above"):
         table.add(["c"], np.array([-1]))

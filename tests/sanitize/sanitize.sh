@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 sources=$(ls src/*.c src/*/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-programs="sanitize sanitize_tables sanitize_trees sanitize_bits sanitize_simhash sanitize_cardinality sanitize_weighted sanitize_affine sanitize_filters sanitize_grouping"
+programs="sanitize sanitize_tables sanitize_band_tables sanitize_trees sanitize_bits sanitize_simhash sanitize_cardinality sanitize_weighted sanitize_affine sanitize_filters sanitize_grouping"
 
 # build NAME FLAGS...
 build() {
@@ -37,8 +37,8 @@ awk '$2 > 8192 { print "takes " $2 " bytes of stack: " $1; found = 1 } END { exi
 for program in $programs; do
     first=""
     for name in sanitized portable shipped; do
-        # The kernels allocate nothing, and the leak check needs ptrace, which containers often forbid. Frames on a fake
-        # stack, for use after return, are not aligned as registers of 64 bytes need it.
+        # The leak check needs ptrace, which containers often forbid. Frames on a fake stack, for use after return, are
+        # not aligned as registers of 64 bytes need it.
         digest=$(ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
             "$folder/$program-$name")
         echo "$program, $name: $digest"

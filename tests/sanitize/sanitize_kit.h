@@ -39,6 +39,15 @@ static uint64_t random_state = 1;
 
 static inline uint64_t anything(void) { return mix64(random_state += UINT64_C(0x9E3779B97F4A7C15)); }
 
+/* The number whose mix64 is y. */
+static inline uint64_t unmix64(uint64_t y) {
+    y ^= y >> 31 ^ y >> 62;
+    y *= UINT64_C(0x319642B2D24D8EC3);
+    y ^= y >> 27 ^ y >> 54;
+    y *= UINT64_C(0x96DE1B173F119089);
+    return y ^ y >> 30 ^ y >> 60;
+}
+
 static inline size_t below(size_t n) { return (size_t)(anything() % n); }
 
 /* A number at which arithmetic mod p, or one of its limbs, turns over, or any number. */

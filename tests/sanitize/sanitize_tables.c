@@ -4,63 +4,14 @@
 #include "tables/band_tables.h"
 #include "bands/bands.h"
 #include "checksum/checksum.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static enum cpu_level top;
-#define EACH_LEVEL(level) (int level = CPU_SCALAR; level <= (int)top; level++)
-
-/* ---- inputs and exact buffers ----
- * Compilers choose the order of operands, so no expression below draws two random numbers. */
-
-static uint64_t state = 1, digest = 0;
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static size_t below(size_t n) { return (size_t)(anything() % n); }
-
-static void note(uint64_t value) { digest = mix64(digest ^ value); }
-
-/* A buffer of exactly so many bytes, filled with what no result may depend on. */
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
-
-static void *copy_of(const void *source, size_t bytes) {
-    void *made = buffer(bytes);
-    if (bytes) memcpy(made, source, bytes);
-    return made;
-}
-
-static uint64_t unmix64(uint64_t y) {
-    y ^= y >> 31 ^ y >> 62;
-    y *= UINT64_C(0x319642B2D24D8EC3);
-    y ^= y >> 27 ^ y >> 54;
-    y *= UINT64_C(0x96DE1B173F119089);
-    return y ^ y >> 30 ^ y >> 60;
-}
+#include "sanitize_kit.h"
 
 /* ---- tables and pools that grow ---- */
 
 static struct table new_table(uint64_t capacity, uint64_t slack) {
     struct table table = {buffer((capacity + slack + 1) * sizeof(uint64_t)), capacity, capacity + slack, 0};
-    table_clear(&table);
-    CHECK(table.count == 0 && table.entries[table.length] == NO_ENTRY);
+    tables_clear(&table);
+    CHECK(table.count == 0 && table.entries[table.length] == TABLES_NO_ENTRY);
     return table;
 }
 
@@ -69,18 +20,18 @@ static struct table some_table(void) {
     return new_table(capacity, slack);
 }
 
-static struct pool new_pool(uint64_t units) {
-    struct pool pool;
-    pool.words = buffer(units * UNIT_WORDS * sizeof *pool.words);
+static struct tables_pool new_pool(uint64_t units) {
+    struct tables_pool pool;
+    pool.words = buffer(units * TABLES_UNIT_WORDS * sizeof *pool.words);
     pool.length = units;
-    pool_clear(&pool);
+    tables_pool_clear(&pool);
     return pool;
 }
 
-static void grow_pool(struct pool *pool) {
+static void grow_pool(struct tables_pool *pool) {
     uint64_t units = pool->length + 1 + below(pool->length + 4);
-    uint32_t *words = buffer(units * UNIT_WORDS * sizeof *words);
-    if (pool->used) memcpy(words, pool->words, pool->used * UNIT_WORDS * sizeof *words);
+    uint32_t *words = buffer(units * TABLES_UNIT_WORDS * sizeof *words);
+    if (pool->used) memcpy(words, pool->words, pool->used * TABLES_UNIT_WORDS * sizeof *words);
     free(pool->words);
     pool->words = words;
     pool->length = units;
@@ -89,13 +40,13 @@ static void grow_pool(struct pool *pool) {
 /* Move a table to other memory, which may be too little at first: a larger capacity if it is used up, else a longer end. */
 static void grow_table(struct table *table) {
     uint64_t capacity = table->capacity, slack = table->length - capacity + 1;
-    if (table->count >= most_entries(table)) {
+    if (table->count >= tables_most_entries(table)) {
         capacity += 1 + below(capacity + 1);
         slack = below(3);
     }
     for (;;) {
         struct table larger = {buffer((capacity + slack + 1) * sizeof(uint64_t)), capacity, capacity + slack, 0};
-        int moved = table_move(table, &larger);
+        int moved = tables_move(table, &larger);
         note((uint64_t)moved);
         if (moved) {
             CHECK(larger.count == table->count);
@@ -109,36 +60,36 @@ static void grow_table(struct table *table) {
 }
 
 /* Put a row, and see that nothing changes where there is no room. */
-static void put(struct table *table, struct pool *pool, uint32_t tag, uint32_t row) {
+static void put(struct table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
     for (;;) {
         size_t bytes = (table->length + 1) * sizeof *table->entries;
         uint64_t *entries = copy_of(table->entries, bytes);
         uint64_t used = pool->used;
-        enum outcome outcome = table_put(table, pool, tag, row);
+        enum tables_outcome outcome = tables_put(table, pool, tag, row);
         note((uint64_t)outcome);
-        if (outcome != DONE) CHECK(memcmp(entries, table->entries, bytes) == 0 && used == pool->used);
+        if (outcome != TABLES_DONE) CHECK(memcmp(entries, table->entries, bytes) == 0 && used == pool->used);
         free(entries);
-        CHECK(table->count <= most_entries(table));
-        if (outcome == DONE) return;
-        if (outcome == TABLE_IS_FULL) grow_table(table);
+        CHECK(table->count <= tables_most_entries(table));
+        if (outcome == TABLES_DONE) return;
+        if (outcome == TABLES_FULL) grow_table(table);
         else grow_pool(pool);
     }
 }
 
 /* ---- beside an array: present[t * rows + row] says that the bucket of tag t has a row ---- */
 
-static void check_bucket(const struct table *table, const struct pool *pool, uint32_t tag, const uint8_t *present,
+static void check_bucket(const struct table *table, const struct tables_pool *pool, uint32_t tag, const uint8_t *present,
                          size_t rows) {
-    size_t at = table_find(table, tag), expected = 0, found = 0;
+    size_t at = tables_find(table, tag), expected = 0, found = 0;
     for (size_t row = 0; row < rows; row++) expected += present[row];
-    CHECK((at == NO_PLACE) == (expected == 0));
-    if (at == NO_PLACE) return;
+    CHECK((at == TABLES_NO_PLACE) == (expected == 0));
+    if (at == TABLES_NO_PLACE) return;
     uint32_t one;
     const uint32_t *slots;
-    size_t n = bucket_slots(pool, table->entries[at], &one, &slots);
-    CHECK(n != NO_PLACE && bucket_count(pool, table->entries[at]) == expected);
+    size_t n = tables_bucket_slots(pool, table->entries[at], &one, &slots);
+    CHECK(n != TABLES_NO_PLACE && tables_bucket_count(pool, table->entries[at]) == expected);
     for (size_t i = 0; i < n; i++) {
-        if (slots[i] == NO_ROW) continue;
+        if (slots[i] == TABLES_NO_ROW) continue;
         CHECK(slots[i] < rows && present[slots[i]]);
         found++;
         note(slots[i]);
@@ -165,7 +116,7 @@ static void check_tables(void) {
         size_t tags = 1 + below(round % 3 == 0 ? 3 : 60), rows = 1 + below(round % 3 == 0 ? 300 : 40);
         size_t slack = below(4), steps = 500;
         struct table table = new_table(1 + below(20), slack);
-        struct pool pool = new_pool(below(6));
+        struct tables_pool pool = new_pool(below(6));
         uint32_t *tag = buffer(tags * sizeof *tag);
         uint8_t *present = buffer(tags * rows);
         memset(present, 0, tags * rows);
@@ -184,20 +135,20 @@ static void check_tables(void) {
                 put(&table, &pool, tag[t], (uint32_t)row);
                 *there = 1;
             } else if (!wanted) {
-                CHECK(table_take(&table, &pool, tag[t], (uint32_t)row) == *there);
+                CHECK(tables_take(&table, &pool, tag[t], (uint32_t)row) == *there);
                 *there = 0;
             }
             check_bucket(&table, &pool, tag[t], present + t * rows, rows);
             if (step % 20 == 0) {
-                CHECK(table_is_sound(&table, &pool, rows));
+                CHECK(tables_is_sound(&table, &pool, rows));
                 for (size_t i = 0; i < kinds; i++) check_bucket(&table, &pool, tag[i], present + i * rows, rows);
             }
         }
         for (size_t i = 0; i < kinds * rows; i++) {
-            CHECK(table_take(&table, &pool, tag[i / rows], (uint32_t)(i % rows)) == present[i]);
+            CHECK(tables_take(&table, &pool, tag[i / rows], (uint32_t)(i % rows)) == present[i]);
         }
         CHECK(table.count == 0);
-        for (size_t i = 0; i <= table.length; i++) CHECK(table.entries[i] == NO_ENTRY);
+        for (size_t i = 0; i <= table.length; i++) CHECK(table.entries[i] == TABLES_NO_ENTRY);
         free(table.entries);
         free(pool.words);
         free(tag);
@@ -211,7 +162,7 @@ static void check_one_bucket(void) {
     static uint8_t present[MOST];
     for (size_t stride = 1; stride < 8; stride += 2) {
         struct table table = new_table(8, 0);
-        struct pool pool = new_pool(0);
+        struct tables_pool pool = new_pool(0);
         memset(present, 0, sizeof present);
         for (size_t i = 0; i < MOST; i++) {
             uint32_t row = (uint32_t)(i * stride % MOST);
@@ -227,7 +178,7 @@ static void check_one_bucket(void) {
         for (size_t turn = 0; turn < 2; turn++) {
             for (size_t i = 0; i < MOST; i++) {
                 uint32_t row = (uint32_t)(i * 7 % MOST);
-                CHECK(table_take(&table, &pool, 7, row) == present[row]);
+                CHECK(tables_take(&table, &pool, 7, row) == present[row]);
                 present[row] = 0;
                 if (i % 97 == 0 || i > MOST - 70) check_bucket(&table, &pool, 7, present, MOST);
             }
@@ -246,13 +197,13 @@ static void check_one_bucket(void) {
 
 /* ---- batches ---- */
 
-static int holds(const struct table *table, const struct pool *pool, uint32_t tag, uint32_t row) {
-    size_t at = table_find(table, tag);
-    if (at == NO_PLACE) return 0;
+static int holds(const struct table *table, const struct tables_pool *pool, uint32_t tag, uint32_t row) {
+    size_t at = tables_find(table, tag);
+    if (at == TABLES_NO_PLACE) return 0;
     uint32_t one;
     const uint32_t *rows;
-    size_t n = bucket_slots(pool, table->entries[at], &one, &rows), found = 0;
-    CHECK(n != NO_PLACE);
+    size_t n = tables_bucket_slots(pool, table->entries[at], &one, &rows), found = 0;
+    CHECK(n != TABLES_NO_PLACE);
     for (size_t i = 0; i < n; i++) found += rows[i] == row;
     CHECK(found <= 1);
     return (int)found;
@@ -273,7 +224,7 @@ static uint64_t *some_records(size_t n, size_t kind, size_t first, size_t *count
         if (n % 5 == 0) rows[i] = (int64_t)(first + i);
         if (!skip[i]) sorted[kept++] = (uint64_t)tags[i] << 32 | (uint32_t)rows[i];
     }
-    *count = tag_order(tags, rows, skip, n, records);
+    *count = tables_tag_order(tags, rows, skip, n, records);
     CHECK(*count == kept);
     for (size_t i = 0; i < kept && n < FROM; i++) CHECK(records[i] == sorted[i]);
     if (n >= FROM) { /* as a sort that keeps equals in their order */
@@ -296,25 +247,25 @@ static uint64_t *some_records(size_t n, size_t kind, size_t first, size_t *count
 
 struct side {
     struct table table;
-    struct pool pool;
+    struct tables_pool pool;
 };
 
 static void put_batch(struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t n) {
     for (size_t next = 0;;) {
         size_t before = next;
-        enum outcome outcome = kernels->put(&side->table, &side->pool, records, n, &next);
-        CHECK(next >= before && next <= n && (outcome == DONE) == (next == n));
-        CHECK(side->table.count <= most_entries(&side->table));
+        enum tables_outcome outcome = kernels->put(&side->table, &side->pool, records, n, &next);
+        CHECK(next >= before && next <= n && (outcome == TABLES_DONE) == (next == n));
+        CHECK(side->table.count <= tables_most_entries(&side->table));
         note(next);
         note((uint64_t)outcome);
-        if (outcome == DONE) return;
-        CHECK(!holds(&side->table, &side->pool, record_tag(records[next]), (uint32_t)records[next]));
-        if (outcome == TABLE_IS_FULL) grow_table(&side->table);
+        if (outcome == TABLES_DONE) return;
+        CHECK(!holds(&side->table, &side->pool, tables_record_tag(records[next]), (uint32_t)records[next]));
+        if (outcome == TABLES_FULL) grow_table(&side->table);
         else grow_pool(&side->pool);
     }
 }
 
-/* Look for tags that are there and for others: their entries, or FARTHER if a line of smaller tags or the end says so. */
+/* Look for tags that are there and for others: their entries, or TABLES_FARTHER if a line of smaller tags or the end says so. */
 static void find_some(const struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t count) {
     size_t n = below(count + 30), kind = below(6);
     const struct table *table = &side->table;
@@ -322,17 +273,21 @@ static void find_some(const struct side *side, const struct table_kernels *kerne
     uint32_t *tags = buffer(n * sizeof *tags), *later = buffer(n * sizeof *later);
     uint64_t *entries = buffer(n * sizeof *entries);
     for (size_t i = 0; i < n; i++) {
-        tags[i] = count && below(2) ? record_tag(records[below(count)]) : some_tag(kind, i);
+        tags[i] = count && below(2) ? tables_record_tag(records[below(count)]) : some_tag(kind, i);
         tags[i] += below(5) == 0;
         later[i] = (uint32_t)anything();
         tables[i] = *table;
     }
     kernels->find(tables, tags, later, n, entries);
     for (size_t i = 0; i < n; i++) {
-        size_t home = table_home(table, tags[i]), at = table_find(table, tags[i]), in_line = 0;
-        while (in_line < LINE && home + in_line < table->length && entry_tag(table->entries[home + in_line]) < tags[i]) in_line++;
-        if (entries[i] == FARTHER) CHECK(in_line == LINE || home + LINE > table->length);
-        else CHECK(in_line < LINE && entries[i] == (at == NO_PLACE ? NO_ENTRY : table->entries[at]));
+        size_t home = tables_home(table, tags[i]), at = tables_find(table, tags[i]), in_line = 0;
+        while (in_line < TABLES_LINE && home + in_line < table->length &&
+               tables_entry_tag(table->entries[home + in_line]) < tags[i]) {
+            in_line++;
+        }
+        if (entries[i] == TABLES_FARTHER) CHECK(in_line == TABLES_LINE || home + TABLES_LINE > table->length);
+        else CHECK(in_line < TABLES_LINE &&
+                   entries[i] == (at == TABLES_NO_PLACE ? TABLES_NO_ENTRY : table->entries[at]));
     }
     free(tables);
     free(tags);
@@ -344,25 +299,25 @@ static void find_some(const struct side *side, const struct table_kernels *kerne
 static void rename_some(struct side *side, uint64_t *records, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (below(6)) continue;
-        uint32_t tag = record_tag(records[i]), row = (uint32_t)records[i], other = row + (UINT32_C(1) << 24);
+        uint32_t tag = tables_record_tag(records[i]), row = (uint32_t)records[i], other = row + (UINT32_C(1) << 24);
         uint64_t count = side->table.count;
-        size_t rows = bucket_count(&side->pool, side->table.entries[table_find(&side->table, tag)]);
-        CHECK(table_rename(&side->table, &side->pool, tag, row, other));
-        CHECK(!table_rename(&side->table, &side->pool, tag, row, other));
-        if (table_find(&side->table, tag ^ 1) == NO_PLACE) {
-            CHECK(!table_rename(&side->table, &side->pool, tag ^ 1, other, row));
+        size_t rows = tables_bucket_count(&side->pool, side->table.entries[tables_find(&side->table, tag)]);
+        CHECK(tables_rename(&side->table, &side->pool, tag, row, other));
+        CHECK(!tables_rename(&side->table, &side->pool, tag, row, other));
+        if (tables_find(&side->table, tag ^ 1) == TABLES_NO_PLACE) {
+            CHECK(!tables_rename(&side->table, &side->pool, tag ^ 1, other, row));
         }
         CHECK(holds(&side->table, &side->pool, tag, other) && !holds(&side->table, &side->pool, tag, row));
         CHECK(side->table.count == count);
-        CHECK(bucket_count(&side->pool, side->table.entries[table_find(&side->table, tag)]) == rows);
+        CHECK(tables_bucket_count(&side->pool, side->table.entries[tables_find(&side->table, tag)]) == rows);
         records[i] = (uint64_t)tag << 32 | other;
     }
 }
 
 /* Move the buckets of several rows to memory that holds nothing else. */
 static void move_blocks(struct side *side) {
-    struct pool fresh = new_pool(side->pool.used);
-    table_move_blocks(&side->table, &side->pool, &fresh);
+    struct tables_pool fresh = new_pool(side->pool.used);
+    tables_move_blocks(&side->table, &side->pool, &fresh);
     CHECK(fresh.used <= side->pool.used);
     free(side->pool.words);
     side->pool = fresh;
@@ -380,13 +335,13 @@ static struct side play(const struct table_kernels *kernels, size_t round) {
         if (round % 25 == 0) n = round % 50 ? 2047 + b % 3 : 2040 + below(2000);
         records[b] = some_records(n, below(16), b << 16, &counts[b]);
         put_batch(&side, kernels, records[b], counts[b]);
-        CHECK(table_is_sound(&side.table, &side.pool, limit));
+        CHECK(tables_is_sound(&side.table, &side.pool, limit));
         find_some(&side, kernels, records[b], counts[b]);
         rename_some(&side, records[b], counts[b]);
         if (below(3) == 0) move_blocks(&side);
-        CHECK(table_is_sound(&side.table, &side.pool, limit));
+        CHECK(tables_is_sound(&side.table, &side.pool, limit));
         for (size_t i = 0; i < counts[b]; i++) {
-            CHECK(holds(&side.table, &side.pool, record_tag(records[b][i]), (uint32_t)records[b][i]));
+            CHECK(holds(&side.table, &side.pool, tables_record_tag(records[b][i]), (uint32_t)records[b][i]));
         }
         size_t from = below(b + 1), gone = below(3) ? below(counts[from] + 1) : counts[from];
         left[b] = 0;
@@ -396,15 +351,15 @@ static struct side play(const struct table_kernels *kernels, size_t round) {
         kernels->take(&side.table, &side.pool, exact, gone);
         free(exact);
         left[from] = gone;
-        CHECK(table_is_sound(&side.table, &side.pool, limit));
+        CHECK(tables_is_sound(&side.table, &side.pool, limit));
         for (size_t i = 0; i < counts[from]; i++) {
-            CHECK(holds(&side.table, &side.pool, record_tag(records[from][i]), (uint32_t)records[from][i]) == (i >= gone));
+            CHECK(holds(&side.table, &side.pool, tables_record_tag(records[from][i]), (uint32_t)records[from][i]) == (i >= gone));
         }
     }
     if (round % 4 == 0) {
         for (size_t b = 0; b < batches; b++) kernels->take(&side.table, &side.pool, records[b], counts[b]);
         CHECK(side.table.count == 0);
-        for (size_t i = 0; i <= side.table.length; i++) CHECK(side.table.entries[i] == NO_ENTRY);
+        for (size_t i = 0; i <= side.table.length; i++) CHECK(side.table.entries[i] == TABLES_NO_ENTRY);
     }
     for (size_t b = 0; b < batches; b++) free(records[b]);
     for (size_t i = 0; i < side.table.length; i++) note(side.table.entries[i]);
@@ -416,20 +371,21 @@ static void check_same(const struct side *a, const struct side *b) {
     CHECK(a->table.count == b->table.count && a->pool.length == b->pool.length && a->pool.used == b->pool.used);
     CHECK(memcmp(a->table.entries, b->table.entries, (a->table.length + 1) * sizeof *a->table.entries) == 0);
     CHECK(memcmp(a->pool.free, b->pool.free, sizeof a->pool.free) == 0);
-    CHECK(a->pool.used == 0 || memcmp(a->pool.words, b->pool.words, a->pool.used * UNIT_WORDS * sizeof(uint32_t)) == 0);
+    size_t bytes = a->pool.used * TABLES_UNIT_WORDS * sizeof(uint32_t);
+    CHECK(bytes == 0 || memcmp(a->pool.words, b->pool.words, bytes) == 0);
 }
 
 /* The same batches at every CPU level, which must say the same on the way and leave the same memory. */
 static void check_batches(void) {
     for (size_t round = 0; round < 500; round++) {
-        uint64_t state_before = state, digest_before = digest;
+        uint64_t state_before = random_state, digest_before = digest;
         struct side first = play(tables_levels[CPU_SCALAR], round);
-        uint64_t state_after = state, digest_after = digest;
+        uint64_t state_after = random_state, digest_after = digest;
         for EACH_LEVEL(level) {
-            state = state_before;
+            random_state = state_before;
             digest = digest_before;
             struct side other = play(tables_levels[level], round);
-            CHECK(state == state_after && digest == digest_after);
+            CHECK(random_state == state_after && digest == digest_after);
             check_same(&first, &other);
             free(other.table.entries);
             free(other.pool.words);
@@ -443,7 +399,7 @@ static void check_batches(void) {
 static void check_every_place(void) {
     for (size_t round = 0; round < 3000; round++) {
         uint64_t capacity = 1 + below(24), slack = below(10);
-        const struct table_kernels *scalar = tables_levels[CPU_SCALAR], *other = tables_levels[top];
+        const struct table_kernels *scalar = tables_levels[CPU_SCALAR], *other = tables_levels[top_level()];
         struct side a = {new_table(capacity, slack), new_pool(8)}, b = {new_table(capacity, slack), new_pool(8)};
         uint64_t seen[64];
         size_t count = 0;
@@ -451,10 +407,10 @@ static void check_every_place(void) {
             if (count < COUNT(seen) && below(5) < (step / 20 == 1 ? 2u : 4u)) {
                 size_t from = 0, next = 0;
                 uint64_t record = (uint64_t)some_tag(round, below(40)) << 32 | step, *exact = copy_of(&record, sizeof record);
-                enum outcome outcome = scalar->put(&a.table, &a.pool, exact, 1, &from);
+                enum tables_outcome outcome = scalar->put(&a.table, &a.pool, exact, 1, &from);
                 CHECK(other->put(&b.table, &b.pool, exact, 1, &next) == outcome && from == next);
                 note((uint64_t)outcome);
-                if (outcome == DONE) seen[count++] = record;
+                if (outcome == TABLES_DONE) seen[count++] = record;
                 free(exact);
             } else if (count) {
                 size_t at = below(count);
@@ -463,7 +419,7 @@ static void check_every_place(void) {
                 if (below(4)) seen[at] = seen[--count]; /* else it is taken again, which changes nothing */
             }
             check_same(&a, &b);
-            CHECK(table_is_sound(&a.table, &a.pool, 64));
+            CHECK(tables_is_sound(&a.table, &a.pool, 64));
             find_some(&b, other, seen, count);
         }
         free(a.table.entries);
@@ -481,7 +437,6 @@ struct built {
     struct band_tables index;
     uint64_t *starts;
     struct table tables[MOST_BANDS];
-    struct pool pool;
     uint64_t *all; /* all signatures once more */
     uint8_t *gone;
 };
@@ -503,12 +458,11 @@ static void build(struct built *b, size_t round) {
     index->limit = round % 7 == 0 ? 0 : below(round % 5 == 0 ? 150 : 40);
     index->shift = SHIFTS[round % COUNT(SHIFTS)];
     index->tables = b->tables;
-    index->pool = &b->pool;
     index->starts = b->starts = buffer(index->bands * sizeof *b->starts);
-    index->keys = bands_levels[round & 1 ? CPU_SCALAR : top];
-    index->kernels = tables_levels[round / 2 & 1 ? CPU_SCALAR : top];
+    index->keys = bands_levels[round & 1 ? CPU_SCALAR : top_level()];
+    index->kernels = tables_levels[round / 2 & 1 ? CPU_SCALAR : top_level()];
     bands_starts(0, index->bands, b->starts);
-    b->pool = new_pool(below(4));
+    b->index.pool = new_pool(below(4));
     size_t n = index->limit, k = index->k, block = (size_t)1 << index->shift, blocks = (n + block - 1) / block;
     b->all = buffer(n * k * sizeof *b->all);
     for (size_t i = 0; i < n; i++) fill(b->all + i * k, k, round);
@@ -523,23 +477,23 @@ static void build(struct built *b, size_t round) {
     uint64_t *keys = buffer(index->bands * sizeof *keys);
     uint32_t *tags = buffer(n * index->bands * sizeof *tags);
     for (size_t i = 0; i < n; i++) {
-        prefetch_signature(index, b->all + i * k);
-        band_tags(index, b->all + i * k, keys, tags + i, n);
+        band_tables_prefetch(index, b->all + i * k);
+        band_tables_tags(index, b->all + i * k, keys, tags + i, n);
         CHECK(b->all[i * k] == EMPTY_SLOT || tags[i] == keys[0] >> 32);
     }
     for (size_t band = 0; band < index->bands; band++) {
         b->tables[band] = some_table();
         for (size_t i = 0; i < n; i++) {
             if (b->all[i * k] == EMPTY_SLOT) continue;
-            put(b->tables + band, &b->pool, tags[band * n + i], (uint32_t)i);
+            put(b->tables + band, &b->index.pool, tags[band * n + i], (uint32_t)i);
         }
-        CHECK(table_is_sound(b->tables + band, &b->pool, n));
+        CHECK(tables_is_sound(b->tables + band, &b->index.pool, n));
     }
     /* the pool as a file has it: no longer than what is used */
-    uint32_t *words = copy_of(b->pool.words, b->pool.used * UNIT_WORDS * sizeof *words);
-    free(b->pool.words);
-    b->pool.words = words;
-    b->pool.length = b->pool.used;
+    uint32_t *words = copy_of(b->index.pool.words, b->index.pool.used * TABLES_UNIT_WORDS * sizeof *words);
+    free(b->index.pool.words);
+    b->index.pool.words = words;
+    b->index.pool.length = b->index.pool.used;
     free(keys);
     free(tags);
 }
@@ -550,7 +504,7 @@ static void unbuild(struct built *b) {
     for (size_t band = 0; band < b->index.bands; band++) free(b->tables[band].entries);
     free(b->index.blocks);
     free(b->starts);
-    free(b->pool.words);
+    free(b->index.pool.words);
     free(b->all);
     free(b->gone);
 }
@@ -574,8 +528,8 @@ static int are_candidates(const struct built *b, const uint64_t *query, size_t r
 /* Ask m queries with as little room as there may be; whatever the tables hold, all answers are rows. */
 static void ask(const struct built *b, const uint64_t *queries, size_t m, int count, size_t least, int sound) {
     const struct band_tables *index = &b->index;
-    size_t slots = index->bands * UNDER_WAY, next = 0;
-    struct answers a = {0};
+    size_t slots = index->bands * BAND_TABLES_UNDER_WAY, next = 0;
+    struct band_tables_answers a = {0};
     a.room = below(4);
     a.capacity = below(4);
     a.count = count;
@@ -588,10 +542,11 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
     a.agreements = count ? buffer(a.capacity * sizeof *a.agreements) : NULL;
     a.offsets = buffer((m + 1) * sizeof *a.offsets);
     a.offsets[0] = 0;
-    enum answer answer;
+    enum band_tables_outcome answer;
     a.work = 1 + m % 5 * index->bands;
-    while ((answer = answer_queries(index, queries, m, &next, &a)) == NO_ROOM || answer == UNFINISHED) {
-        if (answer == UNFINISHED) continue;
+    while ((answer = band_tables_answer(index, queries, m, &next, &a)) == BAND_TABLES_NO_ROOM ||
+           answer == BAND_TABLES_UNFINISHED) {
+        if (answer == BAND_TABLES_UNFINISHED) continue;
         CHECK(a.needed > a.room || a.needed > a.capacity - a.used);
         if (a.needed > a.room) {
             free(a.records);
@@ -611,7 +566,7 @@ static void ask(const struct built *b, const uint64_t *queries, size_t m, int co
         }
     }
     note((uint64_t)answer);
-    CHECK(next <= m && (answer == ANSWERED) == (next == m) && !(sound && answer != ANSWERED));
+    CHECK(next <= m && (answer == BAND_TABLES_ANSWERED) == (next == m) && !(sound && answer != BAND_TABLES_ANSWERED));
     CHECK(a.used <= a.capacity && a.offsets[next] == (int64_t)a.used);
     for (size_t i = 0; i < a.used; i++) {
         CHECK(a.rows[i] < index->limit);
@@ -650,10 +605,10 @@ static void damage(struct built *b) {
         uint64_t word = odd_word();
         if (kind == 0) table->entries[at] = word;
         if (kind == 1) table->entries[at] = (table->entries[at] & UINT64_C(0xFFFFFFFF00000000)) | (uint32_t)word;
-        if (kind > 1 && b->pool.used) {
-            size_t place = below(b->pool.used * UNIT_WORDS);
-            if (kind == 3) place -= place % UNIT_WORDS - 1; /* where a block may say how many slots it has */
-            b->pool.words[place] = (uint32_t)word;
+        if (kind > 1 && b->index.pool.used) {
+            size_t place = below(b->index.pool.used * TABLES_UNIT_WORDS);
+            if (kind == 3) place -= place % TABLES_UNIT_WORDS - 1; /* where a block may say how many slots it has */
+            b->index.pool.words[place] = (uint32_t)word;
         }
     }
 }
@@ -677,14 +632,14 @@ static void check_queries(void) {
             ask(&b, queries, m, (int)(turn & 1), least, 0);
             for (size_t band = 0; band < b.index.bands; band++) {
                 const struct table *table = b.tables + band;
-                note((uint64_t)table_is_sound(table, &b.pool, n));
+                note((uint64_t)tables_is_sound(table, &b.index.pool, n));
                 for (size_t i = 0; i < table->length; i++) {
                     uint32_t one;
                     const uint32_t *rows;
-                    if (table->entries[i] == NO_ENTRY) continue;
-                    size_t slots = bucket_slots(&b.pool, table->entries[i], &one, &rows);
-                    note(bucket_count(&b.pool, table->entries[i]));
-                    for (size_t s = 0; s < slots && slots != NO_PLACE; s++) note(rows[s]);
+                    if (table->entries[i] == TABLES_NO_ENTRY) continue;
+                    size_t slots = tables_bucket_slots(&b.index.pool, table->entries[i], &one, &rows);
+                    note(tables_bucket_count(&b.index.pool, table->entries[i]));
+                    for (size_t s = 0; s < slots && slots != TABLES_NO_PLACE; s++) note(rows[s]);
                 }
             }
         }
@@ -695,36 +650,48 @@ static void check_queries(void) {
 
 /* ---- names ---- */
 
+static uint32_t row_of(const struct names *names, struct names_one one) {
+    size_t met, compared = 0;
+    return names_find(names, &one, &met, &compared);
+}
+
+static uint32_t row_of_integer(const struct names *names, int64_t name) { return row_of(names, names_integer(name)); }
+
+static uint32_t row_of_bytes(const struct names *names, const uint8_t *name, size_t length) {
+    return row_of(names, names_string(name, length));
+}
+
 static void check_integers(void) {
     static const int64_t ODD[] = {0, 1, -1, INT64_MIN, INT64_MAX, INT64_C(1) << 32};
     for (size_t round = 0; round < 200; round++) {
         size_t n = below(60);
         struct table table = some_table();
-        struct pool pool = new_pool(0);
+        struct tables_pool pool = new_pool(0);
         int64_t *integers = buffer(n * sizeof *integers);
         uint8_t *gone = buffer(n);
-        struct names names = {integers, NULL, NULL, NULL, 0, n, round & 1 ? gone : NULL};
+        struct names names = {.kind = NAMES_INTEGERS, .table = &table, .pool = &pool, .integers = integers, .limit = n,
+                              .gone = round & 1 ? gone : NULL};
         for (size_t i = 0; i < n; i++) {
             /* with one tag for all of them every third round */
             integers[i] = i < COUNT(ODD) ? ODD[i] : (int64_t)(round % 3 ? anything() : unmix64(UINT64_C(9) << 32 | i));
             gone[i] = below(4) == 0;
-            uint32_t tag = tag_of_integer(integers[i]);
+            uint32_t tag = names_tag_of_integer(integers[i]);
             CHECK(tag == (uint32_t)(mix64((uint64_t)integers[i]) >> 32));
             put(&table, &pool, tag, (uint32_t)i);
         }
         for (size_t i = 0; i < n; i++) {
-            uint32_t found = row_of_integer(&table, &pool, &names, tag_of_integer(integers[i]), integers[i]);
-            CHECK(found == (names.gone && gone[i] ? NO_ROW : i));
-            CHECK(row_of_integer(&table, &pool, &names, tag_of_integer(integers[i]), integers[i] ^ 16) == NO_ROW);
+            uint32_t found = row_of_integer(&names, integers[i]);
+            CHECK(found == (names.gone && gone[i] ? TABLES_NO_ROW : i));
+            CHECK(row_of_integer(&names, integers[i] ^ 16) == TABLES_NO_ROW);
         }
         for (size_t turn = 0; turn < 20 && n; turn++) {
-            size_t at = below(table.length), place = pool.used ? below(pool.used * UNIT_WORDS) : 0;
+            size_t at = below(table.length), place = pool.used ? below(pool.used * TABLES_UNIT_WORDS) : 0;
             uint64_t word = odd_word();
             if (pool.used) pool.words[place] = (uint32_t)word;
             if (turn & 1) table.entries[at] = (table.entries[at] & UINT64_C(0xFFFFFFFF00000000)) | (uint32_t)word;
             for (size_t i = 0; i < n; i++) {
-                uint32_t found = row_of_integer(&table, &pool, &names, tag_of_integer(integers[i]), integers[i]);
-                CHECK(found == NO_ROW || (found < n && integers[found] == integers[i]));
+                uint32_t found = row_of_integer(&names, integers[i]);
+                CHECK(found == TABLES_NO_ROW || (found < n && integers[found] == integers[i]));
                 note(found);
             }
         }
@@ -750,7 +717,7 @@ static void check_strings(void) {
     for (size_t round = 0; round < 200; round++) {
         size_t n = below(40), size = 0;
         struct table table = some_table();
-        struct pool pool = new_pool(0);
+        struct tables_pool pool = new_pool(0);
         int64_t *starts = buffer(n * sizeof *starts);
         uint32_t *lengths = buffer(n * sizeof *lengths);
         uint8_t *gone = buffer(n);
@@ -765,19 +732,20 @@ static void check_strings(void) {
         for (size_t i = 0; i < n; i++) {
             if (lengths[i]) bytes[starts[i]] = (uint8_t)i; /* so that no two are equal but the empty ones */
         }
-        struct names names = {NULL, bytes, starts, lengths, size, n, round & 1 ? gone : NULL};
+        struct names names = {.kind = NAMES_STRINGS, .table = &table, .pool = &pool, .bytes = bytes, .starts = starts,
+                              .lengths = lengths, .size = size, .limit = n, .gone = round & 1 ? gone : NULL};
         for (size_t i = 0; i < n; i++) {
             uint8_t *name = copy_of(bytes + starts[i], lengths[i]);
-            CHECK(tag_of_bytes(name, lengths[i]) == slow_tag(name, lengths[i]));
-            if (i < 30) put(&table, &pool, tag_of_bytes(name, lengths[i]), (uint32_t)i);
+            CHECK(names_tag_of_bytes(name, lengths[i]) == slow_tag(name, lengths[i]));
+            if (i < 30) put(&table, &pool, names_tag_of_bytes(name, lengths[i]), (uint32_t)i);
             free(name);
         }
         for (size_t turn = 0; turn < 20 && n; turn++) {
             for (size_t i = 0; i < n; i++) {
                 uint8_t *name = copy_of(bytes + (turn ? below(size + 1 - i % 30) : (size_t)starts[i]), i % 30);
-                uint32_t found = row_of_bytes(&table, &pool, &names, tag_of_bytes(name, i % 30), name, i % 30);
-                if (turn == 0) CHECK(found == (i >= 30 && i % 30 ? NO_ROW : names.gone && gone[i % 30] ? NO_ROW : i % 30));
-                CHECK(found == NO_ROW || (found < n && lengths[found] == i % 30));
+                uint32_t found = row_of_bytes(&names, name, i % 30);
+                if (turn == 0) CHECK(found == (i >= 30 && i % 30 ? TABLES_NO_ROW : names.gone && gone[i % 30] ? TABLES_NO_ROW : i % 30));
+                CHECK(found == TABLES_NO_ROW || (found < n && lengths[found] == i % 30));
                 note(found);
                 free(name);
             }
@@ -786,7 +754,7 @@ static void check_strings(void) {
             if (turn % 4 == 0) starts[row] = (int64_t)word;
             if (turn % 4 == 1) lengths[row] = (uint32_t)word;
             if (turn % 4 == 2) table.entries[at] = (table.entries[at] & UINT64_C(0xFFFFFFFF00000000)) | (uint32_t)word;
-            if (turn % 4 == 3 && pool.used) pool.words[word % (pool.used * UNIT_WORDS)] = (uint32_t)other;
+            if (turn % 4 == 3 && pool.used) pool.words[word % (pool.used * TABLES_UNIT_WORDS)] = (uint32_t)other;
         }
         free(table.entries);
         free(pool.words);
@@ -841,12 +809,10 @@ int main(void) {
         check_tables,  check_one_bucket, check_batches, check_every_place,
         check_queries, check_integers,   check_strings, check_checksums,
     };
-    top = cpu_detect();
     for (size_t i = 0; i < 1000; i++) {
         uint64_t word = anything();
         CHECK(mix64(unmix64(word)) == word);
     }
     for (size_t c = 0; c < COUNT(checks); c++) checks[c]();
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

@@ -8,8 +8,7 @@ python=${PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 flags="-O1 -g -std=gnu11 -fsanitize=thread -Isrc"
-sources="src/tables/tables.c src/tables/tables_avx512.c src/tables/band_tables.c src/bands/bands.c src/bands/bands_avx512.c"
-sources="$sources src/slots/slots.c src/slots/slots_avx2.c src/slots/slots_avx512.c src/cpu.c"
+sources="$(ls src/tables/*.c src/slots/*.c | grep -v _module) src/bands/bands.c src/bands/bands_avx512.c src/cpu.c"
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0 report_signal_unsafe=0"
 # Some kernels lay out memory in a way that the sanitizer of older compilers does not know.
 plain="setarch -R"
@@ -44,12 +43,14 @@ racy "C without a lock" $plain "$folder/threads_tables" without
 include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
 cp -r lshfast "$folder/lshfast"
-rm -f "$folder/lshfast/kernels/tables$suffix"
-"$python" -m cython -3 -I . src/tables/tables_module.pyx --module-name lshfast.kernels.tables -o "$folder/tables_module.c" \
-    >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
-# shellcheck disable=SC2086
-gcc $flags -w -shared -fPIC -fvisibility=hidden -I"$include" "$folder/tables_module.c" $sources \
-    -o "$folder/lshfast/kernels/tables$suffix"
+for module in tables names tables_queries; do
+    rm -f "$folder/lshfast/kernels/$module$suffix"
+    "$python" -m cython -3 -I . -I src/tables "src/tables/${module}_module.pyx" --module-name "lshfast.kernels.$module" \
+        -o "$folder/${module}_module.c" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
+    # shellcheck disable=SC2086
+    gcc $flags -w -shared -fPIC -fvisibility=hidden -I"$include" "$folder/${module}_module.c" $sources \
+        -o "$folder/lshfast/kernels/$module$suffix"
+done
 threaded="$plain env LD_PRELOAD=$(gcc -print-file-name=libtsan.so) PYTHONPATH=$folder $python tests/index/threads_index.py"
 silent "BandTables under a Gate" $threaded gate
 silent "LSHIndex" $threaded index

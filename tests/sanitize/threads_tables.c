@@ -11,13 +11,12 @@ enum { READERS = 8, ROWS = 400, K = 4, BANDS = 2, TURNS = 60, CAPACITY = 1000, U
 
 static uint64_t signatures[ROWS * K], *blocks[1] = {signatures};
 static uint64_t entries[BANDS][CAPACITY + 65];
-static uint32_t words[UNITS * UNIT_WORDS], tags[BANDS][ROWS];
+static uint32_t words[UNITS * TABLES_UNIT_WORDS], tags[BANDS][ROWS];
 static struct table tables[BANDS];
-static struct pool pool;
 static uint64_t starts[BANDS];
 static struct band_tables tables_of_all = {
     .k = K, .bands = BANDS, .rows = K / BANDS, .starts = starts, .limit = ROWS, .blocks = blocks, .shift = 12,
-    .tables = tables, .pool = &pool,
+    .tables = tables,
 };
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER; /* so that a writer who waits goes before later readers */
@@ -30,13 +29,13 @@ static void check(int condition, const char *what) {
 }
 
 static void *read_on(void *unused) {
-    uint64_t keys[BANDS], found[BANDS * UNDER_WAY], *records = malloc(2 * ROOM * sizeof *records);
-    uint32_t query_tags[BANDS * UNDER_WAY], *rows = malloc(ASKED * ROWS * sizeof *rows);
+    uint64_t keys[BANDS], found[BANDS * BAND_TABLES_UNDER_WAY], *records = malloc(2 * ROOM * sizeof *records);
+    uint32_t query_tags[BANDS * BAND_TABLES_UNDER_WAY], *rows = malloc(ASKED * ROWS * sizeof *rows);
     uint32_t *agreements = malloc(ASKED * ROWS * sizeof *agreements);
     int64_t offsets[ASKED + 1] = {0};
     check(records && rows && agreements, "no memory");
     while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
-        struct answers answers = {
+        struct band_tables_answers answers = {
             .keys = keys, .tags = query_tags, .entries = found, .records = records,
             .room = ROOM, .work = SIZE_MAX,
             .least = 1, .count = 1, .rows = rows, .agreements = agreements, .capacity = ASKED * ROWS, .offsets = offsets,
@@ -47,10 +46,10 @@ static void *read_on(void *unused) {
             pthread_mutex_unlock(&entrance);
             pthread_rwlock_rdlock(&lock);
         }
-        enum answer answer = answer_queries(&tables_of_all, signatures, ASKED, &next, &answers);
+        enum band_tables_outcome answer = band_tables_answer(&tables_of_all, signatures, ASKED, &next, &answers);
         if (locked) {
             pthread_rwlock_unlock(&lock);
-            check(answer == ANSWERED, "no answer");
+            check(answer == BAND_TABLES_ANSWERED, "no answer");
         }
     }
     free(records);
@@ -72,11 +71,11 @@ static void write_on(void) {
         const struct table_kernels *kernels = tables_levels[turn % 4 < 2 ? cpu_detect() : CPU_SCALAR];
         for (size_t row = 0; row < ROWS; row++) skip[row] = row % 3 != turn % 3;
         for (size_t band = 0; band < BANDS; band++) {
-            size_t next = 0, n = tag_order(tags[band], rows, skip, ROWS, records);
-            if (turn / 3 % 2) kernels->take(tables + band, &pool, records, n);
-            else check(kernels->put(tables + band, &pool, records, n, &next) == DONE, "it is full");
+            size_t next = 0, n = tables_tag_order(tags[band], rows, skip, ROWS, records);
+            if (turn / 3 % 2) kernels->take(tables + band, &tables_of_all.pool, records, n);
+            else check(kernels->put(tables + band, &tables_of_all.pool, records, n, &next) == TABLES_DONE, "it is full");
         }
-        for (size_t band = 0; band < BANDS; band++) check(table_is_sound(tables + band, &pool, ROWS), "it is not sound");
+        for (size_t band = 0; band < BANDS; band++) check(tables_is_sound(tables + band, &tables_of_all.pool, ROWS), "it is not sound");
         if (locked) {
             pthread_rwlock_unlock(&lock);
             pthread_mutex_unlock(&entrance);
@@ -90,17 +89,17 @@ int main(int count, char **arguments) {
     pthread_t readers[READERS];
     locked = count < 2 || strcmp(arguments[1], "without") != 0;
     for (size_t i = 0; i < ROWS * K; i++) signatures[i] = mix64(i) % 5;
-    pool.words = words;
-    pool.length = UNITS;
-    pool_clear(&pool);
+    tables_of_all.pool.words = words;
+    tables_of_all.pool.length = UNITS;
+    tables_pool_clear(&tables_of_all.pool);
     for (size_t band = 0; band < BANDS; band++) {
         tables[band] = (struct table){entries[band], CAPACITY, CAPACITY + 64, 0};
-        table_clear(tables + band);
+        tables_clear(tables + band);
     }
     tables_of_all.keys = bands_levels[cpu_detect()];
     tables_of_all.kernels = tables_levels[cpu_detect()];
     bands_starts(0, BANDS, starts);
-    for (size_t row = 0; row < ROWS; row++) band_tags(&tables_of_all, signatures + row * K, keys, tags[0] + row, ROWS);
+    for (size_t row = 0; row < ROWS; row++) band_tables_tags(&tables_of_all, signatures + row * K, keys, tags[0] + row, ROWS);
     for (size_t i = 0; i < READERS; i++) check(pthread_create(readers + i, NULL, read_on, NULL) == 0, "no thread");
     write_on();
     for (size_t i = 0; i < READERS; i++) pthread_join(readers[i], NULL);

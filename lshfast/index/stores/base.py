@@ -134,7 +134,7 @@ class Store(ABC):
 
         Raises
         ------
-        ValueError
+        DuplicateKeyError
             If a key is a duplicate and `on_duplicate` is "error"; the error names the first one. Nothing is inserted.
         """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
@@ -86,8 +87,14 @@ class LockedStore(Store):
     def insert_one(self, key: Any, signature: UInt64Array, on_duplicate: OnDuplicate) -> int:
         with self.gate.writing():
             growing = self._alone()  # it exists only if the store is writable
-            if growing is not None and growing.tables.insert_one(key, signature):
-                return 1
+            if growing is not None:
+                inserted = growing.tables.insert_one(key, signature)  # None: no key of this kind
+                if inserted:
+                    return 1
+                if inserted is False and on_duplicate == "error":
+                    raise DuplicateKeyError(key, 0)
+                if inserted is False and on_duplicate == "skip":
+                    return 0
         return super().insert_one(key, signature, on_duplicate)
 
     def remove(self, keys: Column) -> None:

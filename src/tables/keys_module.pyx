@@ -1,8 +1,21 @@
-# Included by tables_module.pyx: keys that are any hashable objects, and the rows of their entries.
-#
-# A key's own methods (__hash__, __eq__) may raise or be interrupted wherever a dict asks them. So each key's row is kept
-# in a slot of its own, and giving a row to another key, or to none, changes slots only and asks no key. A key whose slot
-# has no row counts as absent.
+"""Keys that are any hashable objects, and the rows of their entries.
+
+A key's own methods (__hash__, __eq__) may raise or be interrupted wherever a dict asks them. So each key's row is kept in
+a slot of its own, and giving a row to another key, or to none, changes slots only and asks no key. A key whose slot has
+no row counts as absent.
+"""
+
+cimport cython
+from libc.stdint cimport int64_t, uint8_t
+
+import sys
+
+import numpy as np
+
+from lshfast.kernels.guards cimport aligned
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 
 
 @cython.auto_pickle(False)
@@ -18,7 +31,7 @@ cdef class KeyTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast.kernels.tables import KeyTable
+    >>> from lshfast.kernels.keys import KeyTable
     >>> table = KeyTable()
     >>> table.add(["a", "b"], np.array([0, 4]))
     >>> table.find(["b", "c"]).tolist(), table.take(np.array([0]))
@@ -191,3 +204,37 @@ cdef class KeyTable:
         self.forget_last()
         for key in absent:
             self.slots.pop(key, None)
+
+
+# ---- for tables whose rows have their names in a KeyTable ----
+
+
+cdef list keys_of_rows(keys, const int64_t[::1] rows):
+    return (<KeyTable?>keys).keys_of(rows)
+
+
+cdef int keys_reserve(keys, size_t rows) except -1:
+    (<KeyTable?>keys).reserve(rows)
+    return 0
+
+
+cdef int keys_move(keys, const int64_t* old, const int64_t* new, size_t n) except -1:
+    (<KeyTable?>keys).move(old, new, n)
+    return 0
+
+
+cdef int keys_forget(keys, const int64_t* rows, size_t n) except -1:
+    cdef KeyTable table = keys
+    table.forget(rows, n)
+    table.count -= n
+    return 0
+
+
+cdef int keys_withdraw(keys, const int64_t* rows, size_t n) except -1:
+    (<KeyTable?>keys).withdraw(rows, n)
+    return 0
+
+
+cdef int keys_clean(keys, list absent) except -1:
+    (<KeyTable?>keys).clean(absent)
+    return 0
