@@ -29,7 +29,7 @@ def gains(num_perm: int, levels: int) -> Float64Array:
     q = m (m - 1) ... / k (k - 1) ..., d factors each; a gain is -log(1 - q). Depth 0 stands for a tree that is not
     looked into.
     """
-    equal, kept = np.arange(num_perm + 1), np.ones(num_perm + 1)
+    equal, kept = np.arange(num_perm + 1, dtype=np.int64), np.ones(num_perm + 1)
     found = np.zeros((levels + 1, num_perm + 1))
     with np.errstate(divide="ignore"):
         for depth in range(1, levels + 1):

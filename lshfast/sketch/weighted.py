@@ -151,7 +151,7 @@ class WeightedSets:
         if dense.ndim != 2:
             raise ValueError(f"matrix must have two dimensions, not {dense.ndim}")
         present = dense != 0  # true of NaN
-        offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1))])
+        offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1), dtype=np.int64)])
         return cls(offsets, np.nonzero(present)[1], dense[present])
 
     @classmethod
@@ -194,7 +194,7 @@ class WeightedSets:
         """The sum of each row's weights: float64 (n,), infinite where it is more than a float64 holds."""
         totals = np.zeros(len(self))
         with np.errstate(over="ignore"):
-            np.add.at(totals, np.repeat(np.arange(len(self)), self.counts), self.weights)
+            np.add.at(totals, np.repeat(np.arange(len(self), dtype=np.int64), self.counts), self.weights)
         return totals
 
     def __len__(self) -> int:
@@ -229,7 +229,7 @@ class WeightedSets:
         [4]
         """
         counts = self._whole(most)
-        offsets = np.concatenate([[0], np.cumsum(counts)])[self.offsets]
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[self.offsets]
         return TokenSets(offsets, kernels.multisets(self.tokens, counts))
 
     def _whole(self, most: int) -> Int64Array:
@@ -280,7 +280,7 @@ def _without_zeros(sets: TokenSets, weights: Float64Array) -> tuple[Int64Array, 
     present = weights > 0
     if present.all():
         return offsets, tokens, weights
-    return np.concatenate([[0], np.cumsum(present)])[offsets], tokens[present], weights[present]
+    return np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets], tokens[present], weights[present]
 
 
 def _add_up(
@@ -289,13 +289,13 @@ def _add_up(
     """Add up the weights of repeated tokens, the least first: the same bits in whatever order they come."""
     if len(set_kernels.distinct(offsets, tokens)[1]) == len(tokens):
         return offsets, tokens, weights
-    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
     order = np.lexsort((weights, tokens, rows))
     rows, tokens, weights = rows[order], tokens[order], weights[order]
     new = np.concatenate([[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])])
     sums = np.zeros(np.count_nonzero(new))
     with np.errstate(over="ignore"):
-        np.add.at(sums, np.cumsum(new) - 1, weights)
+        np.add.at(sums, np.cumsum(new, dtype=np.int64) - 1, weights)
     kept = np.zeros(len(offsets), np.int64)
     np.cumsum(np.bincount(rows[new], minlength=len(offsets) - 1), out=kept[1:])
     over = np.flatnonzero(np.isinf(sums))
@@ -430,7 +430,7 @@ def sketch_multisets(
         raise TypeError(f"sets must be WeightedSets (see WeightedSets.counted), not {type(sets).__name__}")
     counts = sets._whole(most)
     signatures = np.empty((len(sets), hasher.num_perm), np.uint64)
-    ends = np.concatenate([[0], np.cumsum(counts)])[sets.offsets]
+    ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[sets.offsets]
 
     def work(rows: slice) -> None:
         first, last = sets.offsets[rows.start], sets.offsets[rows.stop]
