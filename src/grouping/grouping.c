@@ -115,7 +115,7 @@ void prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *sh
 void count_tokens(const uint64_t *tokens, size_t n, uint8_t *counts) {
     for (size_t i = 0; i < n; i++) {
         uint8_t *count = counts + (tokens[i] >> (64 - COUNT_BITS));
-        *count += *count < UINT8_MAX;
+        *count = (uint8_t)(*count + (*count < UINT8_MAX));
     }
 }
 

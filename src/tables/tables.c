@@ -124,7 +124,7 @@ static enum outcome bucket_put(uint64_t *entry, struct pool *pool, uint32_t row)
 
 void table_clear(struct table *table) {
     table->count = 0;
-    memset(table->entries, 0xFF, (table->length + 1) * sizeof *table->entries);
+    memset(table->entries, 0xFF, (size_t)(table->length + 1) * sizeof *table->entries);
 }
 
 enum outcome table_put(struct table *table, struct pool *pool, uint32_t tag, uint32_t row) {
@@ -287,7 +287,7 @@ static void find_entries(const struct table *tables, const uint32_t *tags, const
     for (size_t i = 0; i < n; i++) {
         const struct table *table = tables + i;
         const uint64_t *line = table->entries + table_home(table, tags[i]);
-        size_t left = table->length + 1 - (size_t)(line - table->entries), most = left < LINE ? left : LINE, at = 0;
+        size_t left = (size_t)(table->length + 1) - (size_t)(line - table->entries), most = left < LINE ? left : LINE, at = 0;
         while (at < most && entry_tag(line[at]) < tags[i]) at++;
         if (at == LINE) prefetch(line + LINE);
         if (at == most) entries[i] = FARTHER;

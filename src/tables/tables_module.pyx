@@ -533,7 +533,7 @@ cdef class BandTables(_Names):
         """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None).
 
         It takes less time than locking does, so the interpreter lock is held throughout. Of the `Gate` that writers come
-        through, the readers' side is entered only where one is inside.
+        through, the readers' side is entered only where one may be inside.
         """
         cdef Py_buffer slots
         cdef list names = [], agreements = None if least is None else []  # here already: memory may be tidied up for them
@@ -550,9 +550,13 @@ cdef class BandTables(_Names):
 
     cdef _answer_one(self, const uint64_t* signature, least, list names, list agreements):
         """Answer a query, running no code of Python's: no other thread can come between."""
-        cdef _Answers a = self.asking
+        cdef _Answers a
         cdef int64_t[2] offsets
         cdef size_t i
+        with cython.critical_section(self):  # where there is no interpreter lock, several threads may ask
+            a, self.asking = self.asking, None
+        if a is None:
+            a = _Answers(self.c.bands, 1, None)
         a.begin(least)
         a.c.names = self.names.integers
         self._answer(signature, 1, offsets, a)
@@ -560,8 +564,9 @@ cdef class BandTables(_Names):
             names.append(self._name_of(a.c.rows[i]))
             if agreements is not None:
                 agreements.append(a.c.agreements[i])
-        if a.c.capacity > MOST_SPARE:
-            self.asking = _Answers(self.c.bands, 1, None)
+        if a.c.capacity <= MOST_SPARE:
+            with cython.critical_section(self):
+                self.asking = a
 
     cdef _answer(self, const uint64_t* signatures, size_t m, int64_t* offsets, _Answers a):
         cdef size_t next = 0

@@ -39,7 +39,7 @@ static uint64_t random_state = 1;
 
 static inline uint64_t anything(void) { return mix64(random_state += UINT64_C(0x9E3779B97F4A7C15)); }
 
-static inline size_t below(size_t n) { return (size_t)(anything() % n); }
+static inline size_t below(uint64_t n) { return (size_t)(anything() % n); }
 
 /* A number at which arithmetic mod p, or one of its limbs, turns over, or any number. */
 static inline uint64_t edge_or_random(void) {
