@@ -6,6 +6,9 @@ from glob import glob
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
+if sys.maxsize < 2**32:
+    sys.exit("lshfast needs a 64-bit Python: its kernels are neither tested nor useful with 32-bit addresses")
+
 # The folders of src/ whose C each module is linked with. The CPU level in use is the state of one module: `cpu`.
 FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
@@ -67,6 +70,11 @@ setup(
         build_dir="build/cython",
         include_path=[".", "src"],
         shared_utility_qualified_name=SHARED,
-        compiler_directives={"language_level": 3, "embedsignature": True, "binding": True},
+        compiler_directives={
+            "language_level": 3,
+            "embedsignature": True,
+            "binding": True,
+            "freethreading_compatible": True,  # docs/platforms.md says why
+        },
     )
 )

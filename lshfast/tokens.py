@@ -268,7 +268,8 @@ class TokenSets:
             raise TypeError(f"rows must be integers or bools, not {chosen.dtype}")
         if chosen.dtype == bool and len(chosen) not in (0, len(self)):
             raise IndexError(f"rows must have a bool for each of {len(self)} rows, not {len(chosen)}")
-        offsets, places = places_of_rows(self.offsets, np.arange(len(self))[chosen if len(chosen) else slice(0)])
+        taken = np.arange(len(self), dtype=np.int64)[chosen if len(chosen) else slice(0)]
+        offsets, places = places_of_rows(self.offsets, taken)
         return TokenSets(offsets, self.tokens[places])
 
     def distinct(self) -> TokenSets:
@@ -317,7 +318,7 @@ class TokenSets:
                 raise TypeError(f"parts[{number}] must be TokenSets, not {type(part).__name__}")
         if not parts:
             return TokenSets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
-        starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts])
+        starts = np.cumsum([0] + [int(part.offsets[-1] - part.offsets[0]) for part in parts], dtype=np.int64)
         offsets = [part.offsets[1:] - part.offsets[0] + start for part, start in zip(parts, starts, strict=False)]
         tokens = [part.tokens[part.offsets[0] : part.offsets[-1]] for part in parts]
         return TokenSets(np.concatenate([[0], *offsets]).astype(np.int64), np.concatenate(tokens))
@@ -328,7 +329,7 @@ def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, I
     counts = np.diff(offsets)[rows]
     own = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(counts, out=own[1:])
-    return own, np.arange(own[-1]) + np.repeat(offsets[:-1][rows] - own[:-1], counts)
+    return own, np.arange(own[-1], dtype=np.int64) + np.repeat(offsets[:-1][rows] - own[:-1], counts)
 
 
 def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:

@@ -1,9 +1,11 @@
-/* The CPU levels that the kernels are written for, and which of them this machine has; and how to ask for memory.
+/* The CPU levels that the kernels are written for, and which of them this machine has.
  *
  * Each family has one table of its kernels by level, made with CPU_TABLE. The level in use is one number a process, which
  * the module lshfast.kernels.cpu owns; the other modules read it each time they enter C. */
 #ifndef LSHFAST_CPU_H
 #define LSHFAST_CPU_H
+
+#include "compiler.h"
 
 #if (defined(__x86_64__) || defined(_M_X64)) && !defined(LSHFAST_NO_SIMD)
 #define LSHFAST_X86 1
@@ -47,25 +49,8 @@ enum cpu_level cpu_detect(void);
 /* Whether the processor has the SHA instructions of x86 (Goldmont, Zen, Ice Lake and later). */
 int cpu_has_sha(void);
 
-#if defined(__GNUC__) || defined(__clang__)
-#define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2")))
-#define TARGET_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512dq,avx512bw,avx512vl,avx512ifma")))
-#define TARGET_SHA __attribute__((target("sha,sse4.1")))
-#else
-#define TARGET_AVX2
-#define TARGET_AVX512
-#define TARGET_SHA
-#endif
-
-/* Ask for a line of memory. A function that does nothing else would have no effects to GCC, which then leaves its calls
- * out; hence the empty statement. */
-static inline void prefetch(const void *address) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(address);
-    __asm__ volatile("");
-#else
-    (void)address;
-#endif
-}
+#define TARGET_AVX2 TARGET("avx2,bmi,bmi2")
+#define TARGET_AVX512 TARGET("avx2,bmi,bmi2,avx512f,avx512dq,avx512bw,avx512vl,avx512ifma")
+#define TARGET_SHA TARGET("sha,sse4.1")
 
 #endif

@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-#endif
+#include "compiler.h"
 
 #define P61 (((uint64_t)1 << 61) - 1)
 #define EMPTY_SLOT UINT64_MAX
@@ -40,18 +38,6 @@ static inline uint64_t draw(uint64_t seed, enum domain domain, uint64_t index) {
     return mix64(mix64(seed + golden * (uint64_t)domain) + golden * (index + 1));
 }
 
-/* How many bits of a word are ones: sums of pairs, of fours, of eights, of all. AArch64 has an instruction. */
-static inline uint64_t ones_of(uint64_t x) {
-#if defined(__aarch64__) && defined(__GNUC__)
-    return (uint64_t)__builtin_popcountll(x);
-#else
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-    return x * UINT64_C(0x0101010101010101) >> 56;
-#endif
-}
-
 /* A multiplier in [1, p - 1]. */
 static inline uint64_t draw_multiplier(uint64_t seed, enum domain domain, uint64_t index) {
     return 1 + draw(seed, domain, index) % (P61 - 1);
@@ -64,8 +50,8 @@ static inline uint64_t p61_of(uint64_t x) {
 }
 
 /* A 128-bit sum of products. */
-#if defined(__SIZEOF_INT128__) && !defined(LSHFAST_NO_INT128)
-typedef unsigned __int128 wide;
+#if LSHFAST_INT128
+typedef wide_integer wide;
 static inline wide wide_of(uint64_t x) { return x; }
 static inline wide wide_add(wide a, wide b) { return a + b; }
 static inline wide wide_product(uint64_t a, uint64_t b) { return (wide)a * b; }
@@ -87,17 +73,7 @@ static inline wide wide_add(wide a, wide b) {
 }
 static inline wide wide_product(uint64_t a, uint64_t b) {
     wide w;
-#if defined(_MSC_VER) && defined(_M_X64)
-    w.low = _umul128(a, b, &w.high);
-#elif defined(_MSC_VER) && defined(_M_ARM64)
-    w.low = a * b;
-    w.high = __umulh(a, b);
-#else
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t m = a1 * b0 + (a0 * b0 >> 32), n = a0 * b1 + (uint32_t)m;
-    w.low = a * b;
-    w.high = a1 * b1 + (m >> 32) + (n >> 32);
-#endif
+    w.low = product_of_words(a, b, &w.high);
     return w;
 }
 static inline uint64_t wide_low(wide a) { return a.low; }

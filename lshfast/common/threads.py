@@ -39,7 +39,7 @@ def thread_count(threads: int | None) -> int:
 
 def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
     """Yield slices of consecutive rows whose total cost is at most `most`; a slice has at least one row."""
-    start, ends = 0, np.cumsum(costs)
+    start, ends = 0, np.cumsum(costs, dtype=np.int64)
     while start < len(costs):
         before = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))

@@ -204,7 +204,7 @@ class MinHashLSHEnsemble:
     @made_when_read
     def params(self) -> npt.NDArray[np.int64]:
         """The bands and rows for each of `xqs`."""
-        return np.array(_params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights))
+        return np.array(_params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights), np.int64)
 
     @made_when_read
     def indexes(self) -> list[dict[int, MinHashLSH]]:
@@ -318,7 +318,7 @@ def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tupl
     errors = np.full((num_perm, m), np.inf)
     similarities = [_grid(*span, xq) for span in (below, above)]
     for r in range(1, m + 1):
-        b = np.arange(1, num_perm // r + 1)[:, None]
+        b = np.arange(1, num_perm // r + 1, dtype=np.int64)[:, None]
         passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
         positives, negatives = (1 - passed) @ similarities[0][1], missed @ similarities[1][1]
         errors[: len(b), r - 1] = positives * false_positive + negatives * false_negative

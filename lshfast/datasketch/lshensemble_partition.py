@@ -48,8 +48,9 @@ def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: in
         return [(size[0], size[-1])] if n else []
     if num_part >= n:
         return [(one, one) for one in size]
-    below = np.concatenate([[0], np.cumsum(count)])  # how many sets are smaller, and the sum of their sizes
-    total = np.concatenate([[0], np.cumsum(count * size)])
+    # How many sets are smaller, and the sum of their sizes.
+    below = np.concatenate([[0], np.cumsum(count, dtype=np.float64)])
+    total = np.concatenate([[0], np.cumsum(count * size, dtype=np.float64)])
 
     def costs(upper: int) -> npt.NDArray[np.float64]:
         """Return the cost of the partitions from each size up to one."""
@@ -57,7 +58,7 @@ def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: in
         cost: npt.NDArray[np.float64] = (below[upper + 1] - below[own]) - (total[upper + 1] - total[own]) / size[upper]
         return cost
 
-    best = np.array([costs(upper)[0] for upper in range(n)])  # of the sizes up to each, in one partition
+    best = np.array([costs(upper)[0] for upper in range(n)], np.float64)  # of the sizes up to each, in one partition
     starts = np.zeros((num_part, n), np.int64)
     for part in range(1, num_part):
         before, best = best, best.copy()

@@ -56,7 +56,7 @@ class Search:
         self._parts = np.searchsorted(uppers, sizes)
         runs = [Run.build(rows, np.flatnonzero(self._parts == part), trees, True) for part in range(len(uppers))]
         crowds = sum((np.maximum(run.crowds - 1, 0) for run in runs), np.zeros(len(runs[0].crowds))) / len(runs)
-        rounded = np.rint(2 * np.log2(1 + crowds)).astype(int).tolist()
+        rounded = np.rint(2 * np.log2(1 + crowds)).astype(np.int64).tolist()
         steps = choose_steps(self._k, trees, RECALL, tuple(rounded), 1, True)
         self._enough = -steps[:, 2].astype(np.int64)
         groups, live = [[run] for run in runs], np.ones(n, np.uint8)
@@ -112,11 +112,11 @@ def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArra
         Bands and rows (b, r).
     num_perm : int
     """
-    s = (np.arange(CELLS) + 0.5) / CELLS
+    s = (np.arange(CELLS, dtype=np.int64) + 0.5) / CELLS
     b, r = (np.array(column, np.float64)[:, None] for column in zip(*params, strict=True))
     found = -np.expm1(b * np.log1p(-(s**r)))
     as_often = _most_equal(s, found, num_perm)
-    told_apart = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT), num_perm) + 1
+    told_apart = _most_equal(s / (2 + s), np.full((1, CELLS), DOUBT, np.float64), num_perm) + 1
     expected = np.ceil(s * num_perm - SLACK * np.sqrt(s * (1 - s) * num_perm))
     cutoffs: npt.NDArray[np.int64] = np.minimum(as_often, np.maximum(told_apart, expected)).astype(np.int64)
     cutoffs.flags.writeable = False  # it is cached

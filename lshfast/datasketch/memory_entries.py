@@ -141,7 +141,7 @@ class MemoryEntries(LSHEntries):
             self._outdate()
             names = dict(zip(numbers, keys, strict=True))
             own = dict(zip(keys, numbers, strict=True))
-            self._open().insert(np.arange(numbers.start, numbers.stop), rows, "error")
+            self._open().insert(np.arange(numbers.start, numbers.stop, dtype=np.int64), rows, "error")
             self._names |= names  # no calls, and so no interrupt between both
             self.numbers |= own
 
@@ -336,7 +336,7 @@ class MemoryEntries(LSHEntries):
             return
         keys = dumped["keys"] if key_of is None else list(map(key_of, dumped["keys"]))
         rows = np.frombuffer(dumped["rows"], "<u4" if dumped["narrow"] else "<u8").astype(np.uint64)
-        self._open().insert(np.arange(len(keys)), rows.reshape(-1, self.length), "error", copy=False)
+        self._open().insert(np.arange(len(keys), dtype=np.int64), rows.reshape(-1, self.length), "error", copy=False)
         self._names, self._next = dict(enumerate(keys)), len(keys)
         self.numbers = dict(zip(keys, range(len(keys)), strict=True))
         if len(self.numbers) < len(keys):
@@ -356,6 +356,6 @@ def _read(numbers: Int64Array, names: dict[int, Any], store: MemoryStore) -> tup
     held, rows = store.entries_of(numbers)
     keys = [names.get(number, _ABSENT) for number in np.asarray(held).tolist()]
     if any(key is _ABSENT for key in keys):
-        stays = np.array([key is not _ABSENT for key in keys])
+        stays = np.array([key is not _ABSENT for key in keys], bool)
         return [key for key in keys if key is not _ABSENT], rows[stays]
     return keys, rows

@@ -239,7 +239,7 @@ class WeightedMinHashGenerator:
         columns = np.flatnonzero(weights)
         if len(columns) == 0:
             raise ValueError("the vector is all zeros, and has no samples")
-        offsets = np.array([0, len(columns)])
+        offsets = np.array([0, len(columns)], np.int64)
         logs = _logs(weights[columns], offsets, columns)
         out = np.empty((1, self.sample_size, 2), np.int64)
         tables = self._arranged()
@@ -328,14 +328,14 @@ class WeightedMinHashGenerator:
             offsets = np.asarray(rows.indptr, np.int64)
         else:
             values, indices = _float32(np.asarray(matrix)).ravel(), np.empty(0, np.int64)
-            offsets = np.arange(len(matrix) + 1) * self.dim
+            offsets = np.arange(len(matrix) + 1, dtype=np.int64) * self.dim
         present = values != 0
         if present.all():
             columns = indices if sparse else np.tile(np.arange(self.dim, dtype=np.int32), len(matrix))
         else:
             columns = indices[present] if sparse else np.flatnonzero(present) % self.dim
             values = values[present]
-            offsets = np.concatenate([[0], np.cumsum(present)])[offsets]
+            offsets = np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets]
         return offsets, columns.astype(np.int32), _logs(values, offsets, columns)
 
     def _sketch(

@@ -312,7 +312,7 @@ class LSHEnsemble:
         if len(queries) <= PIECE_QUERIES:
             return work(0)
         found = list(ordered_map(work, range(0, len(queries), PIECE_QUERIES), threads))
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]))])
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]), dtype=np.int64)])
         return offsets, np.concatenate([part[1] for part in found]), np.concatenate([part[2] for part in found])
 
     def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
@@ -362,7 +362,7 @@ class LSHEnsemble:
         >>> [(part.upper, part.similarity) for part in ensemble.plan(100)]
         [(100, 0.6666666666666666)]
         """
-        q = np.array([check_count("size", size, MOST_SIZE)])
+        q = np.array([check_count("size", size, MOST_SIZE)], np.int64)
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         with self._entries.gate.reading():
             view = self._entries.view()

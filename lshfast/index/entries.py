@@ -174,7 +174,7 @@ class TreeEntries:
             held, order, groups = self._rows, self._order, len(self._order.groups)
             levels = min(self._slots // self._trees, MOST_LEVELS)
             crowds = sum((np.maximum(run.crowds - 1, 0) for run in order.runs), np.zeros(levels)) / groups
-            rounded = np.rint(2 * np.log2(1 + crowds)).astype(int).tolist()
+            rounded = np.rint(2 * np.log2(1 + crowds)).astype(np.int64).tolist()
             runs = -(-len(order.runs) // groups)
             steps = choose_steps(self._slots, self._trees, self._recall, tuple(rounded), runs, self._singles)
             arrays = held.signatures, held.marks, held.live, held.sizes
@@ -241,11 +241,11 @@ class TreeEntries:
             raise OverflowError(f"at most {MOST_ROWS} entries can be held, not {end}")
         if end > len(self._rows):
             length = min(max(end, len(self._rows) * 3 // 2), MOST_ROWS)
-            held, names = self._rows.taken(np.arange(self._used), length), self._names
+            held, names = self._rows.taken(np.arange(self._used, dtype=np.int64), length), self._names
             if names is not None:
                 names = np.concatenate([names[: self._used], np.zeros(length - self._used, np.int64)])
             vars(self).update(_rows=held, _names=names)  # one call, so no signal handler runs in between
-        fresh = np.arange(self._used, end)
+        fresh = np.arange(self._used, end, dtype=np.int64)
         return np.concatenate([np.array(self._free[len(self._free) - again :], np.int64), fresh])
 
     def _put(self, order: Order, freed: list[int]) -> None:
@@ -350,7 +350,7 @@ class TreeEntries:
     def _shrink(self) -> None:
         """Number the rows in use from 0, in arrays of the least possible length."""
         rows = np.flatnonzero(self._rows.live)
-        keys, held, numbers = KeyTable(), self._rows.taken(rows, len(rows)), np.arange(len(rows))
+        keys, held, numbers = KeyTable(), self._rows.taken(rows, len(rows)), np.arange(len(rows), dtype=np.int64)
         keys.add(self.names(rows), numbers)
         filled = numbers[held.signatures[:, 0] != EMPTY]
         edges = _edges(held.sizes[filled], self._partitions)
@@ -380,7 +380,7 @@ def _groups_of(n: int, partitions: int) -> int:
 def _edges(sizes: Int64Array, partitions: int) -> Int64Array:
     """Return the greatest sizes of all groups but the last, so that all groups have about the same number of rows."""
     ordered, groups = np.sort(sizes), _groups_of(len(sizes), partitions)
-    edges = np.unique(ordered[np.arange(1, groups) * len(ordered) // groups - 1])
+    edges = np.unique(ordered[np.arange(1, groups, dtype=np.int64) * len(ordered) // groups - 1])
     return np.asarray(edges[edges < ordered[-1:]])
 
 

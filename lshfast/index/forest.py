@@ -288,7 +288,7 @@ class LSHForest:
         starts = range(0, max(len(queries), 1), piece)
         work = ordered_map(lambda at: view.snapshot.top(queries[at : at + piece], k), starts, threads)
         counts, rows, agreements = zip(*((np.diff(part[0]), *part[1:]) for part in work), strict=True)
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
         return offsets, np.concatenate(rows), np.concatenate(agreements)
 
     def __len__(self) -> int:

@@ -129,7 +129,8 @@ class DuplicateKeyError(ValueError):
 
     def __init__(self, key: Any, position: int) -> None:
         super().__init__(key, position)
-        self.key, self.position = key, position
+        self.key: Any = key
+        self.position: int = position
 
     def __str__(self) -> str:
         return (

@@ -606,7 +606,7 @@ class LSHIndex:
         for keys, signatures in self.store.items():
             found = self.store.query(signatures, least=least, threads=threads)
             assert found.agreements is not None
-            query = np.repeat(np.arange(len(keys)), np.diff(found.offsets))
+            query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
             if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
                 stay = np.flatnonzero(keys[query] < found.keys)
             else:

@@ -132,7 +132,8 @@ def best_first(
     --------
     >>> import numpy as np
     >>> from lshfast.index.matches import best_first
-    >>> offsets, keys, scores = best_first(np.array([0, 3, 4]), ["c", "b", "a", "x"], np.array([5, 9, 5, 1]), k=2)
+    >>> offsets, scores = np.array([0, 3, 4], np.int64), np.array([5, 9, 5, 1], np.int64)
+    >>> offsets, keys, scores = best_first(offsets, ["c", "b", "a", "x"], scores, k=2)
     >>> offsets.tolist(), keys, scores.tolist()
     ([0, 2, 3], ['b', 'a', 'x'], [9, 5, 1])
     """
@@ -149,8 +150,8 @@ def best_first(
         order = _python_order(offsets, keys, None if scores is None else (-scores).tolist())
         keys, scores = take(keys, order), None if scores is None else scores[order]
     if k is not None and counts.max() > k:
-        stay = np.flatnonzero(np.arange(len(keys)) - np.repeat(offsets[:-1], counts) < k)
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k))])
+        stay = np.flatnonzero(np.arange(len(keys), dtype=np.int64) - np.repeat(offsets[:-1], counts) < k)
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)])
         keys, scores = take(keys, stay), None if scores is None else scores[stay]
     return offsets, keys, scores
 

@@ -28,7 +28,7 @@ def gains(num_perm: int, levels: int) -> Float64Array:
     If a random m of k slots are equal, then d given slots are all equal with probability q = m (m - 1) ... /
     k (k - 1) ..., with d factors each. The gain is -log(1 - q). Depth 0 means that the tree is not searched.
     """
-    equal, kept = np.arange(num_perm + 1), np.ones(num_perm + 1)
+    equal, kept = np.arange(num_perm + 1, dtype=np.int64), np.ones(num_perm + 1)
     found = np.zeros((levels + 1, num_perm + 1))
     with np.errstate(divide="ignore"):
         for depth in range(1, levels + 1):

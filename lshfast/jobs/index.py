@@ -244,7 +244,7 @@ def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, 
     ):
         for signatures in found:
             with clock.stage("insert"):
-                add_rows(index, name, corpus, np.arange(row, row + len(signatures)), signatures)
+                add_rows(index, name, corpus, np.arange(row, row + len(signatures), dtype=np.int64), signatures)
             row += len(signatures)
             empty += int((signatures[:, 0] == EMPTY).sum())
     return empty

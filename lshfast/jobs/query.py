@@ -105,7 +105,7 @@ def query_files(
         with faults_of(corpus), quick_switches(), closing(sketched(batches, plan, clock, ask, progress)) as pieces:
             for found, without in pieces:
                 counts = np.diff(found.offsets)
-                rows = np.repeat(np.arange(row, row + len(found)), counts).tolist()
+                rows = np.repeat(np.arange(row, row + len(found), dtype=np.int64), counts).tolist()
                 keys = found.keys.tolist() if isinstance(found.keys, np.ndarray) else found.keys
                 assert found.similarity is not None
                 answers = Answers([corpus.key(row) for row in rows], keys, found.similarity.tolist())

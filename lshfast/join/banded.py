@@ -52,7 +52,7 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
         some = rows.take(chosen)
         return sets.fingerprints(some.offsets, some.tokens, key)
 
-    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(copies))), fingerprints)
+    return confirm_copies(copies, np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64)), fingerprints)
 
 
 def copy_marks(rows: TokenSets) -> UInt64Array:
@@ -76,7 +76,7 @@ def equal_rows(prints: UInt64Array) -> Int64Array:
         order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # words that clash: sort by all there is
     is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
     starts = np.concatenate([[True], ~is_copy])
-    first[order] = order[starts][np.cumsum(starts) - 1]
+    first[order] = order[starts][np.cumsum(starts, dtype=np.int64) - 1]
     return first
 
 

@@ -14,7 +14,7 @@ from lshfast.tokens import Int64Array
 
 def copy_pairs(copies: Int64Array) -> npt.NDArray[np.void]:
     """Return (first copy, copy, 1) for each copy."""
-    rows = np.flatnonzero(copies != np.arange(len(copies)))
+    rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
     return as_pairs(copies[rows], rows, 1.0)
 
 
@@ -33,7 +33,7 @@ def _members(copies: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return (start, count) of each row's kind, at the kind's first row, and all rows ordered by kind."""
     count = np.bincount(copies, minlength=len(copies))
     order = np.argsort(copies, kind="stable").astype(np.int64)
-    return np.cumsum(count) - count, count, order
+    return np.cumsum(count, dtype=np.int64) - count, count, order
 
 
 def _spread(similar: npt.NDArray[np.void], copies: Int64Array) -> npt.NDArray[np.void]:
@@ -41,8 +41,8 @@ def _spread(similar: npt.NDArray[np.void], copies: Int64Array) -> npt.NDArray[np
     start, count, order = _members(copies)
     i, j = similar["i"], similar["j"]
     times = count[i] * count[j]
-    pair = np.repeat(np.arange(len(similar)), times)
-    within = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
+    pair = np.repeat(np.arange(len(similar), dtype=np.int64), times)
+    within = np.arange(len(pair), dtype=np.int64) - np.repeat(np.cumsum(times, dtype=np.int64) - times, times)
     left = order[start[i][pair] + within // count[j][pair]]
     right = order[start[j][pair] + within % count[j][pair]]
     return as_pairs(np.minimum(left, right), np.maximum(left, right), similar["similarity"][pair])

@@ -132,7 +132,7 @@ class _Walk:
         self._progress, self._done, self._ahead = progress, 0, AHEAD
         self._fetched: dict[int, int] = {}  # of earlier rows at hand: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
-        self._ends = np.cumsum(self._sizes)
+        self._ends = np.cumsum(self._sizes, dtype=np.int64)
 
     def run(self, starts: Int64Array) -> int:
         """Walk all components, which begin at these places, and return how many pairs were compared."""
@@ -233,7 +233,7 @@ class _Walk:
     def _fetch(self, needed: int, likely: npt.NDArray[np.int32]) -> None:
         """Have the tokens of an earlier row at hand, and of as many likely ones as fit."""
         rows = np.concatenate([np.array([needed], np.int32), likely[likely != needed]])
-        fit = int(np.searchsorted(np.cumsum(self._sizes[rows]), PIECE, side="right"))
+        fit = int(np.searchsorted(np.cumsum(self._sizes[rows], dtype=np.int64), PIECE, side="right"))
         rows = rows[: max(1, fit)]
         sets = self.rows.take(self.walked[rows]).distinct()
         if sum(self._fetched.values()) + len(sets.tokens) > PIECE:
@@ -248,7 +248,7 @@ class _Walk:
     def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
         """Make a crowd of the rows start..row of a component, whose rows from `begin` on are at hand."""
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
-        tokens = int(self._tokens(np.array([start]), np.array([stop]))[0])
+        tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
         wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * PIECE // max(1, tokens)))
         sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
         self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)

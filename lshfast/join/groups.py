@@ -165,7 +165,7 @@ def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64
     best = np.zeros(len(order), np.int64)
     best[label[order[::-1]]] = order[::-1]  # written last, the most preferred stays
     rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank[order] = np.arange(len(order), dtype=np.int64)
     return best, rank
 
 

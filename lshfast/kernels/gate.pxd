@@ -1,2 +1,4 @@
 # For the other modules of this package.
-cdef bint has_writer(object gate) except -1  # whether a writer holds the Gate; it cannot change while the caller keeps the interpreter lock
+
+# Whether a writer may hold the Gate. 0 holds as long as the caller keeps the interpreter lock; always 1 where there is none.
+cdef bint has_writer(object gate) except -1

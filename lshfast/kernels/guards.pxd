@@ -1,6 +1,17 @@
 # For the other modules of this package: what kernels check before they compute, and how long ones can be interrupted.
 from libc.stdint cimport PTRDIFF_MAX, int32_t, int64_t, uint32_t, uint64_t
 
+# Whether there is no interpreter lock: then other threads run between any two steps, also of code that does not release it.
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define LSHFAST_FREE_THREADED 1
+    #else
+    #define LSHFAST_FREE_THREADED 0
+    #endif
+    """
+    const bint FREE_THREADED "LSHFAST_FREE_THREADED"
+
 cdef enum:
     WORK = 1 << 20  # simple steps between two calls of pause(): 1 to 100 ms
 

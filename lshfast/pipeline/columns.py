@@ -233,7 +233,7 @@ class KeyedRows:
             parts = (rows[part] for part in pieces(self.column.nbytes[rows], PIECE_BYTES))
             return np.concatenate(list(ordered_map(of_part, parts, threads)))
 
-        rows = np.flatnonzero(copies != np.arange(len(copies)))
+        rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
         return confirm_copies(copies, rows[~self.column.equal(rows, copies[rows])], fingerprints)
 
 

@@ -27,7 +27,7 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
         return keep
     if keep == "first":
         return None
-    rows = np.arange(len(column))
+    rows = np.arange(len(column), dtype=np.int64)
     if keep == "last":
         return rows
     lengths = column.lengths if keep == "longest" else -column.lengths

@@ -371,7 +371,7 @@ class DedupResult:
         """
         pa = optional("pyarrow")
         rows = range(len(self))
-        keys = np.arange(len(self)) if self.keys is None else [self.keys[row] for row in rows]
+        keys = np.arange(len(self), dtype=np.int64) if self.keys is None else [self.keys[row] for row in rows]
         columns: dict[str, Any] = {"key": _arrow_column(keys), "keep": self.keep}
         if self.earlier is None:
             columns["kept_key"] = columns["key"].take(pa.array(self.keeper))

@@ -62,7 +62,7 @@ class Findings:
     @property
     def kept(self) -> BoolArray:
         """Whether each row is kept: bool (n,)."""
-        return np.asarray(self.groups.keeper == np.arange(len(self.sketches)))
+        return np.asarray(self.groups.keeper == np.arange(len(self.sketches), dtype=np.int64))
 
     @property
     def kept_rows(self) -> Int64Array:
@@ -91,7 +91,7 @@ class Findings:
             removed=int((~kept).sum()),
             rejected=rejected,
             empty=int(self.sketches.empty.sum()),
-            copies=int((self.sketches.copies != np.arange(n)).sum()),
+            copies=int((self.sketches.copies != np.arange(n, dtype=np.int64)).sum()),
             candidates=self.candidates,
             pairs=self.pairs_found,
             groups=int((sizes > 1).sum()),

@@ -95,7 +95,9 @@ class Lengths:
 
 def lengths_of(texts: Texts) -> Lengths:
     """Measure a sample of texts."""
-    rows = np.unique(np.linspace(0, len(texts) - 1, SAMPLE_ROWS).astype(np.int64)) if len(texts) else np.empty(0, int)
+    rows = np.empty(0, np.int64)
+    if len(texts):
+        rows = np.unique(np.linspace(0, len(texts) - 1, SAMPLE_ROWS).astype(np.int64))
     nbytes = texts.lengths[rows]
     counts = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
     short = nbytes <= LONG_BYTES

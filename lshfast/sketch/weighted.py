@@ -170,7 +170,7 @@ class WeightedSets:
         if dense.ndim != 2:
             raise ValueError(f"matrix must have two dimensions, not {dense.ndim}")
         present = dense != 0  # true of NaN
-        offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1))])
+        offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1), dtype=np.int64)])
         return cls(offsets, np.nonzero(present)[1], dense[present])
 
     @classmethod
@@ -213,7 +213,7 @@ class WeightedSets:
         """Sum of the weights of each row: float64 (n,); inf if it is more than a float64 can hold."""
         totals = np.zeros(len(self))
         with np.errstate(over="ignore"):
-            np.add.at(totals, np.repeat(np.arange(len(self)), self.counts), self.weights)
+            np.add.at(totals, np.repeat(np.arange(len(self), dtype=np.int64), self.counts), self.weights)
         return totals
 
     def __len__(self) -> int:
@@ -252,7 +252,7 @@ class WeightedSets:
         [4]
         """
         counts = self._whole(most)
-        offsets = np.concatenate([[0], np.cumsum(counts)])[self.offsets]
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[self.offsets]
         return TokenSets(offsets, kernels.multisets(self.tokens, counts))
 
     def _whole(self, most: int) -> Int64Array:
@@ -303,7 +303,7 @@ def _without_zeros(sets: TokenSets, weights: Float64Array) -> tuple[Int64Array, 
     present = weights > 0
     if present.all():
         return offsets, tokens, weights
-    return np.concatenate([[0], np.cumsum(present)])[offsets], tokens[present], weights[present]
+    return np.concatenate([[0], np.cumsum(present, dtype=np.int64)])[offsets], tokens[present], weights[present]
 
 
 def _add_up(
@@ -312,13 +312,13 @@ def _add_up(
     """Add the weights of repeated tokens, from the least to the greatest, so that their order does not change a bit."""
     if len(set_kernels.distinct(offsets, tokens)[1]) == len(tokens):
         return offsets, tokens, weights
-    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
     order = np.lexsort((weights, tokens, rows))
     rows, tokens, weights = rows[order], tokens[order], weights[order]
     new = np.concatenate([[True], (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])])
     sums = np.zeros(np.count_nonzero(new))
     with np.errstate(over="ignore"):
-        np.add.at(sums, np.cumsum(new) - 1, weights)
+        np.add.at(sums, np.cumsum(new, dtype=np.int64) - 1, weights)
     kept = np.zeros(len(offsets), np.int64)
     np.cumsum(np.bincount(rows[new], minlength=len(offsets) - 1), out=kept[1:])
     over = np.flatnonzero(np.isinf(sums))
@@ -487,7 +487,7 @@ def sketch_multisets(
         raise TypeError(f"sets must be WeightedSets (see WeightedSets.counted), not {type(sets).__name__}")
     counts = sets._whole(most)
     signatures = np.empty((len(sets), hasher.num_perm), np.uint64)
-    ends = np.concatenate([[0], np.cumsum(counts)])[sets.offsets]
+    ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[sets.offsets]
 
     def work(rows: slice) -> None:
         first, last = sets.offsets[rows.start], sets.offsets[rows.stop]

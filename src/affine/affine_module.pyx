@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from lshfast.kernels.cpu cimport has_sha, level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, check_out, pause, product_of, sum_of
+from lshfast.kernels.guards cimport FREE_THREADED, WORK, aligned, check_out, pause, product_of, sum_of
 
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object)
@@ -371,9 +371,10 @@ cdef class NativeRows:
                 if isinstance(row, (str, bytes, np.ndarray)):
                     return row
                 row = list(row)
-            n = len(row)
+            held = _unchanging(row)
+            n = len(held)
             self._make_room(n)
-            if not _natives(row, n, self.seed, self.hashes + self.count):
+            if not _natives(held, n, self.seed, self.hashes + self.count):
                 return row
             self.count += n
             self.offsets.append(self.count)
@@ -393,8 +394,16 @@ cdef class NativeRows:
         return np.array(self.offsets, np.int64), self.array[:self.count]
 
 
+cdef object _unchanging(object tokens):
+    """Return a list or tuple of tokens that `_natives` can read."""
+    return tokens if isinstance(tokens, list) and not FREE_THREADED else tuple(tokens)
+
+
 cdef bint _natives(object tokens, Py_ssize_t n, uint64_t seed, uint64_t* out) except -1:
-    """Write the tokens of the n elements of a list or tuple; nothing here runs Python, which might change a list."""
+    """Write the tokens of the n elements of what `_unchanging` returned.
+
+    Nothing here runs Python, which might change a list. Without an interpreter lock any thread might: there it is a tuple.
+    """
     cdef const uint8_t* starts[STRETCH_TOKENS]
     cdef size_t[STRETCH_TOKENS] lengths
     cdef token_hasher hasher = text_hasher_of(seed)
@@ -558,7 +567,7 @@ cdef class Functions:
 
     def lower_native(self, tokens not None, uint64_t seed, values not None):
         """Lower values (k,) in place by what `native` is of the tokens; return False, and leave them, if it is None."""
-        held = tokens if isinstance(tokens, list) else tuple(tokens)
+        held = _unchanging(tokens)
         cdef Py_ssize_t n = len(held)
         cdef uint64_t* hashes = <uint64_t*>_room(n)
         try:

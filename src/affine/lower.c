@@ -33,7 +33,8 @@ static void lower_fast(const struct sketch_kernels *kernels, const uint64_t *tok
             size_t block = n - start < SKETCH_BLOCK_TOKENS ? n - start : SKETCH_BLOCK_TOKENS;
             if (block == 1) {
                 uint64_t hash = mix64(tokens[start] ^ rounds[r]);
-                land_one(values, (hash >> 32) * k >> 32, (uint64_t)r << SKETCH_VALUE_BITS | (hash & SKETCH_VALUE_MASK));
+                land_one(values, (size_t)((hash >> 32) * k >> 32),
+                         (uint64_t)r << SKETCH_VALUE_BITS | (hash & SKETCH_VALUE_MASK));
                 continue;
             }
             kernels->land(tokens + start, block, r, rounds[r], k, landed, places);

@@ -3,20 +3,7 @@
 
 #include <string.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-static inline unsigned lowest_bit(uint64_t x) {
-    unsigned long i;
-    _BitScanForward64(&i, x);
-    return (unsigned)i;
-}
-static inline unsigned bit_length(uint64_t x) {
-    unsigned long i;
-    return _BitScanReverse64(&i, x) ? (unsigned)i + 1 : 0;
-}
-#else
-static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
-static inline unsigned bit_length(uint64_t x) { return x ? 64 - (unsigned)__builtin_clzll(x) : 0; }
-#endif
+static inline unsigned bit_length(uint64_t x) { return x ? highest_bit(x) + 1 : 0; }
 
 uint64_t cardinality_constant(uint64_t seed) { return draw(seed, DOMAIN_REGISTER, 0); }
 

@@ -5,14 +5,7 @@
 
 #include <math.h>
 
-/* A product and a sum are two roundings here, on processors that could do them in one too. */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(_MSC_VER)
-#pragma fp_contract(off)
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
+NO_CONTRACTION
 
 static const double LN2 = 0.693147180559945309417;
 

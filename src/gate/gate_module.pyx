@@ -1,23 +1,22 @@
-"""A lock for many readers or one writer."""
+"""A lock for many readers or one writer.
+
+The fields of a Gate are read and written under the interpreter lock, or in a critical section of the Gate where there is
+none; `inside` and `readers` are also written only by the holder of `counter`.
+"""
 
 cimport cython
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident,
     PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
-from cpython.ref cimport PyObject
 from libc.stdlib cimport free, realloc
 
 import os
+from weakref import WeakSet
 
+from lshfast.kernels.guards cimport FREE_THREADED
 
-cdef struct link:
-    link* before
-    link* after
-    PyObject* gate
-
-
-cdef link* last_made = NULL  # all gates there are, for those that have to be renewed in a child process
+_gates = WeakSet()  # all gates there are, for those that have to be renewed in a child process
 
 
 @cython.auto_pickle(False)
@@ -68,15 +67,14 @@ cdef class Gate:
     cdef bint written  # a writer holds it
     cdef bint torn  # the process was forked while another thread wrote
     cdef _Side _reading, _writing
-    cdef link others
+    cdef object __weakref__
 
     def __cinit__(self):
         self._make_locks()
         self._reading, self._writing = _Side(self, False), _Side(self, True)
-        self._join()
+        _gates.add(self)
 
     def __dealloc__(self):
-        self._part()
         if self.entrance:
             PyThread_free_lock(self.entrance)
         if self.room:
@@ -84,23 +82,6 @@ cdef class Gate:
         if self.counter:
             PyThread_free_lock(self.counter)
         free(self.inside)
-
-    cdef void _join(self) noexcept:
-        """Join the list of all gates."""
-        global last_made
-        self.others.gate, self.others.before = <PyObject*>self, last_made
-        if last_made:
-            last_made.after = &self.others
-        last_made = &self.others
-
-    cdef void _part(self) noexcept:
-        global last_made
-        if self.others.after:
-            self.others.after.before = self.others.before
-        elif last_made == &self.others:
-            last_made = self.others.before
-        if self.others.before:
-            self.others.before.after = self.others.after
 
     cdef _make_locks(self):
         self.entrance, self.room, self.counter = \
@@ -119,8 +100,7 @@ cdef class Gate:
     cpdef enter_read(self):
         """Wait until no writer holds or awaits the lock, and hold it as a reader."""
         cdef unsigned long me = PyThread_get_thread_ident()
-        self._check(me)
-        if self._place(me) == self.readers:  # else a writer that awaits the lock waits for this thread
+        if not self._reads(me):  # else a writer that awaits the lock waits for this thread
             acquire(self.entrance)
             PyThread_release_lock(self.entrance)
         acquire(self.counter)
@@ -128,8 +108,9 @@ cdef class Gate:
             self._make_space()
             if self.readers == 0:
                 acquire(self.room)
-            self.inside[self.readers] = me
-            self.readers += 1
+            with cython.critical_section(self):
+                self.inside[self.readers] = me
+                self.readers += 1
         finally:
             PyThread_release_lock(self.counter)
 
@@ -141,9 +122,10 @@ cdef class Gate:
         if place == self.readers:
             PyThread_release_lock(self.counter)
             raise RuntimeError("this thread does not read the index")
-        self.readers -= 1
-        if place < self.readers:
-            self.inside[place] = self.inside[self.readers]
+        with cython.critical_section(self):
+            self.readers -= 1
+            if place < self.readers:
+                self.inside[place] = self.inside[self.readers]
         if self.readers == 0:
             PyThread_release_lock(self.room)
         PyThread_release_lock(self.counter)
@@ -151,28 +133,34 @@ cdef class Gate:
     cpdef enter_write(self):
         """Wait until nobody holds the lock, and hold it alone."""
         cdef unsigned long me = PyThread_get_thread_ident()
-        self._check(me)
-        if self._place(me) < self.readers:
+        if self._reads(me):
             raise RuntimeError("this thread is reading the index, and cannot change it before it has finished")
         acquire(self.entrance)
         acquire(self.room)
-        self.writer, self.written = me, True
+        with cython.critical_section(self):
+            self.writer, self.written = me, True
 
     cpdef leave_write(self):
         """Let go of the writer's side."""
-        if not self.written:
-            raise RuntimeError("no thread is changing the index")
-        self.written = False
+        with cython.critical_section(self):
+            if not self.written:
+                raise RuntimeError("no thread is changing the index")
+            self.written = False
         PyThread_release_lock(self.room)
         PyThread_release_lock(self.entrance)
 
-    cdef _check(self, unsigned long me):
-        if self.torn:
-            raise RuntimeError(
-                "the process was forked while another thread was changing this index; open or build it in the child"
-            )
-        if self.written and self.writer == me:
-            raise RuntimeError("this thread is changing the index, and cannot use it before it has finished")
+    cdef bint _reads(self, unsigned long me) except -1:
+        """Tell whether a thread is among the readers; raise RuntimeError if it is the writer, or if nobody may enter."""
+        cdef bint reads
+        with cython.critical_section(self):
+            if self.torn:
+                raise RuntimeError(
+                    "the process was forked while another thread was changing this index; open or build it in the child"
+                )
+            if self.written and self.writer == me:
+                raise RuntimeError("this thread is changing the index, and cannot use it before it has finished")
+            reads = self._place(me) < self.readers
+        return reads
 
     cdef size_t _place(self, unsigned long thread) noexcept:
         """Return where a thread stands among the readers; their number if it is none of them."""
@@ -186,10 +174,11 @@ cdef class Gate:
         """Have memory for one more reader."""
         if self.readers < self.space:
             return
-        inside = <unsigned long*>realloc(self.inside, 2 * (self.space + 4) * sizeof(unsigned long))
-        if not inside:
-            raise MemoryError
-        self.inside, self.space = inside, 2 * (self.space + 4)
+        with cython.critical_section(self):
+            inside = <unsigned long*>realloc(self.inside, 2 * (self.space + 4) * sizeof(unsigned long))
+            if not inside:
+                raise MemoryError
+            self.inside, self.space = inside, 2 * (self.space + 4)
 
     cdef _after_fork(self):
         """Make new locks, held as the one thread that is left holds them: others may have held the old ones."""
@@ -210,11 +199,8 @@ cdef class Gate:
 
 
 def _renew_gates():
-    cdef link* each = last_made
-    while each:
-        if each.gate.ob_refcnt:  # else it was about to be freed
-            (<Gate>each.gate)._after_fork()
-        each = each.before
+    for gate in _gates:
+        (<Gate>gate)._after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -222,7 +208,7 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef bint has_writer(object gate) except -1:
-    return (<Gate?>gate).written or (<Gate>gate).torn
+    return FREE_THREADED or (<Gate?>gate).written or (<Gate>gate).torn
 
 
 cdef inline void acquire(PyThread_type_lock lock) noexcept:

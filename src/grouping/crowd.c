@@ -32,7 +32,7 @@ static inline uint32_t kind_of(uint32_t word) { return word >> (32 - COUNT_BITS)
 void count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts) {
     for (size_t i = 0; i < n; i++) {
         uint8_t *count = counts + kind_of(word_of(tokens[i], multiplier));
-        *count += *count < UINT8_MAX;
+        *count = (uint8_t)(*count + (*count < UINT8_MAX));
     }
 }
 

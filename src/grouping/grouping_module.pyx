@@ -251,8 +251,9 @@ cdef class Grouping:
                 raise ValueError(f"rows must be within 0..{<int64_t>self.n - 1}, not {given[i]}")
         cdef const uint64_t* base = &tokens[0] if len(tokens) else <const uint64_t*>self.state.counts
         cdef tuple entry = (given, tokens, longest_row(&offsets[0], count))
-        number = self.holds = self.holds + 1  # no other thread comes between, and the tokens are kept before they are led to
-        self.held[number] = entry
+        with cython.critical_section(self):  # so that no other thread gets the same number
+            number = self.holds = self.holds + 1
+        self.held[number] = entry  # before the tokens are led to
         for i in range(count):
             self.state.tokens[given[i]] = base + offsets[i]
             self.state.counts[given[i]] = offsets[i + 1] - offsets[i]

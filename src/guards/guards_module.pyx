@@ -56,6 +56,6 @@ def sketch_in_pieces(kernel, offsets, columns, out, size_t step):
         first, last = int(offsets[row]), int(offsets[row + 1])
         out[row] = np.iinfo(out.dtype).max
         for start in range(first, last, step):
-            kernel(np.array([start, min(start + step, last)]), *columns, piece)
+            kernel(np.array([start, min(start + step, last)], np.int64), *columns, piece)
             np.minimum(out[row], piece[0], out=out[row])
             pause(&last_pause)

@@ -125,7 +125,7 @@ static enum tables_outcome bucket_put(uint64_t *entry, struct tables_pool *pool,
 
 void tables_clear(struct table *table) {
     table->count = 0;
-    memset(table->entries, 0xFF, (table->length + 1) * sizeof *table->entries);
+    memset(table->entries, 0xFF, (size_t)(table->length + 1) * sizeof *table->entries);
 }
 
 enum tables_outcome tables_put(struct table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
@@ -291,7 +291,7 @@ static void find_entries(const struct table *tables, const uint32_t *tags, const
     for (size_t i = 0; i < n; i++) {
         const struct table *table = tables + i;
         const uint64_t *line = table->entries + tables_home(table, tags[i]);
-        size_t left = table->length + 1 - (size_t)(line - table->entries), at = 0;
+        size_t left = (size_t)(table->length + 1) - (size_t)(line - table->entries), at = 0;
         size_t most = left < TABLES_LINE ? left : TABLES_LINE;
         while (at < most && tables_entry_tag(line[at]) < tags[i]) at++;
         if (at == TABLES_LINE) prefetch(line + TABLES_LINE);

@@ -600,16 +600,17 @@ cdef class BandTables:
         """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None).
 
         It takes less time than locking does, so the interpreter lock is held throughout. Of the `Gate` that writers come
-        through, the readers' side is entered only where one is inside.
+        through, the readers' side is entered only where one may be inside.
         """
         cdef Py_buffer slots
         cdef list names = [], agreements = None if least is None else []  # here already: memory may be tidied up for them
         get_slots(signature, self.c.k, &slots)
         try:
             if gate is None or not has_writer(gate):
-                answer_one(&self.c, &self.asking, <const uint64_t*>slots.buf, least, names, agreements)
+                with cython.critical_section(self):  # without an interpreter lock, threads share `asking`
+                    answer_one(&self.c, &self.asking, <const uint64_t*>slots.buf, least, names, agreements)
             else:
-                with gate.reading():
+                with gate.reading(), cython.critical_section(self):
                     answer_one(&self.c, &self.asking, <const uint64_t*>slots.buf, least, names, agreements)
         finally:
             PyBuffer_Release(&slots)

@@ -7,28 +7,10 @@
 
 #include <string.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-static inline unsigned lowest_bit(uint64_t x) {
-    unsigned long i;
-    _BitScanForward64(&i, x);
-    return (unsigned)i;
-}
-#else
-static inline unsigned lowest_bit(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
-#endif
-
 /* ---- tokens ---- */
 
 #define LIMB_BYTES 7
 #define LIMB_MASK (((uint64_t)1 << 56) - 1)
-
-static inline uint64_t little_endian(uint64_t x) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
-#endif
-    return x;
-}
 
 static inline uint64_t load_little_endian(const uint8_t *bytes) {
     uint64_t x;
@@ -327,12 +309,6 @@ static void carry_word(const struct token_hasher *hasher, struct words *words, i
     memmove(words->buffer + CARRY_BYTES - n, word, n);
     words->carried = n;
 }
-
-#if defined(__GNUC__)
-#define NOT_INLINED __attribute__((noinline))
-#else
-#define NOT_INLINED
-#endif
 
 /* Shingle from walk->at to `end` or some bytes beyond; 0 with *bad set where the text is not UTF-8. As a part of its only
  * caller, GCC 12 makes it 3 % slower for text that is not ASCII. */

@@ -298,27 +298,26 @@ cdef class Texts:
         return whole
 
     cdef _read_objects(self, source):
-        if not isinstance(source, (list, tuple)):
-            try:
-                source = list(source)
-            except TypeError:
-                raise TypeError(f"texts must be a column of texts, not {type(source).__name__}") from None
-        cdef Py_ssize_t i, n = len(source)
+        cdef list owners
+        try:
+            owners = list(source)  # a copy: other threads may change a list meanwhile
+        except TypeError:
+            raise TypeError(f"texts must be a column of texts, not {type(source).__name__}") from None
+        self.owners = owners
+        cdef Py_ssize_t i, n = len(owners)
         self.addresses = np.full(n, NO_BYTES)
         self.lengths = np.zeros(n, np.int64)
         cdef uint64_t[::1] addresses = self.addresses
         cdef int64_t[::1] lengths = self.lengths
-        owners = self.owners
         for i in range(n):
-            text = source[i]
+            text = owners[i]
             if isinstance(text, str):
                 if PyUnicode_IS_COMPACT_ASCII(text):
                     addresses[i] = <uint64_t>PyUnicode_DATA(text)
                     lengths[i] = PyUnicode_GET_LENGTH(text)
-                    owners.append(text)
                     continue
                 try:
-                    text = PyUnicode_AsUTF8String(text)
+                    text = owners[i] = PyUnicode_AsUTF8String(text)
                 except UnicodeEncodeError as error:
                     code = f"U+{ord(text[error.start]):04X}"
                     raise TextError(i, f"lone surrogate {code} at character {error.start}") from None
@@ -328,7 +327,6 @@ cdef class Texts:
                 raise TypeError(f"texts[{i}] is of type {type(text).__name__}, not str or bytes")
             addresses[i] = <uint64_t>PyBytes_AS_STRING(text)
             lengths[i] = PyBytes_GET_SIZE(text)
-            owners.append(text)
 
     cdef _read_arrow(self, _ArrowColumn column):
         layout = _layout(&column.schema, column.source)
@@ -664,7 +662,7 @@ cdef tuple _read_list_chunk(const ArrowArray* array, bint wide, dtype, layout, f
     ends = np.cumsum(count_array)
     places = slice(None)
     if n and ends[-1] < last - first:  # a null row has elements, too
-        places = np.repeat(start_array - first - ends + count_array, count_array) + np.arange(ends[-1])
+        places = np.repeat(start_array - first - ends + count_array, count_array) + np.arange(ends[-1], dtype=np.int64)
     if dtype is not None:
         values, nulls = _read_integers(&part, dtype)
         elements, nulls = values[places], nulls[places]

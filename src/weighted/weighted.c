@@ -9,11 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#pragma fp_contract(off)
-#elif defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#endif
+NO_CONTRACTION
 
 #define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 #define LN2 0x1.62e42fefa39efp-1
@@ -79,15 +75,7 @@ double weighted_log(double x) {
     return log_of(parts.exponent + halved, m - 1.0);
 }
 
-static inline int leading_zeros(uint64_t x) {
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_clzll(x);
-#else
-    int zeros = 0;
-    for (; !(x >> 63); x <<= 1) zeros++;
-    return zeros;
-#endif
-}
+static inline int leading_zeros(uint64_t x) { return 63 - (int)highest_bit(x); }
 
 /* 1 - v / 2^63 is u / 2^63. u 2^j, brought to about 2^63, is compared with it as an integer: nothing is lost near 1. */
 double weighted_exponential(uint64_t v) {

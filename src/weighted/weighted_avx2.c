@@ -4,9 +4,7 @@
 #if LSHFAST_X86
 #include <immintrin.h>
 
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#endif
+NO_CONTRACTION
 
 #define HALF 8
 

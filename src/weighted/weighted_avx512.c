@@ -5,9 +5,7 @@
 #if LSHFAST_X86
 #include <immintrin.h>
 
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#endif
+NO_CONTRACTION
 
 struct leaders {
     __m512 best, reach, t;

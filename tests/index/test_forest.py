@@ -685,7 +685,7 @@ def test_best_first(answers, k, kind):
     matches = [match for answer in answers for match in answer]
     keys, scores = [key for key, _ in matches], np.array([score for _, score in matches], np.int64)
     column = np.array(keys, np.int64) if kind in (int, "none") else keys
-    offsets = np.cumsum([0, *map(len, answers)])
+    offsets = np.cumsum([0, *map(len, answers)], dtype=np.int64)
     before = (offsets.tolist(), list(keys), scores.tolist())
     got = best_first(offsets, column, None if kind == "none" else scores, k)
     best = [

@@ -296,8 +296,8 @@ def state(**changes):
         ({"buckets": np.full((3, 1), 1, np.int32)}, "below the count"),
         ({"buckets": np.full((3, 1), -2, np.int32)}, "below the count"),
         ({"counts": np.ones(2, np.int64)}, "one count a band"),
-        ({"of": np.array([0, 1, 4])}, "rows below 4"),
-        ({"of": np.array([0, 1])}, "3 rows"),
+        ({"of": np.array([0, 1, 4], np.int64)}, "rows below 4"),
+        ({"of": np.array([0, 1], np.int64)}, "3 rows"),
         ({"threshold": float("nan")}, "threshold"),
         ({"signatures": np.zeros((4, 0), np.uint64)}, "at least 1"),
     ],
@@ -332,7 +332,7 @@ def test_walks_that_cannot_be():
 def test_counts_of_buckets_that_wrap_are_refused():
     """Their sum would be 0, and rows would be noted in buckets that have no memory."""
     counts = np.full(4, 2**62, np.int64)
-    for count in counts, np.array([-1, 2, 2, 2]):
+    for count in counts, np.array([-1, 2, 2, 2], np.int64):
         with pytest.raises(ValueError, match="counts of buckets"):
             state(buckets=np.zeros((3, 4), np.int32), counts=count)
         with pytest.raises(ValueError, match="counts of buckets"):

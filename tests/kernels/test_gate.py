@@ -362,7 +362,7 @@ def check_answer(found):
 def stir(index, writers):
     """Ask an index on eight threads while batches come and go; return how many batches were seen in the answers."""
     stop, seen, asked = threading.Event(), set(), queries()
-    left = [writers]
+    ended = []
 
     def read():
         while not stop.is_set():
@@ -385,8 +385,8 @@ def stir(index, writers):
                         if not there or (turn + number) % 3 == 2:
                             assert index.insert(keys, signatures) == BATCH
             finally:
-                left[0] -= 1
-                if not left[0]:
+                ended.append(first)
+                if len(ended) == writers:
                     stop.set()
 
         return run

@@ -140,11 +140,11 @@ def test_constants(scheme, seed, k):
 @pytest.mark.parametrize("k", [1, 16, 100, 300])
 def test_order_repeats_and_pieces_do_not_matter(level, scheme, k):
     tokens = np.random.default_rng(3).integers(0, 2**64, 700, np.uint64)
-    whole = sketches(scheme, np.array([0, 700]), tokens, k, 1)[0]
+    whole = sketches(scheme, np.array([0, 700], np.int64), tokens, k, 1)[0]
     shuffled = np.random.default_rng(4).permutation(np.concatenate([tokens, tokens[:300], tokens[:1].repeat(256)]))
-    assert sketches(scheme, np.array([0, len(shuffled)]), shuffled, k, 1)[0].tolist() == whole.tolist()
+    assert sketches(scheme, np.array([0, len(shuffled)], np.int64), shuffled, k, 1)[0].tolist() == whole.tolist()
     for cuts in ([0, 1, 700], [0, 255, 256, 700], [0, 0, 350, 350, 699, 700]):
-        pieces = sketches(scheme, np.array(cuts), tokens, k, 1)
+        pieces = sketches(scheme, np.array(cuts, np.int64), tokens, k, 1)
         assert pieces.min(axis=0).tolist() == whole.tolist()
 
 
@@ -168,7 +168,7 @@ def test_read_only_and_sliced_arrays(level, scheme):
     assert sketches(scheme, offsets[1:], tokens, 20, 1).tolist() == whole[1:].tolist()
     assert sketches(scheme, offsets[2:4], tokens[:4], 20, 1).tolist() == whole[2:3].tolist()
     assert sketches(scheme, offsets[:1], tokens, 20, 1).shape == (0, 20)
-    assert sketches(scheme, np.array([0, 0]), tokens[:0], 20, 1).tolist() == [[EMPTY] * 20]
+    assert sketches(scheme, np.array([0, 0], np.int64), tokens[:0], 20, 1).tolist() == [[EMPTY] * 20]
 
 
 @SCHEMES
@@ -190,10 +190,10 @@ def test_unaligned_tokens(level, scheme):
         assert not unaligned.flags.aligned
         for buffer in (unaligned, memoryview(unaligned)):
             try:
-                found = sketches(scheme, np.array([0, 300]), buffer, 20, 1)
+                found = sketches(scheme, np.array([0, 300], np.int64), buffer, 20, 1)
             except ValueError:
                 continue  # refused
-            assert found.tolist() == sketches(scheme, np.array([0, 300]), tokens, 20, 1).tolist()
+            assert found.tolist() == sketches(scheme, np.array([0, 300], np.int64), tokens, 20, 1).tolist()
 
 
 @SCHEMES
@@ -239,7 +239,7 @@ def test_wrong_constants_are_refused(scheme, change):
         "uneven": (first, second[:-1]),
     }[change]
     with pytest.raises(ValueError, match=rf"must be those of {scheme}_constants\(seed, 20\)"):
-        KERNELS[scheme](np.array([0, 2]), np.arange(2, dtype=np.uint64), *wrong, np.zeros((1, 20), np.uint64))
+        KERNELS[scheme](np.array([0, 2], np.int64), np.arange(2, dtype=np.uint64), *wrong, np.zeros((1, 20), np.uint64))
 
 
 @SCHEMES
@@ -251,7 +251,7 @@ def test_wrong_constants_are_refused(scheme, change):
 )  # fmt: skip
 def test_other_arrays_are_refused(scheme, tokens, error):
     with pytest.raises(error):
-        sketches(scheme, np.array([0, 3]), tokens, 4, 1)
+        sketches(scheme, np.array([0, 3], np.int64), tokens, 4, 1)
 
 
 # MinHasher
@@ -285,7 +285,7 @@ def test_similarity(scheme):
 def test_threads_change_nothing(scheme):
     generator = np.random.default_rng(2)
     counts = generator.integers(0, 20_000, 60)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     sets = TokenSets(offsets, generator.integers(0, 2**64, offsets[-1], np.uint64))
     alone = MinHasher(16, scheme).sketch(sets, threads=1)
     for threads in (2, 5, None):

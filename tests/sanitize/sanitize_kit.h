@@ -48,7 +48,7 @@ static inline uint64_t unmix64(uint64_t y) {
     return y ^ y >> 30 ^ y >> 60;
 }
 
-static inline size_t below(size_t n) { return (size_t)(anything() % n); }
+static inline size_t below(uint64_t n) { return (size_t)(anything() % n); }
 
 /* A number at which arithmetic mod p, or one of its limbs, turns over, or any number. */
 static inline uint64_t edge_or_random(void) {

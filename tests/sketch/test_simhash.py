@@ -447,7 +447,7 @@ def test_bad_weights_are_named(call, weights, error, message):
     ("wrong", "error", "message"),
     [
         (np.zeros(2, np.int64), TypeError, "must be uint64, not int64"),
-        ([1, 2], TypeError, "must be uint64, not int64"),
+        ([1, 2], TypeError, "must be uint64, not int"),
         (np.zeros(1, np.uint64), ValueError, r"must have 2 words a code, not shape \(1,\)"),
         (np.uint64(1), ValueError, r"must have 2 words a code, not shape \(\)"),
     ],

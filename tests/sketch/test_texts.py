@@ -461,17 +461,17 @@ def test_addresses_cannot_be_written(name):
 def test_equal_texts(source):
     lines = [*LINES, *LINES[::-1], "thirteen byt3", "é", "e\u0301"]
     column = Texts(SOURCES[source](lines))
-    left, right = (grid.reshape(-1) for grid in np.indices((len(lines), len(lines))))
+    left, right = (grid.reshape(-1) for grid in np.indices((len(lines), len(lines)), np.int64))
     assert column.equal(left, right).tolist() == [lines[i] == lines[j] for i, j in zip(left, right, strict=True)]
 
 
 @pytest.mark.parametrize(("left", "right"), [([2], [0]), ([0], [2]), ([-1], [0]), ([0], [2**62])])
 def test_rows_of_equal_texts_have_a_range(left, right):
     with pytest.raises(IndexError, match=r"rows must be in 0\.\.1, not "):
-        Texts(["a", "a"]).equal(np.array(left), np.array(right))
+        Texts(["a", "a"]).equal(np.array(left, np.int64), np.array(right, np.int64))
 
 
 def test_as_many_lefts_as_rights():
     with pytest.raises(ValueError, match="as many lefts as rights are needed, not 1 and 2"):
-        Texts(["a"]).equal(np.array([0]), np.array([0, 0]))
+        Texts(["a"]).equal(np.zeros(1, np.int64), np.zeros(2, np.int64))
     assert Texts([]).equal(np.array([], np.int64), np.array([], np.int64)).tolist() == []

@@ -472,7 +472,7 @@ def test_kernels_refuse(scheme, offsets, weights, out, message):
 
 
 def test_kernels_refuse_other_numbers():
-    row = np.array([0, 1]), np.zeros(1, np.uint64), np.ones(1)
+    row = np.array([0, 1], np.int64), np.zeros(1, np.uint64), np.ones(1)
     for points in (0.5, math.nan, math.inf):
         with pytest.raises(ValueError, match=r"points must be in 1\.\.1e9"):
             kernels.shells(*row, 0, points, np.zeros((1, 4), np.uint64))
@@ -480,6 +480,6 @@ def test_kernels_refuse_other_numbers():
         kernels.icws(*row, 0, np.zeros(3, np.uint64), np.zeros((1, 4), np.uint64))
     for counts in ([-1], [2**48]):
         with pytest.raises(ValueError, match=r"counts must be in 0\.\.2\*\*48 - 1"):
-            kernels.multisets(np.zeros(1, np.uint64), np.array(counts))
+            kernels.multisets(np.zeros(1, np.uint64), np.array(counts, np.int64))
     with pytest.raises(ValueError, match="as many counts as tokens"):
         kernels.multisets(np.zeros(1, np.uint64), np.zeros(2, np.int64))

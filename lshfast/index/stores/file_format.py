@@ -236,7 +236,7 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
     """
     wanted = np.zeros((2, p.bands + 1), np.uint64)
     for start in range(0, segment.tables.limit, PIECE_ROWS):
-        rows = np.arange(start, min(start + PIECE_ROWS, segment.tables.limit))
+        rows = np.arange(start, min(start + PIECE_ROWS, segment.tables.limit), dtype=np.int64)
         try:
             tags = segment.tables.tags_of(rows).astype(np.uint64)
         except ValueError as error:
@@ -279,8 +279,9 @@ def _entries(table: UInt64Array, pool: npt.NDArray[np.uint32]) -> Iterator[UInt6
         first = 4 * (blocks & np.uint64(2**31 - 1)).astype(np.int64) + 2
         slots, tags = pool[first - 1].astype(np.int64), blocks & ~_LOW
         small = slots <= PIECE_ROWS // 64
-        ends = np.cumsum(slots[small])
-        at = np.arange(slots[small].sum()) + np.repeat(first[small] - (ends - slots[small]), slots[small])
+        ends = np.cumsum(slots[small], dtype=np.int64)
+        at = np.arange(slots[small].sum(), dtype=np.int64)
+        at += np.repeat(first[small] - (ends - slots[small]), slots[small])
         yield _rows_of(np.repeat(tags[small], slots[small]), pool[at])
         for block in np.flatnonzero(~small).tolist():
             for low in range(0, int(slots[block]), PIECE_ROWS):

@@ -176,7 +176,7 @@ class RedisStore(Store):
             counts[row : row + numbers] = np.bincount(left - row, minlength=numbers)
             agreements.append(equal[good])
             row += numbers
-        offsets = np.concatenate(([0], np.cumsum(counts)))
+        offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
         return Found(offsets, _column(keys), None if least is None else np.concatenate(agreements))
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
@@ -382,8 +382,9 @@ class RedisStore(Store):
         self._refuse_damage(members, letters)
         there = _present(letters)
         numbers = np.frombuffer(counts, "<u4").astype(np.int64)
-        left, right = np.repeat(np.arange(row, row + len(numbers)), numbers), np.frombuffer(found, "<u4")
-        left, right = left[there[right]], (np.cumsum(there) - 1)[right[there[right]]]
+        left = np.repeat(np.arange(row, row + len(numbers), dtype=np.int64), numbers)
+        right = np.frombuffer(found, "<u4")
+        left, right = left[there[right]], (np.cumsum(there, dtype=np.int64) - 1)[right[there[right]]]
         members = [member for member, present in zip(members, there.tolist(), strict=True) if present]
         return len(numbers), members, self._array(data), left, right
 

@@ -120,7 +120,8 @@ class Segment:
         found = list(ordered_map(lambda rows: self.tables.query(signatures[rows], least), slices, threads))
         counts = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
         agreements = None if least is None else np.concatenate([each for _, _, each in found])
-        return np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows for _, rows, _ in found]), agreements
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return offsets, np.concatenate([rows for _, rows, _ in found]), agreements
 
 
 def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:

@@ -132,8 +132,8 @@ class Segments:
             offsets, rows, agreements = found[0]
             return Found(offsets, segments[0].names_of(rows), agreements)
         counts = [np.zeros(len(signatures), np.int64), *(np.diff(offsets) for offsets, _, _ in found)]
-        offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0))])
-        query = np.concatenate([np.repeat(np.arange(len(count)), count) for count in counts])
+        offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
+        query = np.concatenate([np.repeat(np.arange(len(count), dtype=np.int64), count) for count in counts])
         order = np.argsort(query, kind="stable")
         keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
         if least is None:

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Build the C of src/ for platforms that the tests of Python do not run on, and run the C checks where that is possible.
+#
+# - this machine, as a reference: C11 without extensions of GCC, no implicit conversion to a narrower type
+# - 32 bits (gcc -m32): size_t has 32 bits
+# - Windows (MinGW-w64): long has 32 bits; once with GCC's builtins and once with MSVC's intrinsics. Run under Wine.
+# - MSVC's branches for x86-64 and ARM64 (clang): syntax only, against declarations written here
+#
+# All programs that run must print the digests of the reference. Debian: gcc-multilib gcc-mingw-w64-x86-64 wine clang.
+# What is not installed is left out, and named.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+sources=$(ls src/*.c src/*/*.c | grep -Ev '_(module|cython)\.c$')
+programs=$(ls tests/sanitize/sanitize*.c)
+flags="-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wpedantic -Wvla -Wconversion -Wno-sign-conversion -Werror -Isrc"
+mingw=x86_64-w64-mingw32-gcc
+wine=$(command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null || true) # Debian's `wine` asks for 32-bit programs, too
+export WINEPREFIX=$folder/wine WINEDEBUG=-all
+
+# build NAME COMPILER...: all programs, into $folder/NAME
+build() {
+  local name=$1 source program
+  shift
+  mkdir "$folder/$name"
+  for source in $sources; do
+    # shellcheck disable=SC2086 (the flags are a list)
+    "$@" $flags -c "$source" -o "$folder/$name/$(basename "$source" .c).o"
+  done
+  for program in $programs; do
+    "$@" -std=c11 -O2 -Isrc "$program" "$folder/$name"/*.o -o "$folder/$name/$(basename "$program" .c).exe" -static -lm
+  done
+}
+
+# check NAME [RUNNER]: the programs print what the reference prints
+check() {
+  local name=$1 runner=${2:-} program digest
+  for program in $programs; do
+    program=$(basename "$program" .c)
+    digest=$($runner "$folder/$name/$program.exe" 2>"$folder/errors" | tr -d '\r') ||
+      { cat "$folder/errors" >&2; echo "$name: $program failed" >&2; exit 1; }
+    [ "$name" = reference ] && echo "$digest" >"$folder/$program.digest"
+    [ "$digest" = "$(cat "$folder/$program.digest")" ] ||
+      { echo "$name: $program computes something else" >&2; exit 1; }
+  done
+  echo "$name: run"
+}
+
+build reference "${CC:-gcc}"
+check reference
+
+if echo 'int main(void) { return 0; }' | gcc -m32 -x c - -o "$folder/narrow" 2>/dev/null && "$folder/narrow"; then
+  build "32 bits" gcc -m32 -msse2 -mfpmath=sse
+  check "32 bits"
+else
+  echo "32 bits: left out, there is no gcc -m32"
+fi
+
+if command -v $mingw >/dev/null; then
+  build Windows $mingw
+  build "Windows, MSVC's intrinsics" $mingw -DLSHFAST_MSVC
+  if [ -n "$wine" ]; then
+    check Windows "$wine"
+    check "Windows, MSVC's intrinsics" "$wine"
+  else
+    echo "Windows: compiled, and not run, since there is no wine64"
+  fi
+else
+  echo "Windows: left out, there is no $mingw"
+fi
+
+if command -v clang >/dev/null; then
+  mkdir "$folder/include"
+  cat >"$folder/include/string.h" <<'END'
+#pragma once
+#include <stddef.h>
+typedef long long jmp_buf[32];
+struct timespec { long long tv_sec; long tv_nsec; };
+#define TIME_UTC 1
+#define INFINITY ((float)(1e300 * 1e300))
+int timespec_get(struct timespec *, int), memcmp(const void *, const void *, size_t);
+float floorf(float);
+double floor(double);
+void free(void *), _aligned_free(void *), *malloc(size_t), *_aligned_malloc(size_t, size_t), *memset(void *, int, size_t),
+    *memcpy(void *, const void *, size_t), *memmove(void *, const void *, size_t);
+END
+  for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
+  # Clang's own headers for MSVC declare the instructions only of the processor that is named.
+  avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -msha"
+  for target in "x86_64 $avx" "x86_64 $avx -DLSHFAST_MSVC" aarch64 "aarch64 -DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; do
+    for source in $sources; do
+      # shellcheck disable=SC2086
+      clang --target=${target%% *}-pc-windows-msvc -fsyntax-only -fms-extensions -fms-compatibility-version=19.30 \
+        -std=c11 -Wall -Wextra -Werror -Wno-unknown-pragmas -Isrc -isystem "$folder/include" \
+        ${target#"${target%% *}"} "$source"
+    done
+  done
+  echo "MSVC's branches: compiled"
+else
+  echo "MSVC's branches: left out, there is no clang"
+fi
