@@ -124,6 +124,9 @@ class FileStore(LockedStore):
         """Tell whether this is the process that opened the file, not a child that was forked since."""
         return os.getpid() == self._pid
 
+    def _alone_for_writing(self) -> Segment | None:
+        return super()._alone_for_writing() if self.mode != "r+" or self._is_owner() else None
+
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         with self.gate.reading():  # the segment that grows may be about to become part of the file
             return self.segments.query_one(signature, least)
