@@ -33,20 +33,19 @@ class LockedStore(Store):
         self.parameters: Parameters | None = None
         self.gate = Gate()
         self.closed = False
-        self._segments: Segments | None = None  # None until the parameters are known
+        self._segments: Segments | None = Segments()  # None after `close`
 
     def bind(self, parameters: Parameters) -> None:
         if self.parameters is None:
-            self._segments, self.parameters = Segments(parameters), parameters
+            self.segments.parameters = self.parameters = parameters
         self.parameters.check_same(parameters)
 
     @property
     def segments(self) -> Segments:
         """The segments; ValueError after `close`."""
         segments = self._segments
-        if self.closed:  # asked last: another thread may close the store meanwhile
+        if segments is None:
             raise ValueError("the index is closed")
-        assert segments is not None
         return segments
 
     def _alone_for_writing(self) -> Segment | None:
@@ -158,7 +157,7 @@ class LockedStore(Store):
 
     def _end(self) -> None:
         """Release everything; called with the lock held for writing."""
-        self.closed = True  # first: see `segments`
+        self.closed = True
         self._segments = None
 
 
