@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from traceback import clear_frames
 from typing import IO, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -222,8 +223,9 @@ class FileStore(LockedStore):
                     self.path, self.parameters, kind, segments, ours=self._let_go, progress=progress, batch=room
                 )
                 self._reopen()
-            except BaseException:
+            except BaseException as error:
                 if not self.closed and not self._is_current():
+                    clear_frames(error.__traceback__)  # an interrupt may leave the new file open and locked in one
                     self._reopen()
                 raise
 
