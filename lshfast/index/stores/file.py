@@ -215,7 +215,7 @@ class FileStore(LockedStore):
             if OPEN_FILES_STAY:  # it is let go of before the new one has its name, which may fail
                 self._commit(None)
             kind = self.kind or self._directory.kind
-            segments = self.segments.all
+            segments = list(filter(len, self.segments.all))
             self.check_sums(self.segments.fixed)
             room = _room(segments[0]) if len(segments) == 1 and segments[0].deleted is not None else PIECE_ROWS
             try:

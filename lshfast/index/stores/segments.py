@@ -155,7 +155,7 @@ class Segments:
         return keys, None if least is None else agreements
 
     def held(self) -> list[Held]:
-        """Return the rows of all segments as of now; `entries_of` finds what has become of them."""
+        """Return the rows of all segments as of now; `still_held` finds what has become of them."""
         held = [(segment, segment.reuses, segment.tables.rows_in_use()) for segment in self.all]
         return [Held(*each, each[0].names_of(each[2]) if each[0].deleted is None else None) for each in held]
 
