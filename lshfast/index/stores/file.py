@@ -126,7 +126,8 @@ class FileStore(LockedStore):
         return os.getpid() == self._pid
 
     def _alone_for_writing(self) -> Segment | None:
-        return super()._alone_for_writing() if self.mode != "r+" or self._is_owner() else None
+        growing = super()._alone_for_writing()
+        return None if growing is None or (self.mode == "r+" and not self._is_owner()) else growing
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         with self.gate.reading():  # the segment that grows may be about to become part of the file
