@@ -1,4 +1,4 @@
-"""Kill what writes an index, and look at what is left: what test_index_crash.py runs, in a process that may fork.
+"""Kill what writes an index, and look at what is left: what test_crash.py runs, in a process that may fork.
 
     python -m tests.index.crash_index steps|kills|power save|commit|compact FOLDER [COUNT]
 

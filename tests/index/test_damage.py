@@ -172,8 +172,8 @@ def test_the_last_state(grown):
     ("at", "layout", "value", "message"),
     [
         (0, "<8s", b"LSHFDIR!", "directory: not that of an index"),
-        (12, "<I", 3, "directory: .* bytes, not those of 3 parts"),
-        (12, "<I", 2**32 - 1, "directory: .* bytes, not those of 4294967295 parts"),
+        (12, "<I", 3, "directory: .* bytes, not those of 3 segments"),
+        (12, "<I", 2**32 - 1, "directory: .* bytes, not those of 4294967295 segments"),
         (16, "<Q", 65537, "directory: 2 bands of 1 rows over 65537 slots"),
         (16, "<Q", 0, "directory: 2 bands of 1 rows over 0 slots"),
         (24, "<Q", 0, "directory: 0 bands of 1 rows over 8 slots"),

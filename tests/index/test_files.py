@@ -21,6 +21,7 @@ from lshfast.index.stores.file import FileStore
 from tests.index.index_files import content, held, posix, python, saved, shared, small
 from tests.index.index_machine import SMALL, IndexMachine, Stage, array_of, run
 from tests.index.index_model import IndexModel, check_answer
+from tests.kernels.test_gate import child
 from tests.reference import index_file
 
 # Beside the model
@@ -429,7 +430,7 @@ def test_replacement_across_parts(tmp_path):
 @pytest.mark.parametrize("n", [1, 30, 700])
 @pytest.mark.parametrize("at_once", [True, False])
 def test_compaction_never_makes_a_file_larger(tmp_path, values, n, at_once):
-    """Unless entries were added since; what is as it would be written is left alone."""
+    """Unless entries were added since that are still there; what is as it would be written is left alone."""
     path, rows = tmp_path / "index", shared(n, values=values)
     index = small()
     for i in range(n):
@@ -442,6 +443,8 @@ def test_compaction_never_makes_a_file_larger(tmp_path, values, n, at_once):
         before, content_before = path.stat(), path.read_bytes()
         with LSHIndex.open(path, "r+") as index:
             index.remove(gone)
+            index.insert(n, rows[0])
+            index.remove(n)
             index.compact()
             assert index.stats().store["segments"] <= 1
         after = path.stat()
@@ -546,6 +549,43 @@ def test_a_reader_does_not_write(tmp_path):
                 write()
         assert content(index) == expected
     assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+@pytest.mark.parametrize("n", [0, 20])
+def test_a_child_does_not_write(tmp_path, n):
+    """Neither one entry nor a batch, also where the file is empty and all entries are in memory."""
+    path = tmp_path / "index"
+    expected = saved(path, n)
+    with LSHIndex.open(path, "r+") as index:
+        index.insert(100, shared(1)[0])
+        for write in (
+            lambda: index.insert(101, shared(1)[0]),
+            lambda: index.insert([101], shared(1)),
+            lambda: index.remove(100),
+            lambda: index.remove([100]),
+            lambda: index.commit(),
+        ):
+            assert child(write).endswith("was opened before this process was forked: only the parent may write to it")
+        assert child(lambda: (100 in index, len(index))) == str((True, n + 1))
+    assert set(held(path)) == {*expected, 100}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_child_changes_its_copy_of_what_stays_in_memory(tmp_path):
+    path, copy = tmp_path / "index", tmp_path / "copy"
+    expected = saved(path)
+    with LSHIndex.open(path, "c") as index:
+
+        def change():
+            index.insert(100, shared(1)[0])
+            index.remove(3)
+            index.save(copy)
+            index.close()
+
+        assert child(change) == "None"
+        assert content(index) == held(path) == expected
+    assert set(held(copy)) == {*expected, 100} - {3}
 
 
 def test_one_writer_at_a_time(tmp_path):

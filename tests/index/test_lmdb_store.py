@@ -296,7 +296,7 @@ def test_directories_that_lead_astray(tmp_path):
     index.close()
     with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:
         directory, last = Directory.unpack(txn.get(b"directory")), txn.get(b"next")
-        txn.put(b"directory", replace(directory, parts=directory.parts * 2).pack())
+        txn.put(b"directory", replace(directory, segments=directory.segments * 2).pack())
     with pytest.raises(FormatError, match="directory: a section is listed twice"):
         LmdbStore(tmp_path)
     with lmdb.open(str(tmp_path), map_size=MAP) as env, env.begin(write=True) as txn:

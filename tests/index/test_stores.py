@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from lshfast import DuplicateKeyError, LSHIndex, MinHasher, TokenSets
+from lshfast.common.errors import FormatError
+from lshfast.index.stores.memory import MemoryStore
 from tests.index.index_files import content, shared, small
 from tests.index.index_machine import SMALL
 
@@ -46,6 +48,32 @@ def stored(request, tmp_path):
     yield make
     for index in made:
         index.store.close()
+
+
+# Stores
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_store_that_nothing_was_stored_in(tmp_path, in_memory):
+    """It answers as one without entries; what an entry must be is not known yet."""
+    if in_memory:
+        store = MemoryStore()
+    else:
+        pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+        store = pytest.importorskip("lshfast.index.stores.lmdb").LmdbStore(tmp_path, map_size=1 << 30)
+    assert (len(store), store.kind, store.parameters) == (0, None, None)
+    assert (list(store.items()), list(store.all_keys())) == ([], [])
+    assert (store.contains([1, "a"]).tolist(), store.contains_one(1)) == ([False, False], False)
+    assert store.query(shared(2), least=None, threads=1).offsets.tolist() == [0, 0, 0]
+    assert store.query_one(shared(1)[0], 0) == ([], [])
+    assert store.stats()["segments"] == 0
+    with pytest.raises(KeyError) if in_memory else pytest.raises(FormatError, match="there is no directory"):
+        store.remove(["a"])
+    with pytest.raises(ValueError, match="the store is empty: give it to LSHIndex" if in_memory else "no directory"):
+        store.insert(["a"], shared(1), "error")
+    store.close()
+    with pytest.raises(ValueError, match="the index is closed"):
+        LSHIndex(**SMALL, store=store)
 
 
 # Duplicates

@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from traceback import clear_frames
 from typing import IO, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -124,6 +125,10 @@ class FileStore(LockedStore):
         """Return whether this process opened the file, and is not a child that was forked later."""
         return os.getpid() == self._pid
 
+    def _alone_for_writing(self) -> Segment | None:
+        growing = super()._alone_for_writing()
+        return None if growing is None or (self.mode == "r+" and not self._is_owner()) else growing
+
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         with self.gate.reading():  # `commit` may be moving the growing segment to the file
             return self.segments.query_one(signature, least)
@@ -212,7 +217,7 @@ class FileStore(LockedStore):
             if OPEN_FILES_STAY:  # the old file is closed before the new one is renamed, which may fail
                 self._commit(None)
             kind = self.kind or self._directory.kind
-            segments = self.segments.all
+            segments = list(filter(len, self.segments.all))
             self.check_sums(self.segments.fixed)
             room = _room(segments[0]) if len(segments) == 1 and segments[0].deleted is not None else PIECE_ROWS
             try:
@@ -220,8 +225,9 @@ class FileStore(LockedStore):
                     self.path, self.parameters, kind, segments, ours=self._release_file, progress=progress, batch=room
                 )
                 self._reopen()
-            except BaseException:
+            except BaseException as error:
                 if not self.closed and not self._is_current():
+                    clear_frames(error.__traceback__)  # an interrupt may leave the new file open and locked in one
                     self._reopen()
                 raise
 

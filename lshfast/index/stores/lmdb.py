@@ -371,8 +371,7 @@ def _most_rows(parameters: Parameters) -> int:
 
 
 def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:
-    assert directory is not None  # `bind` wrote it
-    return Segments(directory.parameters, segments)
+    return Segments(None if directory is None else directory.parameters, segments)
 
 
 def _together(segments: list[Segment], most: int) -> list[list[Segment]]:

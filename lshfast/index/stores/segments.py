@@ -45,13 +45,14 @@ class Segments:
 
     Parameters
     ----------
-    parameters : Parameters
+    parameters : Parameters or None
+        None where nothing can be inserted yet.
     fixed : list of Segment
     growing : Segment or None
         Created by the first insertion.
     """
 
-    parameters: Parameters
+    parameters: Parameters | None = None
     fixed: list[Segment] = field(default_factory=list)
     growing: Segment | None = None
 
@@ -60,6 +61,12 @@ class Segments:
         """All segments, the growing one last."""
         growing = self.growing
         return [*self.fixed, *([] if growing is None else [growing])]
+
+    @property
+    def _bound(self) -> Parameters:
+        if self.parameters is None:
+            raise ValueError("the store is empty: give it to LSHIndex(..., store=store) first")
+        return self.parameters
 
     @property
     def kind(self) -> str | None:
@@ -103,9 +110,9 @@ class Segments:
             raise TypeError(f"the keys of this index are {held}; not all given keys have this type")
         growing = self.growing
         if growing is None or (growing.kind not in (kind, "object") and not len(growing)):
-            self.growing = growing = empty_segment(self.parameters, kind)
+            self.growing = growing = empty_segment(self._bound, kind)
         elif growing.kind not in (kind, "object"):
-            self.growing = growing = built(self.parameters, "object", [growing])
+            self.growing = growing = built(self._bound, "object", [growing])
         return growing
 
     def remove(self, keys: Column) -> None:
@@ -181,7 +188,7 @@ class Segments:
         if (where < 0).any():
             there = np.flatnonzero(where >= 0)
             keys, where, rows = take(keys, there), where[there], rows[there]
-        signatures, segments = np.empty((len(rows), self.parameters.num_perm), np.uint64), self.all
+        signatures, segments = np.empty((len(rows), self._bound.num_perm), np.uint64), self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
             found = segments[number].tables.signatures_of(rows[here])
@@ -233,7 +240,7 @@ class Segments:
             taken += alike
         if taken == [growing] and growing is not None and len(growing) == growing.tables.limit:
             return kept, growing
-        return kept, built(self.parameters, taken[0].kind, taken, tell)
+        return kept, built(self._bound, taken[0].kind, taken, tell)
 
 
 def _tier(rows: int) -> int:
