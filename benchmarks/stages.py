@@ -30,12 +30,12 @@ from data import copies, decoded, raw_files, read_jsonl, synthetic, zipf
 import lshfast
 from lshfast import MinHasher, TokenSets, candidates, kernels, shingle, verify
 from lshfast.common.run_key import RunKey
+from lshfast.common.types import UInt64Array
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.columns import KeyedRows, ShingledTexts
 from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.sketching import Clock, SketchedRows, sketch_rows
 from lshfast.shingling import Unit
-from lshfast.tokens import UInt64Array
 
 LIBRARY = f"the standard library of Python {platform.python_version()}"
 SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 5), ("char", 9))

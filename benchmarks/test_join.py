@@ -11,8 +11,8 @@ from conftest import Measure
 from stages import BYTES, THRESHOLD, random_sets
 
 from lshfast import TokenSets, candidates, choose_bands, dedup, verify
+from lshfast.common.types import UInt64Array
 from lshfast.kernels.text import Texts
-from lshfast.tokens import UInt64Array
 
 pytestmark = pytest.mark.benchmark(group="join", max_time=1.0)
 

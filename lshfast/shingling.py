@@ -8,9 +8,10 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_int, check_seed_number
 from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.kernels import text
-from lshfast.tokens import TokenSets, check_seed_number
+from lshfast.tokens import TokenSets
 
 Unit: TypeAlias = Literal["word", "char"]
 
@@ -45,10 +46,7 @@ def check_shingle(unit: str, size: int) -> None:
     """Raise an error that names the allowed values if the unit or the size of shingles is wrong."""
     if not isinstance(unit, str) or unit not in KERNELS:
         raise ValueError(f"unit must be 'word' or 'char', not {unit!r}")
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
-        raise TypeError(f"size must be an int, not {size!r}")
-    if not 1 <= size <= text.MAX_SIZE:
-        raise ValueError(f"size must be in 1..{text.MAX_SIZE}, not {size}")
+    check_int("size", size, 1, text.MAX_SIZE)
 
 
 def shingles_of_texts(name: str) -> tuple[Unit, int] | None:

@@ -1,103 +1,17 @@
-"""TokenSets (rows of tokens in CSR layout), seeds, and checks of arguments."""
+"""TokenSets: rows of tokens in CSR layout."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import INT64_RANGE, array_of, check_seed_number
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.kernels import sets, text
-
-Int64Array: TypeAlias = npt.NDArray[np.int64]
-UInt64Array: TypeAlias = npt.NDArray[np.uint64]
-Float64Array: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
-# Arrays whose number of dimensions is known to a type checker.
-Scalar = TypeVar("Scalar", bound=np.generic)
-Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[Scalar]]
-Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[Scalar]]
-# Arrays whose number of dimensions is not known. A type checker accepts them for this type, which no array really has.
-# The first overload of a function takes this type and returns Any; without it, such arrays would match the overload for
-# vectors.
-AnyShape: TypeAlias = np.ndarray[tuple[NoReturn, NoReturn, NoReturn, NoReturn], np.dtype[Scalar]]
-
-Seed: TypeAlias = int | Literal["random"]
-
-INT64_RANGE = -(2**63), 2**63 - 1
-
-
-def check_seed(seed: Seed) -> int:
-    """Return the seed as an int, or raise an error that names the range; the operating system draws "random" seeds."""
-    if isinstance(seed, str) and seed == "random":
-        return int.from_bytes(os.urandom(8), "little")
-    return check_seed_number(seed, "an int or 'random'")
-
-
-def check_seed_number(seed: Any, wanted: str = "an int") -> int:
-    """Return the seed as an int, or raise an error that names the range."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed must be {wanted}, not {seed!r}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed must be in 0..2**64 - 1, not {seed}")
-    return int(seed)
-
-
-class SeedField:
-    """The seed field of a frozen dataclass: it accepts a number or "random", and stores a number; the default is 1."""
-
-    def __get__(self, owner: Any, kind: Any = None) -> int:
-        return 1 if owner is None else int(owner.__dict__["seed"])
-
-    def __set__(self, owner: Any, value: Seed) -> None:
-        owner.__dict__["seed"] = check_seed(value)
-
-
-SEED = SeedField()
-
-
-def check_number(name: str, value: float) -> float:
-    """Return the value as a float, or raise an error that names the argument."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"{name} must be a number that a float64 can hold; this int is too large") from None
-
-
-def check_int(name: str, value: int, least: int, most: int) -> int:
-    """Return the value as an int, or raise an error that names the argument and its range."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an int, not {value!r}")
-    if not least <= value <= most:
-        raise ValueError(f"{name} must be in {least}..{most}, not {value}")
-    return int(value)
-
-
-def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """Return values as an array, or raise an error that names the argument."""
-    try:
-        return np.asarray(values)
-    except ValueError:
-        kind = type(values).__name__
-        raise ValueError(f"{name} must be an array with rows of one length, not a {kind} of other lengths") from None
-
-
-def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> Float64Array:
-    """Return numbers as float64, or raise an error with the argument, its range and the first number outside it."""
-    array = array_of(values, name)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    with np.errstate(invalid="ignore"):  # numpy 1 warns about NaNs
-        wrong = array[~((array >= least) & (array <= most))]
-    if wrong.size:
-        raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
-    return array.astype(np.float64)
 
 
 class TokenSets:

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.banding.scurve import false_rates, half_point, scurve
+from lshfast.common.checks import check_int, check_number
+from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.sketch.minhash import check_for_bands
-from lshfast.tokens import Float64Array, UInt64Array, check_number
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,7 @@ class Bands:
 
     def __post_init__(self) -> None:
         for name in ("bands", "rows"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"{name} must be an int, not {value!r}")
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+            check_int(name, getattr(self, name), 1)
 
     @classmethod
     def choose(
@@ -237,10 +234,7 @@ def choose_bands(
     Bands(bands=9, rows=13)
     """
     threshold = check_threshold(threshold)
-    if isinstance(num_perm, bool) or not isinstance(num_perm, (int, np.integer)):
-        raise TypeError(f"num_perm must be an int, not {num_perm!r}")
-    if num_perm < 1:
-        raise ValueError(f"num_perm must be at least 1, not {num_perm}")
+    check_int("num_perm", num_perm, 1)
     if weights is not None:
         if not isinstance(weights, (tuple, list)) or len(weights) != 2:
             raise TypeError(f"weights must be two numbers, of false positives and false negatives, not {weights!r}")

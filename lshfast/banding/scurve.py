@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.tokens import Float64Array
+from lshfast.common.types import Float64Array
 
 
 @overload

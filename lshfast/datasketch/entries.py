@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.slots import Form
-from lshfast.tokens import UInt64Array
 
 # Keys whose names are read from a server at once.
 PIECE = 1000

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.kernels.affine import Functions, NativeRows, Tokens, native_hash, sha1_hash32, sha1_hash64
-from lshfast.tokens import Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import TokenSets
 
 __all__ = ["sha1_hash32", "sha1_hash64", "token_hash"]
 

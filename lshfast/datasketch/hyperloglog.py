@@ -20,11 +20,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.hashfunc import TOKEN_SEED, Hasher, sha1_hash32, sha1_hash64, token_hashes
 from lshfast.datasketch.minhash import check_int
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.affine import native, sha1
-from lshfast.tokens import UInt64Array
 
 Int8Array = npt.NDArray[np.int8]
 Kind = TypeVar("Kind", bound="HyperLogLog")

@@ -28,12 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import atomic_file
+from lshfast.common.checks import check_number
 from lshfast.common.errors import FormatError
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import PAIRS, Form, SketchReader, rows_of, with_attributes
 from lshfast.kernels.bands import filters_add, filters_hold
-from lshfast.tokens import UInt64Array, check_number
 
 MAGIC, FORMAT, NAME = b"lshbloom", 1, "bands.lshbloom"
 DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64), 16: PAIRS}

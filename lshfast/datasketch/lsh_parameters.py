@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from lshfast.banding.bands import choose_bands
+from lshfast.common.checks import check_number
 from lshfast.datasketch.minhash import check_int
-from lshfast.tokens import check_number
 
 
 def check_num_perm(num_perm: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
 from lshfast.datasketch.lshensemble_partition import optimal_partitions
@@ -18,7 +19,6 @@ from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
 from lshfast.sketch.minhash import EMPTY
-from lshfast.tokens import Int64Array, UInt64Array
 
 
 class MinHashLSHEnsemble:

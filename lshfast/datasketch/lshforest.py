@@ -12,10 +12,10 @@ from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
 from lshfast.index.forest import LSHForest
-from lshfast.tokens import UInt64Array
 
 # Slots of a tree at most: more trees find more, and tell fewer entries apart.
 DEPTH = 4

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.datasketch.entries import HashFunction, LSHEntries, StoredEntries
 from lshfast.datasketch.memory_views import BucketView, DictView, KeyView, storage_of
 from lshfast.datasketch.slots import EMPTY_32, Form
@@ -17,7 +18,6 @@ from lshfast.datasketch.storage import DictListStorage, DictSetStorage
 from lshfast.datasketch.storage_base import BUFFER_SIZE
 from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.memory import MemoryStore
-from lshfast.tokens import Int64Array, UInt64Array
 
 # Entries that are read from the store at once.
 PIECE_ROWS = 1 << 13

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.datasketch.hashfunc import Hasher, sha1_hash32, sha1_hash64
 from lshfast.datasketch.schemes import (
     SCHEMES,
@@ -27,7 +28,6 @@ from lshfast.datasketch.schemes import (
     scheme_of,
 )
 from lshfast.kernels.affine import Tokens
-from lshfast.tokens import Int64Array, UInt64Array
 
 __all__ = ["MinHash", "hashvalue_byte_size", "sha1_hash32", "sha1_hash64"]
 

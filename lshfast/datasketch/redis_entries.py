@@ -18,12 +18,12 @@ import threading
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.entries import HashFunction, StoredEntries
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
 from lshfast.datasketch.redis_storage import RedisListStorage, RedisSetStorage, redis
 from lshfast.datasketch.slots import Form
 from lshfast.datasketch.storage_base import resolved
-from lshfast.tokens import UInt64Array
 
 # Scripts of the server: an entry is there with all of its buckets, or not at all.
 _INSERT = """

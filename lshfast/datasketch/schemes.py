@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_seed
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64, token_hash
 from lshfast.kernels import sketch
 from lshfast.kernels.affine import Functions, equal
 from lshfast.sketch.cardinality import estimate_sizes
 from lshfast.sketch.minhash import MinHasher
-from lshfast.tokens import check_seed
 
 SchemeName: TypeAlias = Literal["affine32", "affine64", "legacy", "classic", "fast"]
 Values: TypeAlias = npt.NDArray[Any]

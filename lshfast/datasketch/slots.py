@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.schemes import SCHEMES, integers, permutations_of
 from lshfast.sketch.minhash import EMPTY
-from lshfast.tokens import UInt64Array
 
 # The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
 EMPTY_32 = 2**32 - 1

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import array_of, check_int
 from lshfast.common.threads import for_each_piece
+from lshfast.common.types import Float64Array, Int64Array
 from lshfast.kernels import weighted as kernels
-from lshfast.tokens import Float64Array, Int64Array, array_of, check_int
 
 Float32Array = npt.NDArray[np.float32]
 

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.banding.bands import check_threshold
+from lshfast.common.checks import Seed, array_of, check_int, check_number
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_count, check_on_duplicate, check_recall
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
 from lshfast.index.keys import as_column, is_batch, listed
 from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
-from lshfast.tokens import Float64Array, Int64Array, Seed, UInt64Array, array_of, check_number
 
 # Queries in one piece of work.
 PIECE_QUERIES = 256
@@ -160,9 +161,9 @@ class LSHEnsemble:
         self.threshold = check_threshold(threshold)
         self.slack = _check_slack(slack)
         self.hasher = MinHasher(num_perm, scheme, seed)
-        self.partitions = check_count("partitions", partitions)
+        self.partitions = check_int("partitions", partitions, 1)
         self.recall = check_recall(recall)
-        self.trees = max(num_perm // 4, 1) if trees is None else check_count("trees", trees, num_perm)
+        self.trees = max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall, self.partitions, singles=True)
 
@@ -288,7 +289,7 @@ class LSHEnsemble:
         queries = array.reshape(-1, self.hasher.num_perm)
         q = _sizes(sizes, array.ndim, queries)
         threshold = self.threshold if threshold is None else check_threshold(threshold)
-        k = None if k is None else check_count("k", k)
+        k = None if k is None else check_int("k", k, 1)
         with self._entries.gate.reading():
             found = self._within(self._entries.view(), queries, q, threshold, thread_count(threads))
             names = self._entries.names(found[1])
@@ -362,7 +363,7 @@ class LSHEnsemble:
         >>> [(part.upper, part.similarity) for part in ensemble.plan(100)]
         [(100, 0.6666666666666666)]
         """
-        q = np.array([check_count("size", size, MOST_SIZE)], np.int64)
+        q = np.array([check_int("size", size, 1, MOST_SIZE)], np.int64)
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         with self._entries.gate.reading():
             view = self._entries.view()

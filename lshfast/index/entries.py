@@ -9,6 +9,8 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_number
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.keys import as_column, duplicate, listed, take
 from lshfast.index.search_plan import UInt32Array, choose_steps
 from lshfast.index.stores.base import Column, OnDuplicate
@@ -16,7 +18,6 @@ from lshfast.kernels.gate import Gate
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.trees import MOST_LEVELS, MOST_ROWS, Run, Snapshot, large_empty, slot_marks
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
-from lshfast.tokens import Int64Array, UInt64Array, check_number
 
 UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 
@@ -35,17 +36,6 @@ def check_recall(recall: float) -> float:
     if not 0 < recall < 1:
         raise ValueError(f"recall must be in (0, 1), not {recall}")
     return recall
-
-
-def check_count(name: str, value: int, most: int | None = None) -> int:
-    """Return a number that must be at least 1 as an int, or raise an error that names the range."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an int, not {value!r}")
-    if most is not None and not 1 <= value <= most:
-        raise ValueError(f"{name} must be in 1..{most}, not {value}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, not {value}")
-    return int(value)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_count, check_on_duplicate, check_recall
+from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
+from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
 from lshfast.index.keys import as_column, is_batch, listed
 from lshfast.index.matches import Match, Matches, best_first, best_of
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
-from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, Seed, UInt64Array, Vector, check_number
 
 # The most queries in one piece of work, and the most matches that memory is allocated for.
 PIECE_QUERIES = 256
@@ -119,7 +120,7 @@ class LSHForest:
         on_duplicate: OnDuplicate = "error",
     ) -> None:
         self.hasher = MinHasher(num_perm, scheme, seed)
-        self.trees = max(num_perm // 4, 1) if trees is None else check_count("trees", trees, num_perm)
+        self.trees = max(num_perm // 4, 1) if trees is None else check_int("trees", trees, 1, num_perm)
         self.recall = check_recall(recall)
         self.on_duplicate = check_on_duplicate(on_duplicate)
         self._entries = TreeEntries(self.hasher, self.trees, self.recall)
@@ -266,7 +267,7 @@ class LSHForest:
         [Match(key='a', similarity=1.0)]
         """
         array = check_signatures(signatures, self.hasher)
-        k, slots = check_count("k", k), self.hasher.num_perm
+        k, slots = check_int("k", k, 1), self.hasher.num_perm
         if array.ndim == 1:
             with self._entries.gate.reading():
                 view = self._entries.view()

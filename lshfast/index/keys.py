@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast.tokens import INT64_RANGE, Int64Array
+from lshfast.common.checks import INT64_RANGE
+from lshfast.common.types import Int64Array
 
 # A batch of keys: an int64 array if all are ints of 64 bits, otherwise a list.
 Column: TypeAlias = Int64Array | list[Any]

@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold
+from lshfast.common.checks import Seed, check_int, check_number
 from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
+from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
 from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.matches import Match, Matches, best_first, best_of, in_order
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Store
@@ -23,7 +25,6 @@ from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
-from lshfast.tokens import AnyShape, Float64Array, Matrix, Seed, UInt64Array, Vector, check_number
 
 # The types of one query, and of several queries.
 Query: TypeAlias = str | bytes | Vector[np.uint64]
@@ -540,10 +541,8 @@ class LSHIndex:
         array = self._signatures_of(signatures, threads)
         if k is None and threshold is None and threads is None and array.ndim == 1:
             return in_order(self.store.query_one(array, None)[0])
-        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer))):
-            raise TypeError(f"k must be an int, not {k!r}")
-        if k is not None and k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        if k is not None:
+            check_int("k", k, 1)
         least = None if k is None else 0
         if threshold is not None:
             least = self._least(threshold)

@@ -9,10 +9,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from lshfast.common.types import Float64Array, Int64Array
 from lshfast.index.keys import take
 from lshfast.index.stores.base import Column
 from lshfast.kernels.trees import order_matches
-from lshfast.tokens import Float64Array, Int64Array
 
 
 class Match(NamedTuple):

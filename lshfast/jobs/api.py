@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.jobs.dedup import Outputs, run_files
@@ -17,7 +18,6 @@ from lshfast.pipeline.report import DedupResult
 from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
-from lshfast.tokens import Seed
 
 FilePath: TypeAlias = str | os.PathLike[str]
 

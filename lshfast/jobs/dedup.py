@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
+from lshfast.common.types import Int64Array
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.file import check_target
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
@@ -41,7 +42,6 @@ from lshfast.readers import (
     write_tables,
 )
 from lshfast.readers.output import output_format
-from lshfast.tokens import Int64Array
 
 
 @dataclass(frozen=True)

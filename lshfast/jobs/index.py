@@ -19,6 +19,7 @@ import numpy as np
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.keys import as_column, take
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.base import Column, OnDuplicate
@@ -31,7 +32,6 @@ from lshfast.pipeline.report import IndexSummary
 from lshfast.pipeline.sketching import Clock, sketched
 from lshfast.readers import Corpus, DataError, check_output, check_place, write_rejects
 from lshfast.sketch.minhash import EMPTY
-from lshfast.tokens import Int64Array, UInt64Array
 
 KINDS = {"int": "integers", "str": "strings"}
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets
 from lshfast.join.group_pairs import Comparison
 from lshfast.join.groups import first_copies
 from lshfast.join.jaccard import Rows, as_pairs, estimate, least_agreement, verify
 from lshfast.kernels import grouping as kernels
-from lshfast.tokens import Int64Array, UInt64Array
 
 # Candidates that are verified at once. Where there are no more, each row's tokens are made once.
 BATCH_PAIRS = 1 << 21

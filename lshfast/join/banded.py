@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from lshfast.common.run_key import draw_fingerprint_key
 from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
-from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import TokenSets
 
 # More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
 MOST_PAIRS = 1 << 28

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import Int64Array
 from lshfast.join.banded import order_of_pairs
 from lshfast.join.jaccard import PAIR, as_pairs
-from lshfast.tokens import Int64Array
 
 
 def copy_pairs(copies: Int64Array) -> npt.NDArray[np.void]:

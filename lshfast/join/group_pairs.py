@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, Rows, as_pairs, least_agreement
 from lshfast.kernels import grouping as kernels
-from lshfast.tokens import Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import TokenSets
 
 # A row that shares buckets with more kept rows than this, none of them similar, makes its component a crowd.
 CROWD = 64

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import Float64Array, Int64Array
 from lshfast.join.banded import PIECE, check_copies, order_of_pairs
 from lshfast.kernels import sets as kernels
-from lshfast.tokens import Float64Array, Int64Array
 
 
 @dataclass(frozen=True)

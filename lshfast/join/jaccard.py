@@ -9,10 +9,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_number
 from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.join.banded import order_of_pairs
 from lshfast.kernels import sets as kernels
-from lshfast.tokens import Float64Array, Int64Array, TokenSets, UInt64Array, check_number
+from lshfast.tokens import TokenSets
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import as_column
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.groups import Groups
 from lshfast.pipeline.plan import Plan
-from lshfast.tokens import Float64Array, Int64Array, UInt64Array
 
 # Rows per query. It limits the memory of the answers.
 BATCH_ROWS = 1 << 16

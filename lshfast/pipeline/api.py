@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.copies import with_copies
@@ -25,7 +26,6 @@ from lshfast.pipeline.similar_pairs import SimilarPairs, joined_pairs
 from lshfast.pipeline.sketching import Clock, sketch_rows
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
-from lshfast.tokens import Seed
 
 
 def dedup(

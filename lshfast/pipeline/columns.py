@@ -15,6 +15,7 @@ import numpy as np
 
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
 from lshfast.kernels.text import (
@@ -26,7 +27,7 @@ from lshfast.kernels.text import (
     tokens_of_texts,
 )
 from lshfast.shingling import KERNELS, PIECE_BYTES, Unit
-from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array, hash_rows, places_of_rows
+from lshfast.tokens import TokenSets, hash_rows, places_of_rows
 
 Chosen: TypeAlias = slice | Int64Array
 

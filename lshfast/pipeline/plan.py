@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold, choose_bands
+from lshfast.common.checks import Seed
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.base import Parameters
 from lshfast.shingling import Unit, check_shingle, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
-from lshfast.tokens import Seed
 
 Verify: TypeAlias = Literal["exact", "signature", "none"]
 Grouping: TypeAlias = Literal["star", "components"]

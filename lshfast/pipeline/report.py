@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
+from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.pipeline.display import as_html, as_text, removed_as_html
 from lshfast.pipeline.plan import Verify
 from lshfast.readers.files import Reject
-from lshfast.tokens import BoolArray, Float64Array, Int64Array
 
 
 class Removal(NamedTuple):

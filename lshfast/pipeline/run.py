@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.progress import Progress
+from lshfast.common.types import BoolArray, Int64Array
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
@@ -25,7 +26,6 @@ from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
 from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, SketchedRows
-from lshfast.tokens import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)

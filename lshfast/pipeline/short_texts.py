@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.common.types import Int64Array
 from lshfast.kernels.text import TextError, Texts
 from lshfast.pipeline.columns import Column, ShingledTexts
 from lshfast.pipeline.plan import Plan
 from lshfast.shingling import Unit, shingle
-from lshfast.tokens import Int64Array
 
 # Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are estimated from the
 # bytes.

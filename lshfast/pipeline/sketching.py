@@ -15,6 +15,7 @@ from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import copy_marks, equal_rows
 from lshfast.kernels import text
 from lshfast.pipeline.columns import Column, KeyedRows, ShingledTexts, joined
@@ -22,7 +23,7 @@ from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import Stage
 from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
-from lshfast.tokens import BoolArray, Int64Array, TokenSets, UInt64Array
+from lshfast.tokens import TokenSets
 
 Result = TypeVar("Result")
 

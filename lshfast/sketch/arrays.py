@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.tokens import TokenSets, array_of
+from lshfast.common.checks import array_of
+from lshfast.tokens import TokenSets
 
 
 class SketchArray(np.ndarray[Any, np.dtype[Any]]):

@@ -8,13 +8,15 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_int, numbers_of
 from lshfast.common.threads import for_each_piece, ordered_map, thread_count
+from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.kernels import bits as kernels
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import Int32Array, best_rows, compared
 from lshfast.sketch.minhash import MinHasher, check_signatures
 from lshfast.sketch.sketcher import check_token_sets
-from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, TokenSets, UInt64Array, Vector, numbers_of
+from lshfast.tokens import TokenSets
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -255,10 +257,7 @@ class BBits:
             raise ValueError(
                 f"queries must have one or two dimensions and packed two, not {queries.ndim} and {packed.ndim}"
             )
-        if isinstance(most, bool) or not isinstance(most, (int, np.integer)):
-            raise TypeError(f"most must be an int, not {most!r}")
-        if most < 1:
-            raise ValueError(f"most must be at least 1, not {most}")
+        check_int("most", most, 1)
         asked = queries.reshape(-1, self.words)
         rows = np.full((len(asked), min(int(most), len(packed))), -1, np.int64)
         equal = np.full(rows.shape, -1, np.int32)

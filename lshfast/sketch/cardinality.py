@@ -14,26 +14,16 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
 from lshfast.common.threads import for_each_piece, ordered_map, thread_count
+from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.sketch.arrays import SketchArray, checked, made_by
 from lshfast.sketch.compare import fitted
 from lshfast.sketch.minhash import EMPTY, MinHasher, check_signatures
 from lshfast.sketch.sketcher import PIECE_TOKENS, check_token_sets
-from lshfast.tokens import (
-    SEED,
-    AnyShape,
-    Float64Array,
-    Matrix,
-    SeedField,
-    TokenSets,
-    UInt64Array,
-    Vector,
-    check_int,
-    check_number,
-    numbers_of,
-)
+from lshfast.tokens import TokenSets
 
 UInt8Array = npt.NDArray[np.uint8]
 

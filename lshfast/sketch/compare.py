@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.kernels import bits as kernels
-from lshfast.tokens import Int64Array, UInt64Array
 
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 

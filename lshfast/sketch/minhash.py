@@ -8,17 +8,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import SEED, SeedField, array_of, check_int
+from lshfast.common.types import UInt64Array
 from lshfast.kernels import sketch as kernels
 from lshfast.shingling import are_texts
 from lshfast.sketch.sketcher import SlotSketcher
-from lshfast.tokens import (
-    SEED,
-    SeedField,
-    TokenSets,
-    UInt64Array,
-    array_of,
-    check_int,
-)
+from lshfast.tokens import TokenSets
 
 Scheme: TypeAlias = Literal["fast", "classic"]
 

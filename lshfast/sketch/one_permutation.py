@@ -7,19 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from lshfast.common.checks import SEED, SeedField, check_int
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import bits as kernels
 from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.compare import compared
 from lshfast.sketch.sketcher import SlotSketcher
-from lshfast.tokens import (
-    SEED,
-    Float64Array,
-    Int64Array,
-    SeedField,
-    TokenSets,
-    UInt64Array,
-    check_int,
-)
+from lshfast.tokens import TokenSets
 
 
 @dataclass(frozen=True)

@@ -11,28 +11,15 @@ from typing import Any, ClassVar, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import SEED, Seed, SeedField, array_of, check_int, numbers_of
 from lshfast.common.threads import for_each_piece
+from lshfast.common.types import AnyShape, BoolArray, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.kernels import simhash as kernels
 from lshfast.kernels.checksum import checksum
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import Int32Array, compared, fitted
 from lshfast.sketch.sketcher import check_token_sets
-from lshfast.tokens import (
-    SEED,
-    AnyShape,
-    BoolArray,
-    Float64Array,
-    Int64Array,
-    Matrix,
-    Seed,
-    SeedField,
-    TokenSets,
-    UInt64Array,
-    Vector,
-    array_of,
-    check_int,
-    numbers_of,
-)
+from lshfast.tokens import TokenSets
 
 Zero: TypeAlias = Literal["minus", "plus", "random"]
 ZEROS = ("minus", "plus", "random")

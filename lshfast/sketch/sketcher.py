@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import for_each_piece
+from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.sketch.arrays import checked, made_by
 from lshfast.sketch.compare import equal_slots, fitted
-from lshfast.tokens import AnyShape, Float64Array, Int64Array, Matrix, TokenSets, UInt64Array, Vector
+from lshfast.tokens import TokenSets
 
 Sets = TypeVar("Sets", bound=Any)
 

@@ -10,23 +10,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import SEED, SeedField, array_of, check_int
 from lshfast.common.threads import for_each_piece
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import sets as set_kernels
 from lshfast.kernels import sketch as slot_kernels
 from lshfast.kernels import weighted as kernels
 from lshfast.sketch.arrays import made_by
 from lshfast.sketch.minhash import MinHasher
 from lshfast.sketch.sketcher import PIECE_TOKENS, SlotSketcher, check_token_sets
-from lshfast.tokens import (
-    SEED,
-    Float64Array,
-    Int64Array,
-    SeedField,
-    TokenSets,
-    UInt64Array,
-    array_of,
-    check_int,
-)
+from lshfast.tokens import TokenSets
 
 WeightedScheme: TypeAlias = Literal["shells", "icws"]
 

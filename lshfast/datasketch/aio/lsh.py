@@ -9,6 +9,7 @@ import struct
 from collections.abc import Generator
 from typing import Any
 
+from lshfast.common.types import UInt64Array
 from lshfast.datasketch.aio.storage import AsyncRedisListStorage, AsyncRedisSetStorage, check_type
 from lshfast.datasketch.key_pickles import check_bytes, dumps, given_keys, other_pickles, plain_loads
 from lshfast.datasketch.lsh_parameters import bands_and_rows, check_num_perm
@@ -16,7 +17,6 @@ from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.redis_commands import HAS_ANY, script_refusals
 from lshfast.datasketch.slots import Form, SketchReader
 from lshfast.datasketch.storage_base import random_name
-from lshfast.tokens import UInt64Array
 
 BATCH_SIZE = 10_000
 

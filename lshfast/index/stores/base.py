@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lshfast.common.progress import Progress
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import Column as Column
 from lshfast.index.keys import as_column, listed
-from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 

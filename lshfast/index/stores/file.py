@@ -17,6 +17,7 @@ import numpy.typing as npt
 from lshfast.common.atomic_files import atomic_file
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
+from lshfast.common.types import UInt64Array
 from lshfast.index.keys import concatenate, kind_of
 from lshfast.index.stores import file_sections
 from lshfast.index.stores.base import Column, Parameters, Store
@@ -43,7 +44,6 @@ from lshfast.index.stores.file_sections import (
 from lshfast.index.stores.memory import LockedStore
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, built, empty_segment
 from lshfast.index.stores.segments import KIND_NAMES, Segments
-from lshfast.tokens import UInt64Array
 
 Mode: TypeAlias = Literal["r", "r+", "c"]
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.errors import FormatError
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.keys import listed, take
 from lshfast.index.stores.base import Column, Parameters
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
@@ -23,7 +24,6 @@ from lshfast.kernels.checksum import checksum
 from lshfast.kernels.tables import BandTables
 from lshfast.kernels.text import tokens_of_integers
 from lshfast.sketch.minhash import EMPTY, Scheme
-from lshfast.tokens import Int64Array, UInt64Array
 
 VERSION = 1
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
+from lshfast.common.types import BoolArray, UInt64Array
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import check_kind
 from lshfast.index.stores.file_format import (
@@ -41,7 +42,6 @@ from lshfast.index.stores.segment import Segment, built
 from lshfast.index.stores.segments import Segments
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.gate import Gate
-from lshfast.tokens import BoolArray, UInt64Array
 
 # The most bytes of signatures in one segment: a value of LMDB is shorter than 4 GB, and merging needs memory.
 MOST_BYTES = 1 << 30

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
 from lshfast.kernels.gate import Gate
-from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 
 class LockedStore(Store):

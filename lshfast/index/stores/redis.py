@@ -25,14 +25,15 @@ from typing import Any, get_args
 
 import numpy as np
 
+from lshfast.common.checks import INT64_RANGE
 from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import duplicate, listed
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.kernels.bands import band_keys
 from lshfast.sketch.minhash import Scheme
-from lshfast.tokens import INT64_RANGE, BoolArray, Int64Array, UInt64Array
 
 FORMAT = "1"
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import equal_int
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
-from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 # Rows in a batch of items, and the least and the most queries in one piece of work. Many queries at a time read the
 # tables in order.

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import concatenate, duplicate, kind_of, listed, take
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.kernels.tables import mark
-from lshfast.tokens import BoolArray, Int64Array, UInt64Array
 
 # FAN segments of about the same size are merged into one.
 FAN_BITS = 4
