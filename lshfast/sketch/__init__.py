@@ -11,7 +11,8 @@ from lshfast.sketch.cardinality import (
 )
 from lshfast.sketch.minhash import MinHasher
 from lshfast.sketch.one_permutation import OnePermutation
-from lshfast.sketch.simhash import SignSketcher, SimHasher
+from lshfast.sketch.signs import SignSketcher
+from lshfast.sketch.simhash import SimHasher
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets, sketch_multisets
 
 __all__ = [
