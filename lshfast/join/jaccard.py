@@ -168,12 +168,12 @@ def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) ->
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:
     """Return the block of each row: consecutive rows of at most so many tokens, or a single row of more."""
-    ends, begins, start = np.cumsum(sizes), np.zeros(len(sizes) + 1, np.int64), 0
+    ends, begins, start = np.cumsum(sizes, dtype=np.int64), np.zeros(len(sizes) + 1, np.int64), 0
     while start < len(sizes):
         before = int(ends[start - 1]) if start else 0
         start = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
         begins[start] = 1
-    return np.cumsum(begins[:-1])
+    return np.cumsum(begins[:-1], dtype=np.int64)
 
 
 def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Array:

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-import secrets
+import os
 
 import numpy as np
 
@@ -39,7 +39,7 @@ cdef enum:
     MOST_SLOTS = 1 << 16
 
 cdef const int* in_use = level_in_use()
-cdef uint64_t[2] secret = [secrets.randbits(64), secrets.randbits(64)]  # hashes names that share a public hash
+cdef uint64_t[2] secret = [int.from_bytes(os.urandom(8), "little") for _ in range(2)]  # hashes names that share a public hash
 
 
 cdef size_t requests_left = 0
