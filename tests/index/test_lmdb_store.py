@@ -123,7 +123,7 @@ def test_parameters_are_kept_and_compared(tmp_path):
     index.close()
     with pytest.raises(ValueError, match="seed is 1 in this index, not 2"):
         opened(tmp_path, seed=2)
-    with pytest.raises(ValueError, match="the store is empty"):
+    with pytest.raises(ValueError, match="the store has no parameters"):
         LSHIndex.on(LmdbStore(tmp_path / "new"))
 
 
