@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-void link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last) {
+void row_pairs_link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last) {
     for (size_t row = n; row-- > 0;) {
         int32_t *place = buckets + row * bands, bucket = *place;
         if (bucket < 0) continue;
@@ -32,7 +32,7 @@ static int32_t next_row(struct row_pairs *pairs) {
     return least;
 }
 
-size_t next_row_pairs(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work) {
+size_t row_pairs_next(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work) {
     size_t made = 0;
     for (; work > 0 && made < capacity && pairs->row < pairs->n; work--) {
         if (!pairs->begun) begin_row(pairs);

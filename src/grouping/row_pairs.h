@@ -20,10 +20,10 @@ struct row_pairs {
 
 /* Make `next` of one band out of numbers of buckets: buckets is its column of (n, bands), -1 for none, and last holds -1 for
  * each bucket. */
-void link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last);
+void row_pairs_link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last);
 
 /* Write the next pairs (of[i], of[j]), i < j, whose signatures agree in `least` slots, up to `capacity`, and return their
  * number. Looks at about `work` pairs and rows at most; all is done when row is n. */
-size_t next_row_pairs(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work);
+size_t row_pairs_next(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work);
 
 #endif

@@ -283,13 +283,14 @@ static void make_crowd(struct walk *walk) {
     c->frequent = (uint8_t)(1 + below(20));
     c->kernels = bits_kernels_of(below(2) ? cpu_detect() : CPU_SCALAR);
     c->sums = below(COUNT(walk->overlaps));
-    least_overlaps(g->threshold, c->sums, walk->overlaps);
+    crowd_least_overlaps(g->threshold, c->sums, walk->overlaps);
     c->overlaps = walk->overlaps;
-    memset(walk->counts, 0, (size_t)1 << COUNT_BITS);
+    memset(walk->counts, 0, (size_t)1 << CROWD_COUNT_BITS);
     for (size_t row = 0; row < walk->c->n; row += 1 + below(4)) {
-        count_tokens(walk->c->tokens[row], walk->c->counts[row], c->multiplier, walk->counts);
+        crowd_count_tokens(walk->c->tokens[row], walk->c->counts[row], c->multiplier, walk->counts);
     }
-    c->width = number_frequent(walk->counts, c->frequent, below(2) ? below(90) : MOST_BITS - 1, walk->bits) / 64 + 1;
+    size_t most = below(2) ? below(90) : CROWD_MOST_BITS - 1;
+    c->width = crowd_number_frequent(walk->counts, c->frequent, most, walk->bits) / 64 + 1;
     c->bits = walk->bits;
     free(walk->scratch.bitmap);
     walk->scratch.bitmap = buffer(c->width * sizeof *walk->scratch.bitmap);
@@ -349,8 +350,8 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     walk.scratch.pause = stop_at_times;
     walk.scratch.last = &walk.last;
     walk.missing = buffer(3 * c->n * sizeof *walk.missing);
-    walk.counts = buffer((size_t)1 << COUNT_BITS);
-    walk.bits = buffer(((size_t)1 << COUNT_BITS) * sizeof *walk.bits);
+    walk.counts = buffer((size_t)1 << CROWD_COUNT_BITS);
+    walk.bits = buffer(((size_t)1 << CROWD_COUNT_BITS) * sizeof *walk.bits);
     stops_left = 20;
     walk.place.crowd = below(3) ? below(6) : SIZE_MAX;
     for (size_t end = below(c->n + 1); walk.place.row < c->n; end += below(c->n - end + 1)) {
@@ -415,7 +416,7 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
     if (c->n) memcpy(next, c->buckets, c->n * c->bands * sizeof *next);
     for (size_t band = 0; band < c->bands && c->n; band++) {
         int32_t *last = no_rows((size_t)(c->first[band + 1] - c->first[band]));
-        link_buckets(next + band, c->bands, c->n, last);
+        row_pairs_link_buckets(next + band, c->bands, c->n, last);
         free(last);
     }
     size_t made = 0, at = 0;
@@ -428,7 +429,7 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
             if (slots_agreement(&slots_scalar, a, b, c->k) < least) continue;
             while (at == made) {
                 CHECK(pairs.row < pairs.n);
-                made = next_row_pairs(&pairs, left, right, capacity, work);
+                made = row_pairs_next(&pairs, left, right, capacity, work);
                 at = 0;
             }
             CHECK(left[at] == c->of[row] && right[at] == c->of[other]);
@@ -436,7 +437,7 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
         }
     }
     CHECK(at == made);
-    while (pairs.row < pairs.n) CHECK(next_row_pairs(&pairs, left, right, capacity, work) == 0);
+    while (pairs.row < pairs.n) CHECK(row_pairs_next(&pairs, left, right, capacity, work) == 0);
     CHECK(pairs.met == met);
     free(next);
     free(cursors);
@@ -475,12 +476,12 @@ static void check_lengths(void) {
     for (size_t t = 1; t < COUNT(THRESHOLDS); t++) {
         for (size_t n = 0; n < 60; n++) {
             size_t longest, shortest, few_longest, few_shortest;
-            prefix_lengths(n, THRESHOLDS[t], &longest, &shortest);
+            crowd_prefix_lengths(n, THRESHOLDS[t], &longest, &shortest);
             CHECK(shortest <= longest && longest <= n);
             note(longest);
             note(shortest);
             for (size_t m = 0; m <= n; m++) {
-                prefix_lengths(m, THRESHOLDS[t], &few_longest, &few_shortest);
+                crowd_prefix_lengths(m, THRESHOLDS[t], &few_longest, &few_shortest);
                 for (size_t overlap = 1; overlap <= m; overlap++) {
                     if ((double)overlap / (double)(n + m - overlap) < THRESHOLDS[t]) continue;
                     CHECK(n - overlap < longest && m - overlap < few_shortest);
@@ -499,8 +500,8 @@ static void check_joined(void) {
         for (size_t band = 0; band < c.bands; band++) {
             int32_t *last = no_rows((size_t)(c.first[band + 1] - c.first[band]));
             size_t half = below(c.n + 1);
-            join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, 0, half, last, labels);
-            join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, half, c.n, last, labels);
+            grouping_join_buckets(c.buckets + (c.n ? band : 0), c.bands, 0, half, last, labels);
+            grouping_join_buckets(c.buckets + (c.n ? band : 0), c.bands, half, c.n, last, labels);
             free(last);
         }
         sets_label_components(c.n, labels);
