@@ -3,8 +3,6 @@
  * looked up in a crowd instead (crowd.c). */
 #include "grouping/grouping_parts.h"
 
-#include "slots/slots.h"
-
 #include <limits.h>
 
 /* ---- chains ---- */
@@ -124,11 +122,12 @@ static int32_t next_candidate(const struct grouping *grouping, struct candidates
     return candidates->found ? (int32_t)grouping_take_smallest(scratch->found, candidates->found--) : INT32_MAX;
 }
 
-static size_t equal_slots(const struct grouping *grouping, size_t row, int32_t other) {
+static size_t equal_slots(const struct grouping *grouping, const struct slots_kernels *slots, size_t row,
+                          int32_t other) {
     const uint64_t *signatures = grouping->signatures;
     size_t k = grouping->k;
     const uint64_t *a = signatures + (size_t)grouping->of[row] * k, *b = signatures + (size_t)grouping->of[other] * k;
-    return slots_agreement(&slots_scalar, a, b, k);
+    return slots_agreement(slots, a, b, k);
 }
 
 enum answer { DIFFERENT, SIMILAR, MISSING, STOPPED };
@@ -155,7 +154,7 @@ static enum answer compare_tokens(const struct grouping *grouping, size_t row, i
 
 static enum answer compare(const struct grouping *grouping, size_t row, int32_t other, struct grouping_scratch *scratch,
                            struct pair_walk *held, double *similarity) {
-    size_t equal = equal_slots(grouping, row, other);
+    size_t equal = equal_slots(grouping, scratch->slots, row, other);
     if (grouping_must_stop(scratch, grouping->k)) return STOPPED;
     if (grouping->exact) {
         return equal < grouping->least ? DIFFERENT : compare_tokens(grouping, row, other, scratch, held, similarity);
@@ -179,7 +178,7 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
             if (other == INT32_MAX) break;
             if (grouping_must_stop(scratch, grouping->bands + grouping->k)) return SIZE_MAX;
             if (under_way && other < place->from) continue;
-            if (equal_slots(grouping, row, other) < grouping->least) continue;
+            if (equal_slots(grouping, scratch->slots, row, other) < grouping->least) continue;
             if (!grouping->tokens[other]) missing[made++] = other;
             met++;
         }

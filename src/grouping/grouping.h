@@ -12,6 +12,7 @@
 
 #include "bits/bits.h"
 #include "sets/sets.h"
+#include "slots/slots.h"
 
 #define GROUPING_NO_ROW (-1)
 
@@ -110,6 +111,7 @@ enum grouping_stop {
 /* What a walk works with: a table for the longest row's tokens, one number a band, and for a crowd one number a row of the
  * grouping, room for the tokens of the longest row, and a bitmap. */
 struct grouping_scratch {
+    const struct slots_kernels *slots;
     uint64_t *table;
     int32_t *cursors;
     uint64_t *found, *words, *bitmap;

@@ -27,6 +27,11 @@ cdef extern from "bits/bits.h":
         pass
     const bits_kernels** bits_levels
 
+cdef extern from "slots/slots.h":
+    struct slots_kernels:
+        pass
+    const slots_kernels** slots_levels
+
 cdef extern from "grouping/grouping.h":
     const int CROWD_COUNT_BITS
     const int CROWD_MOST_BITS
@@ -84,6 +89,7 @@ cdef extern from "grouping/grouping.h":
         int32_t needed
         size_t compared, crowd
     struct grouping_scratch:
+        const slots_kernels* slots
         uint64_t* table
         int32_t* cursors
         uint64_t* found
@@ -109,7 +115,9 @@ cdef extern from "grouping/row_pairs.h":
         const int32_t* next
         const uint64_t* signatures
         const int64_t* of
-        size_t k, least, row, met
+        size_t k, least
+        const slots_kernels* slots
+        size_t row, met
         bint begun
         int32_t* cursors
     void row_pairs_link_buckets(int32_t*, size_t, size_t, int32_t*) nogil
@@ -502,6 +510,7 @@ cdef class RowPairs:
         cdef int64_t[::1] left = left_array, right = right_array
         cdef size_t made = 0, work = WORK // (self.state.k + self.state.bands) + 1
         cdef uint64_t last_pause = 0
+        self.state.slots = slots_levels[in_use[0]]
         with nogil:
             while made < most and self.state.row < self.state.n:
                 made += row_pairs_next(&self.state, &left[made], &right[made], most - made, work)
@@ -533,6 +542,7 @@ cdef class _Scratch:
         cdef uint64_t[::1] found = np.empty(marks + 1, np.uint64), bitmap = np.empty(of.state.crowd.width + 1, np.uint64)
         cdef int32_t[::1] cursors = np.empty(of.state.bands, np.int32)
         self.arrays = table, words, cursors, found, bitmap
+        self.scratch.slots = slots_levels[in_use[0]]
         self.scratch.table, self.scratch.cursors = &table[0], &cursors[0]
         self.scratch.found, self.scratch.words, self.scratch.bitmap = &found[0], &words[0], &bitmap[0]
         self.scratch.pause, self.scratch.last = pause, &self.last_pause

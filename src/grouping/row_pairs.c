@@ -1,8 +1,6 @@
 /* Each row's buckets are lists of later rows; merged, they give its pairs once and in order. */
 #include "grouping/row_pairs.h"
 
-#include "slots/slots.h"
-
 #include <limits.h>
 
 void row_pairs_link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last) {
@@ -48,7 +46,7 @@ size_t row_pairs_next(struct row_pairs *pairs, int64_t *left, int64_t *right, si
             const uint64_t *signatures = pairs->signatures;
             size_t k = pairs->k;
             const uint64_t *a = signatures + (size_t)i * k, *b = signatures + (size_t)j * k;
-            if (slots_agreement(&slots_scalar, a, b, k) < pairs->least) continue;
+            if (slots_agreement(pairs->slots, a, b, k) < pairs->least) continue;
         }
         left[made] = i;
         right[made++] = j;

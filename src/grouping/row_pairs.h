@@ -4,7 +4,7 @@
 #ifndef LSHFAST_ROW_PAIRS_H
 #define LSHFAST_ROW_PAIRS_H
 
-#include "sets/sets.h"
+#include "slots/slots.h"
 
 struct row_pairs {
     size_t n, bands;
@@ -12,6 +12,7 @@ struct row_pairs {
     const uint64_t *signatures; /* row i's is signatures[of[i] * k..] */
     const int64_t *of;
     size_t k, least; /* slots, and how many of them must agree */
+    const struct slots_kernels *slots;
 
     size_t row, met;  /* the next row, and how many pairs were met so far */
     int begun;        /* whether the cursors are those of this row */

@@ -3,45 +3,9 @@
  * Prints a digest of all results, which no compiler may change. */
 #include "grouping/grouping.h"
 #include "grouping/row_pairs.h"
+#include "sanitize_kit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- inputs and exact buffers ----
- * Compilers choose the order of operands, so no expression below draws two random numbers. */
-
-static uint64_t state = 1, digest = 0;
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static size_t below(size_t n) { return (size_t)(anything() % n); }
-
-static void note(uint64_t value) { digest = mix64(digest ^ value); }
-
-static void note_double(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    note(bits);
-}
-
-/* A buffer of exactly so many bytes, filled with what no result may depend on. */
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
+static size_t any_level(void) { return below((uint64_t)top_level() + 1); }
 
 static int32_t *no_rows(size_t n) {
     int32_t *rows = buffer(n * sizeof *rows);
@@ -281,7 +245,7 @@ static void make_crowd(struct walk *walk) {
     struct crowd *c = &g->crowd;
     c->multiplier = anything() | 1;
     c->frequent = (uint8_t)(1 + below(20));
-    c->kernels = bits_kernels_of(below(2) ? cpu_detect() : CPU_SCALAR);
+    c->kernels = bits_levels[any_level()];
     c->sums = below(COUNT(walk->overlaps));
     crowd_least_overlaps(g->threshold, c->sums, walk->overlaps);
     c->overlaps = walk->overlaps;
@@ -343,6 +307,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     g->run = rules->chains ? buffer(c->n * c->bands * sizeof *g->run) : NULL;
     g->parent = no_rows(c->n);
     g->left = pairs.left, g->right = pairs.right, g->similarity = pairs.similarity;
+    walk.scratch.slots = slots_levels[any_level()];
     walk.scratch.table = buffer(sets_table_size(c->longest) * sizeof(uint64_t));
     walk.scratch.cursors = buffer(c->bands * sizeof(int32_t));
     walk.scratch.found = buffer(c->n * sizeof(uint64_t));
@@ -412,7 +377,8 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
     int32_t *next = buffer(c->n * c->bands * sizeof *next), *cursors = buffer(c->bands * sizeof *cursors);
     int64_t *left = buffer(capacity * sizeof *left), *right = buffer(capacity * sizeof *right);
     struct row_pairs pairs = {.n = c->n, .bands = c->bands, .next = next, .signatures = c->signatures, .of = c->of,
-                              .k = c->k, .least = least, .cursors = cursors};
+                              .k = c->k, .least = least, .slots = slots_levels[any_level()],
+                              .cursors = cursors};
     if (c->n) memcpy(next, c->buckets, c->n * c->bands * sizeof *next);
     for (size_t band = 0; band < c->bands && c->n; band++) {
         int32_t *last = no_rows((size_t)(c->first[band + 1] - c->first[band]));
@@ -524,6 +490,5 @@ int main(void) {
     check_lengths();
     check_joined();
     check_walks();
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }
