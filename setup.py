@@ -22,6 +22,7 @@ FOLDERS = {
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
     "keys": [],
+    "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],

@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast.index.keys import take
 from lshfast.index.stores.base import Column
-from lshfast.kernels.trees import order_matches
+from lshfast.kernels.matches import order_matches
 from lshfast.tokens import Float64Array, Int64Array
 
 

@@ -156,9 +156,4 @@ size_t trees_within(const struct forest *forest, const uint64_t *query, int64_t 
                     const uint32_t *counts, double threshold, double slack, uint32_t *rows, double *containments,
                     size_t capacity, uint64_t *room, uint64_t *seen);
 
-/* ---- answers ---- */
-
-/* Sort each query's matches, keys[offsets[i]..offsets[i + 1]) with their scores, by (score descending, key ascending). */
-void trees_order_matches(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores);
-
 #endif
