@@ -11,7 +11,7 @@
 #ifndef LSHFAST_SIMHASH_H
 #define LSHFAST_SIMHASH_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* Words of a code. */

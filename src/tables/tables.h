@@ -19,7 +19,7 @@
 #ifndef LSHFAST_TABLES_H
 #define LSHFAST_TABLES_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 #include "tables/tables_memory.h"
 

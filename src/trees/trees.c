@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 /* ---- codes and marks ---- */
 
