@@ -13,6 +13,7 @@ if sys.maxsize < 2**32:
 FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
     "arrays": [],
+    "arrow": [],
     "bands": ["bands"],
     "bits": ["bits", "sketch", "slots"],
     "cardinality": ["cardinality"],

@@ -17,11 +17,11 @@ from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
+from lshfast.kernels.arrow import is_arrow
 from lshfast.kernels.text import (
     HashKey,
     Texts,
     arrow_column,
-    is_arrow,
     tokens_of_integers,
     tokens_of_texts,
 )
