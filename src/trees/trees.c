@@ -286,19 +286,19 @@ static void put_down(struct search *search, uint32_t row, double containment) {
 }
 
 static inline double containment_of(const struct search *search, uint32_t row, size_t agreement) {
-    return containment(agreement, search->forest->shape.k, search->q, search->forest->sizes[row]);
+    return trees_containment(agreement, search->forest->shape.k, search->q, search->forest->sizes[row]);
 }
 
 /* 1 if a row of so many equal slots belongs to the answer so far. */
 static inline int is_wanted(const struct search *search, uint32_t row, size_t agreement) {
     if (agreement == 0) return 0;
-    if (search->best) return search->found < search->most || match_of(agreement, row) > search->best[0];
-    return reaches(agreement, search->forest->shape.k, search->q, search->forest->sizes[row], search->threshold,
+    if (search->best) return search->found < search->most || trees_match_of(agreement, row) > search->best[0];
+    return trees_reaches(agreement, search->forest->shape.k, search->q, search->forest->sizes[row], search->threshold,
                    search->slack);
 }
 
 static inline int is_done(const struct search *search) {
-    return search->best && search->found == search->most && match_agreement(search->best[0]) >= search->enough;
+    return search->best && search->found == search->most && trees_match_agreement(search->best[0]) >= search->enough;
 }
 
 static inline size_t equal_slots(const uint64_t *a, const uint64_t *b, size_t k) {
@@ -332,19 +332,19 @@ static void compare(struct search *search) {
     for (size_t i = 0; i < possible; i++) {
         size_t most = trees_equal_marks(search->marks, forest->marks + rows[i] * words, k), at = count;
         if (!is_wanted(search, rows[i], most) || !forest->live[rows[i]]) continue;
-        uint64_t match = match_of(most, rows[i]);
+        uint64_t match = trees_match_of(most, rows[i]);
         for (; at && likely[at - 1] < match; at--) likely[at] = likely[at - 1];
         likely[at] = match;
         count++;
     }
-    for (size_t i = 0; i < count && i < 4; i++) ask_for_slots(forest, match_row(likely[i]));
+    for (size_t i = 0; i < count && i < 4; i++) ask_for_slots(forest, trees_match_row(likely[i]));
     for (size_t i = 0; i < count; i++) {
-        const uint32_t row = match_row(likely[i]);
-        if (!is_wanted(search, row, match_agreement(likely[i]))) break;
-        if (i + 4 < count) ask_for_slots(forest, match_row(likely[i + 4]));
+        const uint32_t row = trees_match_row(likely[i]);
+        if (!is_wanted(search, row, trees_match_agreement(likely[i]))) break;
+        if (i + 4 < count) ask_for_slots(forest, trees_match_row(likely[i + 4]));
         size_t agreement = equal_slots(search->query, forest->signatures + row * k, k);
         if (!is_wanted(search, row, agreement)) continue;
-        if (search->best) keep(search, match_of(agreement, row));
+        if (search->best) keep(search, trees_match_of(agreement, row));
         else put_down(search, row, containment_of(search, row, agreement));
     }
     search->gathered_count = 0;

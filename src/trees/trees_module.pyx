@@ -56,8 +56,8 @@ cdef extern from "trees/trees.h":
     double trees_mean_group(const uint64_t*, size_t, unsigned) nogil
     size_t trees_room_words(const c_forest*) nogil
     size_t trees_seen_words(const c_forest*) nogil
-    uint32_t match_row(uint64_t) nogil
-    size_t match_agreement(uint64_t) nogil
+    uint32_t trees_match_row(uint64_t) nogil
+    size_t trees_match_agreement(uint64_t) nogil
     size_t trees_top(const c_forest*, const uint64_t*, const step*, size_t, size_t, uint64_t*, uint64_t*,
                      uint64_t*) nogil
     size_t trees_within(const c_forest*, const uint64_t*, int64_t, const step*, const uint32_t*, double, double,
@@ -430,7 +430,7 @@ cdef class Snapshot:
             rows_array, agreements_array = np.empty(total, np.int64), np.empty(total, np.int64)
             rows, agreements = rows_array, agreements_array
             for i in range(total):
-                rows[i], agreements[i] = match_row(best[i]), <int64_t>match_agreement(best[i])
+                rows[i], agreements[i] = trees_match_row(best[i]), <int64_t>trees_match_agreement(best[i])
         finally:
             PyMem_Free(room)
         return offsets_array, rows_array, agreements_array
