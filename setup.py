@@ -13,15 +13,17 @@ if sys.maxsize < 2**32:
 FOLDERS = {
     "affine": ["affine", "sketch", "slots", "text"],
     "arrays": [],
+    "arrow": [],
     "bands": ["bands"],
     "bits": ["bits", "sketch", "slots"],
     "cardinality": ["cardinality"],
     "checksum": ["checksum"],
-    "cpu": ["."],
+    "cpu": ["cpu"],
     "gate": [],
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
     "keys": [],
+    "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
@@ -42,7 +44,7 @@ FLAGS = ["/O2", "/std:c11"] if sys.platform == "win32" else UNIX
 
 def c_files(folder):
     """Return the C of a folder, without what Cython may have left there."""
-    return sorted(file for file in glob(f"src/{folder}/*.c") if not file.endswith(("_module.c", "_cython.c")))
+    return sorted(file for file in glob(f"src/{folder}/*.c") if not file.endswith("_module.c"))
 
 
 extensions = [

@@ -2,7 +2,7 @@
 #ifndef LSHFAST_LANES_AVX512_H
 #define LSHFAST_LANES_AVX512_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 #include <immintrin.h>

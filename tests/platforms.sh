@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-sources=$(ls src/*.c src/*/*.c | grep -Ev '_(module|cython)\.c$')
+sources=$(ls src/*/*.c | grep -v '_module\.c$')
 programs=$(ls tests/sanitize/sanitize*.c)
 flags="-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wpedantic -Wvla -Wconversion -Wno-sign-conversion -Werror -Isrc"
 mingw=x86_64-w64-mingw32-gcc

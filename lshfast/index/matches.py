@@ -12,7 +12,7 @@ import numpy as np
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.index.keys import take
 from lshfast.index.stores.base import Column
-from lshfast.kernels.trees import order_matches
+from lshfast.kernels.matches import order_matches
 
 
 class Match(NamedTuple):

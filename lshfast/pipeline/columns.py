@@ -18,11 +18,11 @@ from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import confirm_copies
 from lshfast.kernels import sets
+from lshfast.kernels.arrow import is_arrow
 from lshfast.kernels.text import (
     HashKey,
     Texts,
     arrow_column,
-    is_arrow,
     tokens_of_integers,
     tokens_of_texts,
 )

@@ -6,7 +6,7 @@
 #ifndef LSHFAST_AFFINE_H
 #define LSHFAST_AFFINE_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* Hashes are mixed so many at a time. */

@@ -73,7 +73,7 @@ cdef extern from "slots/slots.h":
         size_t (*equal64)(const uint64_t*, const uint64_t*, size_t) noexcept nogil
     const slots_kernels** slots_levels
 
-cdef extern from "affine/lower.h":
+cdef extern from "affine/update.h":
     enum update_scheme:
         UPDATE_AFFINE32, UPDATE_AFFINE64, UPDATE_LEGACY, UPDATE_CLASSIC, UPDATE_FAST
     struct update_functions:

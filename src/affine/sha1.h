@@ -5,7 +5,7 @@
 #ifndef LSHFAST_SHA1_H
 #define LSHFAST_SHA1_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 #include <stddef.h>
 #include <stdint.h>

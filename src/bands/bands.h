@@ -5,7 +5,7 @@
 #ifndef LSHFAST_BANDS_H
 #define LSHFAST_BANDS_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* The keys of `count` bands of one signature that is not empty, from what they start with and from the slots of the first

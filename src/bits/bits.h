@@ -7,7 +7,7 @@
 #ifndef LSHFAST_BITS_H
 #define LSHFAST_BITS_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 #include "sketch/sketch.h"
 

@@ -12,7 +12,7 @@
 #ifndef LSHFAST_CARDINALITY_H
 #define LSHFAST_CARDINALITY_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 #define CARDINALITY_MIN_PRECISION 4

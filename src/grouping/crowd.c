@@ -9,7 +9,7 @@
 /* Members whose bitmaps are compared at once. */
 #define BLOCK 256
 
-void prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest) {
+void crowd_prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest) {
     size_t least = (size_t)(threshold * (double)tokens); /* overlap with a row that has nothing else */
     while (least > 0 && (double)(least - 1) / (double)tokens >= threshold) least--;
     while (least < tokens && (double)least / (double)tokens < threshold) least++;
@@ -19,7 +19,7 @@ void prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *sh
     if (*shortest > *longest) *shortest = *longest;
 }
 
-void least_overlaps(double threshold, size_t sums, uint32_t *overlaps) {
+void crowd_least_overlaps(double threshold, size_t sums, uint32_t *overlaps) {
     for (size_t sum = 0; sum < sums; sum++) overlaps[sum] = (uint32_t)sets_overlap_needed(sum / 2, sum - sum / 2, threshold);
 }
 
@@ -27,18 +27,18 @@ void least_overlaps(double threshold, size_t sums, uint32_t *overlaps) {
 
 static inline uint32_t word_of(uint64_t token, uint64_t multiplier) { return (uint32_t)(token * multiplier >> 32); }
 
-static inline uint32_t kind_of(uint32_t word) { return word >> (32 - COUNT_BITS); }
+static inline uint32_t kind_of(uint32_t word) { return word >> (32 - CROWD_COUNT_BITS); }
 
-void count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts) {
+void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts) {
     for (size_t i = 0; i < n; i++) {
         uint8_t *count = counts + kind_of(word_of(tokens[i], multiplier));
         *count = (uint8_t)(*count + (*count < UINT8_MAX));
     }
 }
 
-size_t number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits) {
+size_t crowd_number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits) {
     size_t numbered = 0;
-    for (size_t kind = 0; kind < (size_t)1 << COUNT_BITS; kind++) {
+    for (size_t kind = 0; kind < (size_t)1 << CROWD_COUNT_BITS; kind++) {
         bits[kind] = counts[kind] >= frequent && numbered < most ? (uint16_t)++numbered : 0; /* bit 0 is none */
     }
     return numbered;
@@ -46,10 +46,10 @@ size_t number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uin
 
 /* Bring the `wanted` smallest numbers to the front, ascending. Returns 1 where pause stopped it. */
 static int sort_smallest(uint64_t *numbers, size_t n, size_t wanted, struct grouping_scratch *scratch) {
-    if (make_heap(numbers, n, scratch)) return 1;
+    if (grouping_make_heap(numbers, n, scratch)) return 1;
     for (size_t left = n; left > n - wanted; left--) {
-        numbers[left - 1] = take_smallest(numbers, left);
-        if (must_stop(scratch, 32)) return 1;
+        numbers[left - 1] = grouping_take_smallest(numbers, left);
+        if (grouping_must_stop(scratch, 32)) return 1;
     }
     for (size_t i = 0, j = n; i < wanted && i + 1 < j; i++) {
         uint64_t number = numbers[--j];
@@ -62,14 +62,14 @@ static int sort_smallest(uint64_t *numbers, size_t n, size_t wanted, struct grou
 /* Set the bits of a row's frequent words, write its other words below their counts, and return their number; SIZE_MAX
  * where pause stopped it. */
 static size_t sort_out(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
-                       struct member *member) {
+                       struct crowd_member *member) {
     const struct crowd *crowd = &grouping->crowd;
     const uint64_t *tokens = grouping->tokens[row];
     size_t rare = 0;
     memset(scratch->bitmap, 0, crowd->width * sizeof *scratch->bitmap);
     for (size_t i = 0; i < member->tokens; i++) {
         uint32_t word = word_of(tokens[i], crowd->multiplier), kind = kind_of(word);
-        if (must_stop(scratch, 4)) return SIZE_MAX;
+        if (grouping_must_stop(scratch, 4)) return SIZE_MAX;
         if (crowd->counts[kind] < crowd->frequent) {
             scratch->words[rare++] = (uint64_t)crowd->counts[kind] << 32 | word;
             continue;
@@ -90,7 +90,7 @@ int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_
                    struct crowd_row *described) {
     size_t longest, shortest, rare;
     struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0};
-    prefix_lengths(made.member.tokens, grouping->threshold, &longest, &shortest);
+    crowd_prefix_lengths(made.member.tokens, grouping->threshold, &longest, &shortest);
     rare = sort_out(grouping, row, scratch, &made.member);
     if (rare == SIZE_MAX) return 1;
     made.listed = rare < longest ? rare : longest;
@@ -159,14 +159,16 @@ struct search {
 
 static int is_joined(const struct search *search, size_t member) {
     const struct crowd *crowd = &search->grouping->crowd;
-    return search->joined && are_joined(search->grouping, crowd->members[member].row, search->row->member.row);
+    return search->joined && grouping_are_joined(search->grouping, crowd->members[member].row, search->row->member.row);
 }
 
 /* The first entry behind this one whose row is in another component, or one before it. */
 static int32_t pass_entries(const struct grouping *grouping, int32_t entry) {
     const struct crowd *crowd = &grouping->crowd;
     int32_t row = crowd->members[crowd->of[entry]].row, past = crowd->past[entry];
-    while (past >= 0 && are_joined(grouping, crowd->members[crowd->of[past]].row, row)) past = crowd->past[past];
+    while (past >= 0 && grouping_are_joined(grouping, crowd->members[crowd->of[past]].row, row)) {
+        past = crowd->past[past];
+    }
     return crowd->past[entry] = past;
 }
 
@@ -177,7 +179,7 @@ static int count_list(const struct search *search, uint32_t word, size_t *touche
     int32_t entry = crowd->lists[list_of(crowd, word)];
     for (int32_t next; entry >= 0; entry = next) {
         size_t member = (size_t)crowd->of[entry];
-        if (must_stop(search->scratch, 8)) return 1;
+        if (grouping_must_stop(search->scratch, 8)) return 1;
         next = crowd->next[entry];
         if (is_joined(search, member)) {
             next = pass_entries(search->grouping, entry);
@@ -198,9 +200,9 @@ static inline size_t least_overlap(const struct grouping *grouping, size_t a, si
 static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Whether a member may be similar whose bitmap differs in so many bits and that shares so many listed words. */
-static inline int may_be_similar(const struct search *search, const struct member *other, size_t bits_differing,
+static inline int may_be_similar(const struct search *search, const struct crowd_member *other, size_t bits_differing,
                                  size_t shared) {
-    const struct member *row = &search->row->member;
+    const struct crowd_member *row = &search->row->member;
     size_t bits = (row->frequent + other->frequent - bits_differing) / 2;
     size_t later = row->last <= other->last ? row->later : other->later;
     size_t rest = shared + smaller(row->lost, other->lost) + later;
@@ -223,7 +225,7 @@ static void compare_block(struct search *search, size_t start, size_t some) {
     crowd->kernels->differ(search->scratch->bitmap, 0, crowd->bitmaps + start * crowd->width, some, crowd->width, 1,
                            bits_differing);
     for (size_t i = 0; i < some; i++) {
-        const struct member *other = crowd->members + start + i;
+        const struct crowd_member *other = crowd->members + start + i;
         size_t shared = crowd->shared[start + i];
         crowd->shared[start + i] = 0;
         if (!may_be_similar(search, other, (size_t)bits_differing[i], shared)) continue;
@@ -239,7 +241,7 @@ static int compare_all(struct search *search) {
     for (size_t start = 0; start < crowd->count; start += BLOCK) {
         size_t some = crowd->count - start < BLOCK ? crowd->count - start : BLOCK;
         compare_block(search, start, some);
-        if (must_stop(search->scratch, some * (4 + crowd->width))) return 1;
+        if (grouping_must_stop(search->scratch, some * (4 + crowd->width))) return 1;
     }
     return 0;
 }
@@ -250,7 +252,7 @@ static int compare_some(struct search *search, size_t touched) {
     const uint64_t *found = search->scratch->found;
     for (size_t i = 0; i < touched; i++) {
         compare_block(search, (size_t)found[i], 1); /* writes no further than it has read */
-        if (must_stop(search->scratch, 16 + crowd->width)) return 1;
+        if (grouping_must_stop(search->scratch, 16 + crowd->width)) return 1;
     }
     return 0;
 }
@@ -261,7 +263,7 @@ size_t crowd_find(struct grouping *grouping, const struct crowd_row *row, struct
     struct search search = {grouping, row, scratch, 0, 0};
     size_t touched = 0;
     int stopped = 0;
-    search.joined = grouping->chains && parent != NO_ROW && parent != row->member.row;
+    search.joined = grouping->chains && parent != GROUPING_NO_ROW && parent != row->member.row;
     for (size_t i = 0; i < row->listed && !stopped; i++) {
         stopped = count_list(&search, (uint32_t)scratch->words[i], &touched);
     }

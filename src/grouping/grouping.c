@@ -3,15 +3,13 @@
  * looked up in a crowd instead (crowd.c). */
 #include "grouping/grouping_parts.h"
 
-#include "slots/slots.h"
-
 #include <limits.h>
 
 /* ---- chains ---- */
 
 static void join(int32_t *parent, int32_t a, int32_t b) {
-    a = root_of(parent, a);
-    b = root_of(parent, b);
+    a = grouping_root_of(parent, a);
+    b = grouping_root_of(parent, b);
     if (a < b) parent[b] = a;
     else parent[a] = b;
 }
@@ -21,7 +19,8 @@ static int64_t label_of(int64_t *labels, int64_t row) {
     return row;
 }
 
-void join_bucket_rows(const int32_t *buckets, size_t bands, size_t from, size_t to, int32_t *last, int64_t *labels) {
+void grouping_join_buckets(const int32_t *buckets, size_t bands, size_t from, size_t to, int32_t *last,
+                           int64_t *labels) {
     for (size_t i = from; i < to; i++) {
         int32_t bucket = buckets[i * bands];
         if (bucket < 0) continue;
@@ -40,7 +39,7 @@ void join_bucket_rows(const int32_t *buckets, size_t bands, size_t from, size_t 
 static void add_row(struct grouping *grouping, size_t row) {
     const int32_t *buckets = grouping->buckets + row * grouping->bands;
     for (size_t band = 0; band < grouping->bands; band++) {
-        grouping->next[row * grouping->bands + band] = NO_ROW;
+        grouping->next[row * grouping->bands + band] = GROUPING_NO_ROW;
         if (grouping->chains) grouping->run[row * grouping->bands + band] = (int32_t)row;
         if (buckets[band] < 0) continue;
         size_t bucket = (size_t)(grouping->first[band] + buckets[band]);
@@ -54,9 +53,10 @@ static void add_row(struct grouping *grouping, size_t row) {
 /* The first row of a bucket from `at` on that is in another component; INT32_MAX at the end. What is behind `at` in one
  * component is looked at once, however often it is passed. */
 static int32_t pass_joined(const struct grouping *grouping, size_t row, size_t band, int32_t at) {
-    while (at >= 0 && are_joined(grouping, at, (int32_t)row)) {
+    while (at >= 0 && grouping_are_joined(grouping, at, (int32_t)row)) {
         int32_t *run = grouping->run + (size_t)at * grouping->bands + band, last = *run, next;
-        while ((next = grouping->next[(size_t)last * grouping->bands + band]) >= 0 && are_joined(grouping, next, at)) {
+        while ((next = grouping->next[(size_t)last * grouping->bands + band]) >= 0 &&
+               grouping_are_joined(grouping, next, at)) {
             last = grouping->run[(size_t)next * grouping->bands + band];
         }
         *run = last;
@@ -68,7 +68,7 @@ static int32_t pass_joined(const struct grouping *grouping, size_t row, size_t b
 static void begin_lists(const struct grouping *grouping, size_t row, int32_t *cursors) {
     const int32_t *buckets = grouping->buckets + row * grouping->bands;
     for (size_t band = 0; band < grouping->bands; band++) {
-        int32_t head = buckets[band] < 0 ? NO_ROW : grouping->heads[grouping->first[band] + buckets[band]];
+        int32_t head = buckets[band] < 0 ? GROUPING_NO_ROW : grouping->heads[grouping->first[band] + buckets[band]];
         cursors[band] = head < 0 ? INT32_MAX : head;
     }
 }
@@ -105,28 +105,29 @@ struct candidates {
  * it. */
 static int begin_candidates(struct grouping *grouping, size_t row, size_t met, const struct crowd_row *described,
                             struct grouping_scratch *scratch, struct candidates *candidates) {
-    candidates->of_crowd = grouping->crowd.counts && (!grouping->chains || met >= BEFORE_CROWD);
+    candidates->of_crowd = grouping->crowd.counts && (!grouping->chains || met >= GROUPING_BEFORE_CROWD);
     candidates->found = 0;
     if (!candidates->of_crowd) {
         begin_lists(grouping, row, scratch->cursors);
         return 0;
     }
     candidates->found = crowd_find(grouping, described, scratch);
-    return candidates->found == SIZE_MAX || make_heap(scratch->found, candidates->found, scratch);
+    return candidates->found == SIZE_MAX || grouping_make_heap(scratch->found, candidates->found, scratch);
 }
 
 /* INT32_MAX at the end. */
 static int32_t next_candidate(const struct grouping *grouping, struct candidates *candidates,
                               struct grouping_scratch *scratch) {
     if (!candidates->of_crowd) return next_of_lists(grouping, scratch->cursors);
-    return candidates->found ? (int32_t)take_smallest(scratch->found, candidates->found--) : INT32_MAX;
+    return candidates->found ? (int32_t)grouping_take_smallest(scratch->found, candidates->found--) : INT32_MAX;
 }
 
-static size_t equal_slots(const struct grouping *grouping, size_t row, int32_t other) {
+static size_t equal_slots(const struct grouping *grouping, const struct slots_kernels *slots, size_t row,
+                          int32_t other) {
     const uint64_t *signatures = grouping->signatures;
     size_t k = grouping->k;
     const uint64_t *a = signatures + (size_t)grouping->of[row] * k, *b = signatures + (size_t)grouping->of[other] * k;
-    return slots_agreement(&slots_scalar, a, b, k);
+    return slots_agreement(slots, a, b, k);
 }
 
 enum answer { DIFFERENT, SIMILAR, MISSING, STOPPED };
@@ -137,22 +138,24 @@ static enum answer compare_tokens(const struct grouping *grouping, size_t row, i
     if (!grouping->tokens[other]) return MISSING;
     held->count = grouping->counts[row];
     while (held->filled < held->count || !held->begun) {
-        sets_fill(held, grouping->tokens[row], scratch->table, STRETCH / 8);
-        if (must_stop(scratch, 8 * (held->count < STRETCH / 8 ? held->count : STRETCH / 8))) return STOPPED;
+        sets_fill(held, grouping->tokens[row], scratch->table, GROUPING_STRETCH / 8);
+        if (grouping_must_stop(scratch, held->count < GROUPING_STRETCH / 8 ? 8 * held->count : GROUPING_STRETCH)) {
+            return STOPPED;
+        }
     }
     held->probed = held->overlap = 0;
     while (!sets_jaccard_with_row(held, grouping->tokens[other], grouping->counts[other], grouping->threshold,
-                                  STRETCH / 8, similarity)) {
-        if (must_stop(scratch, STRETCH)) return STOPPED;
+                                  GROUPING_STRETCH / 8, similarity)) {
+        if (grouping_must_stop(scratch, GROUPING_STRETCH)) return STOPPED;
     }
-    if (must_stop(scratch, 8 * (held->probed % (STRETCH / 8)))) return STOPPED;
+    if (grouping_must_stop(scratch, 8 * (held->probed % (GROUPING_STRETCH / 8)))) return STOPPED;
     return *similarity >= 0 ? SIMILAR : DIFFERENT;
 }
 
 static enum answer compare(const struct grouping *grouping, size_t row, int32_t other, struct grouping_scratch *scratch,
                            struct pair_walk *held, double *similarity) {
-    size_t equal = equal_slots(grouping, row, other);
-    if (must_stop(scratch, grouping->k)) return STOPPED;
+    size_t equal = equal_slots(grouping, scratch->slots, row, other);
+    if (grouping_must_stop(scratch, grouping->k)) return STOPPED;
     if (grouping->exact) {
         return equal < grouping->least ? DIFFERENT : compare_tokens(grouping, row, other, scratch, held, similarity);
     }
@@ -167,15 +170,15 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
         struct candidates candidates;
         struct crowd_row described;
         int under_way = place->begun && row == place->row;
-        size_t before = under_way ? place->met : BEFORE_CROWD;
+        size_t before = under_way ? place->met : GROUPING_BEFORE_CROWD;
         if (grouping->crowd.counts && crowd_describe(grouping, row, scratch, &described)) return SIZE_MAX;
         if (begin_candidates(grouping, row, before, &described, scratch, &candidates)) return SIZE_MAX;
         for (size_t met = 0, passed = 0; met < most && passed <= place->crowd; passed++) {
             int32_t other = next_candidate(grouping, &candidates, scratch);
             if (other == INT32_MAX) break;
-            if (must_stop(scratch, grouping->bands + grouping->k)) return SIZE_MAX;
+            if (grouping_must_stop(scratch, grouping->bands + grouping->k)) return SIZE_MAX;
             if (under_way && other < place->from) continue;
-            if (equal_slots(grouping, row, other) < grouping->least) continue;
+            if (equal_slots(grouping, scratch->slots, row, other) < grouping->least) continue;
             if (!grouping->tokens[other]) missing[made++] = other;
             met++;
         }
@@ -197,8 +200,8 @@ static enum grouping_stop place_row(struct grouping *grouping, struct grouping_p
         if (!candidates.of_crowd) pass_all_joined(grouping, row, scratch->cursors);
         int32_t other = next_candidate(grouping, &candidates, scratch);
         if (other == INT32_MAX) return GROUPING_DONE;
-        if (must_stop(scratch, 8 * grouping->bands)) return GROUPING_STOPPED;
-        if (other < place->from || (grouping->chains && are_joined(grouping, other, (int32_t)row))) continue;
+        if (grouping_must_stop(scratch, 8 * grouping->bands)) return GROUPING_STOPPED;
+        if (other < place->from || (grouping->chains && grouping_are_joined(grouping, other, (int32_t)row))) continue;
         if (grouping->exact && !has_crowd && place->met > place->crowd) return GROUPING_CROWDED;
         place->from = other;
         enum answer answer = compare(grouping, row, other, scratch, &held, &similarity);
@@ -210,7 +213,7 @@ static enum grouping_stop place_row(struct grouping *grouping, struct grouping_p
         place->from = other + 1;
         place->compared++;
         if (answer == DIFFERENT) {
-            int is_enough = ++place->met == BEFORE_CROWD && has_crowd && grouping->chains;
+            int is_enough = ++place->met == GROUPING_BEFORE_CROWD && has_crowd && grouping->chains;
             if (is_enough && begin_candidates(grouping, row, place->met, described, scratch, &candidates)) {
                 return GROUPING_STOPPED;
             }
@@ -238,7 +241,7 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
         }
         if (has_crowd && !crowd_has_room(&grouping->crowd, grouping->counts[row])) return GROUPING_FULL;
         if (!place->begun) {
-            if (grouping->parent[row] != NO_ROW) return GROUPING_PLACED;
+            if (grouping->parent[row] != GROUPING_NO_ROW) return GROUPING_PLACED;
             grouping->parent[row] = (int32_t)row;
             place->from = (int32_t)place->first;
             place->met = 0;
@@ -252,7 +255,7 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
             add_row(grouping, row);
             if (has_crowd) crowd_append(&grouping->crowd, &described, scratch);
         }
-        if (must_stop(scratch, 8 * grouping->bands)) {
+        if (grouping_must_stop(scratch, 8 * grouping->bands)) {
             place->row++;
             place->begun = 0;
             return GROUPING_STOPPED;

@@ -12,11 +12,12 @@
 
 #include "bits/bits.h"
 #include "sets/sets.h"
+#include "slots/slots.h"
 
-#define NO_ROW (-1)
+#define GROUPING_NO_ROW (-1)
 
 /* A row that later rows are compared with, in a crowd. */
-struct member {
+struct crowd_member {
     int32_t row;
     size_t tokens;   /* how many the row has */
     size_t frequent; /* of these, those that have a bit of the row's bitmap */
@@ -31,7 +32,7 @@ struct member {
  * bits and the listed words that they share, the lost tokens of either, and the later tokens of the row that is listed no
  * further (docs/how-it-works.md). */
 struct crowd {
-    const uint8_t *counts; /* of words by their upper COUNT_BITS; NULL where there is no crowd */
+    const uint8_t *counts; /* of words by their upper CROWD_COUNT_BITS; NULL where there is no crowd */
     const uint16_t *bits;  /* of words by the same: 1 + the bit of a frequent word, or 0 if there was no bit left */
     uint8_t frequent;      /* the count from which on words are frequent, at least 1 */
     uint64_t multiplier;   /* odd, and random: nobody can choose tokens of one word */
@@ -40,13 +41,13 @@ struct crowd {
     const uint32_t *overlaps; /* by the sum of the sizes of two sets: the least overlap of similar ones; `sums` of them */
     size_t sums;
 
-    struct member *members; /* in the order of their rows; `count` of them, with room for `room` */
+    struct crowd_member *members; /* in the order of their rows; `count` of them, with room for `room` */
     uint64_t *bitmaps;      /* (room, width) */
-    int32_t *dense;         /* those members whose shortest prefix (prefix_lengths) has frequent words; `crowded` of them */
+    int32_t *dense;         /* those members whose shortest prefix has frequent words; `crowded` of them */
     uint32_t *shared;       /* by member: listed words shared with the row that is looked up; zeros between searches */
     size_t count, crowded, room;
 
-    int32_t *lists;  /* by a hash of a word: the last entry that was added, or NO_ROW */
+    int32_t *lists;  /* by a hash of a word: the last entry that was added, or GROUPING_NO_ROW */
     unsigned shift;  /* 32 less the logarithm of their number to base 2, in 1..31 */
     uint32_t *words; /* by entry */
     int32_t *of;     /* by entry: its member */
@@ -54,14 +55,14 @@ struct crowd {
     int32_t *past;   /* by entry, of chains: one behind it in its list, all before that in one component */
     size_t filled, capacity;
 };
-#define COUNT_BITS 20
+#define CROWD_COUNT_BITS 20
 
 /* Bits that a bitmap has at most; words of 64 bits come eight at a time. */
-#define MOST_BITS 16384
+#define CROWD_MOST_BITS 16384
 
 struct grouping {
     size_t n;
-    const int32_t *buckets; /* (n, bands): number of the row's bucket within its band, NO_ROW where it is alone */
+    const int32_t *buckets; /* (n, bands): number of the row's bucket in its band, GROUPING_NO_ROW where it is alone */
     const int64_t *first;   /* by band: where its buckets begin in heads and tails */
     size_t bands;
     const uint64_t *signatures; /* of all rows there are; row i's is signatures[of[i] * k..] */
@@ -73,11 +74,11 @@ struct grouping {
 
     const uint64_t **tokens; /* by row: its different tokens, or NULL where they are not at hand */
     size_t *counts;          /* by row: how many tokens */
-    int32_t *heads, *tails;  /* by bucket: the first and the last row that was added, or NO_ROW */
-    int32_t *next;           /* (n, bands): the row that was added to the same bucket after it, or NO_ROW */
+    int32_t *heads, *tails;  /* by bucket: the first and the last row that was added, or GROUPING_NO_ROW */
+    int32_t *next;           /* (n, bands): the row that was added to the same bucket after it, or GROUPING_NO_ROW */
     int32_t *run;            /* (n, bands), of chains: a row of the bucket up to which all are in the row's component */
     int32_t *parent;         /* by row: a centre's is itself, another row's its centre; or, of chains, of a forest;
-                              * NO_ROW of a row that is not placed yet */
+                              * GROUPING_NO_ROW of a row that is not placed yet */
     int32_t *left, *right;   /* pairs that were found similar, from the place on where a walk begins */
     double *similarity;
     struct crowd crowd;
@@ -85,7 +86,7 @@ struct grouping {
 
 /* So many rows of a chain are compared with one before it is looked up in its crowd: most find their component soon, and
  * need not be looked up in vain among all of it. */
-#define BEFORE_CROWD 3
+#define GROUPING_BEFORE_CROWD 3
 
 /* Where a walk stands, and where it began: it compares rows with those from there on. */
 struct grouping_place {
@@ -110,6 +111,7 @@ enum grouping_stop {
 /* What a walk works with: a table for the longest row's tokens, one number a band, and for a crowd one number a row of the
  * grouping, room for the tokens of the longest row, and a bitmap. */
 struct grouping_scratch {
+    const struct slots_kernels *slots;
     uint64_t *table;
     int32_t *cursors;
     uint64_t *found, *words, *bitmap;
@@ -130,19 +132,19 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
 
 /* How many of a row's rarest tokens must be looked up (longest), and how many are enough where the other row has no
  * fewer tokens (shortest). The threshold is above 0: a prefix tells nothing of rows that have no token in common. */
-void prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest);
+void crowd_prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest);
 
-/* Count words of tokens: counts holds 2^COUNT_BITS. */
-void count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts);
+/* Count words of tokens: counts holds 2^CROWD_COUNT_BITS. */
+void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts);
 
-/* Number those of 2^COUNT_BITS counts that are at least `frequent`, from 1 up, and write 0 for the others and for those
- * beyond `most`. Returns how many have a number. */
-size_t number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits);
+/* Number those of 2^CROWD_COUNT_BITS counts that are at least `frequent`, from 1 up, and write 0 for the others and for
+ * those beyond `most`. Returns how many have a number. */
+size_t crowd_number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits);
 
 /* Write the least overlap of two sets whose sizes sum to 0, 1, 2, ... sums - 1 and that are not less similar than this. */
-void least_overlaps(double threshold, size_t sums, uint32_t *overlaps);
+void crowd_least_overlaps(double threshold, size_t sums, uint32_t *overlaps);
 
-/* Add the entries from..to to lists, which hold NO_ROW before the first is added. */
+/* Add the entries from..to to lists, which hold GROUPING_NO_ROW before the first is added. */
 void crowd_list(struct crowd *crowd, size_t from, size_t to);
 
 /* Add a row whose tokens are at hand. Returns 0 where there is no room, -1 where `pause` stopped it. */
@@ -150,7 +152,8 @@ int crowd_add(struct grouping *grouping, size_t row, struct grouping_scratch *sc
 
 /* Join the rows from..to that share a bucket of one band: in a forest of labels, which are 0, 1, 2, ... at first and by
  * sets_label_components (sets.h) become the smallest row that each row is joined to. buckets is the band's column of
- * (n, bands), and last holds a number for each of its buckets, NO_ROW at first. */
-void join_bucket_rows(const int32_t *buckets, size_t bands, size_t from, size_t to, int32_t *last, int64_t *labels);
+ * (n, bands), and last holds a number for each of its buckets, GROUPING_NO_ROW at first. */
+void grouping_join_buckets(const int32_t *buckets, size_t bands, size_t from, size_t to, int32_t *last,
+                           int64_t *labels);
 
 #endif

@@ -27,10 +27,15 @@ cdef extern from "bits/bits.h":
         pass
     const bits_kernels** bits_levels
 
+cdef extern from "slots/slots.h":
+    struct slots_kernels:
+        pass
+    const slots_kernels** slots_levels
+
 cdef extern from "grouping/grouping.h":
-    const int C_COUNT_BITS "COUNT_BITS"
-    const int MOST_BITS
-    struct member:
+    const int CROWD_COUNT_BITS
+    const int CROWD_MOST_BITS
+    struct crowd_member:
         int32_t row
         size_t tokens, frequent, lost, later
         uint64_t last
@@ -43,7 +48,7 @@ cdef extern from "grouping/grouping.h":
         const bits_kernels* kernels
         const uint32_t* overlaps
         size_t sums
-        member* members
+        crowd_member* members
         uint64_t* bitmaps
         int32_t* dense
         uint32_t* shared
@@ -84,6 +89,7 @@ cdef extern from "grouping/grouping.h":
         int32_t needed
         size_t compared, crowd
     struct grouping_scratch:
+        const slots_kernels* slots
         uint64_t* table
         int32_t* cursors
         uint64_t* found
@@ -96,12 +102,12 @@ cdef extern from "grouping/grouping.h":
     int grouping_walk(grouping*, grouping_place*, size_t, grouping_scratch*) except -1 nogil
     size_t grouping_missing(grouping*, const grouping_place*, size_t, size_t, grouping_scratch*,
                             int32_t*) except -1 nogil
-    void count_tokens(const uint64_t*, size_t, uint64_t, uint8_t*) nogil
-    size_t number_frequent(const uint8_t*, uint8_t, size_t, uint16_t*) nogil
-    void least_overlaps(double, size_t, uint32_t*) nogil
+    void crowd_count_tokens(const uint64_t*, size_t, uint64_t, uint8_t*) nogil
+    size_t crowd_number_frequent(const uint8_t*, uint8_t, size_t, uint16_t*) nogil
+    void crowd_least_overlaps(double, size_t, uint32_t*) nogil
     void crowd_list(crowd*, size_t, size_t) nogil
     int crowd_add(grouping*, size_t, grouping_scratch*) except -1 nogil
-    void join_bucket_rows(const int32_t*, size_t, size_t, size_t, int32_t*, int64_t*) nogil
+    void grouping_join_buckets(const int32_t*, size_t, size_t, size_t, int32_t*, int64_t*) nogil
 
 cdef extern from "grouping/row_pairs.h":
     struct row_pairs:
@@ -109,13 +115,15 @@ cdef extern from "grouping/row_pairs.h":
         const int32_t* next
         const uint64_t* signatures
         const int64_t* of
-        size_t k, least, row, met
+        size_t k, least
+        const slots_kernels* slots
+        size_t row, met
         bint begun
         int32_t* cursors
-    void link_buckets(int32_t*, size_t, size_t, int32_t*) nogil
-    size_t next_row_pairs(row_pairs*, int64_t*, int64_t*, size_t, size_t) nogil
+    void row_pairs_link_buckets(int32_t*, size_t, size_t, int32_t*) nogil
+    size_t row_pairs_next(row_pairs*, int64_t*, int64_t*, size_t, size_t) nogil
 
-COUNT_BITS = C_COUNT_BITS
+COUNT_BITS = CROWD_COUNT_BITS
 
 DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED, GROUPING_FULL
 
@@ -150,7 +158,7 @@ def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] coun
         with nogil:
             while at < n:
                 some = min(n - at, <size_t>WORK)
-                join_bucket_rows(&buckets[0, band], bands, at, at + some, &last[0], &labels[0])
+                grouping_join_buckets(&buckets[0, band], bands, at, at + some, &last[0], &labels[0])
                 at += some
                 pause(&last_pause)
     sets_label_components(n, &labels[0])
@@ -302,15 +310,15 @@ cdef class Grouping:
 
     def count(self, const uint64_t[::1] tokens not None, uint8_t[::1] counts not None):
         """Count the words of tokens; counts has 2**COUNT_BITS zeros at first."""
-        if len(counts) != 1 << C_COUNT_BITS:
-            raise ValueError(f"counts must have {1 << C_COUNT_BITS} numbers, not {len(counts)}")
+        if len(counts) != 1 << CROWD_COUNT_BITS:
+            raise ValueError(f"counts must have {1 << CROWD_COUNT_BITS} numbers, not {len(counts)}")
         tokens = aligned(tokens)
         cdef size_t at = 0, some, n = len(tokens)
         cdef uint64_t last_pause = 0
         with nogil:
             while at < n:
                 some = min(n - at, <size_t>WORK)
-                count_tokens(&tokens[at], some, multiplier, &counts[0])
+                crowd_count_tokens(&tokens[at], some, multiplier, &counts[0])
                 at += some
                 pause(&last_pause)
 
@@ -319,21 +327,21 @@ cdef class Grouping:
 
         Words are frequent that were counted at least `frequent` times (1 to 255) in a sample of the rows.
         """
-        if len(counts) != 1 << C_COUNT_BITS:
-            raise ValueError(f"counts must have {1 << C_COUNT_BITS} numbers, not {len(counts)}")
+        if len(counts) != 1 << CROWD_COUNT_BITS:
+            raise ValueError(f"counts must have {1 << CROWD_COUNT_BITS} numbers, not {len(counts)}")
         if not frequent:
             raise ValueError("frequent must be in 1..255, not 0")
         if not self.state.exact or self.state.threshold == 0:
             raise ValueError("a crowd tells nothing of signatures, or of rows that need no token in common")
         self.end_crowd()
         crowd = &self.state.crowd
-        bits_array, overlaps_array = np.empty(1 << C_COUNT_BITS, np.uint16), np.empty(SUMS, np.uint32)
+        bits_array, overlaps_array = np.empty(1 << CROWD_COUNT_BITS, np.uint16), np.empty(SUMS, np.uint32)
         cdef uint16_t[::1] bits = bits_array
         cdef uint32_t[::1] overlaps = overlaps_array
         cdef size_t numbered, sums = SUMS
         with nogil:
-            numbered = number_frequent(&counts[0], frequent, MOST_BITS - 1, &bits[0])
-            least_overlaps(self.state.threshold, sums, &overlaps[0])
+            numbered = crowd_number_frequent(&counts[0], frequent, CROWD_MOST_BITS - 1, &bits[0])
+            crowd_least_overlaps(self.state.threshold, sums, &overlaps[0])
         self.of_crowd = counts, bits_array, overlaps_array
         crowd.bits, crowd.frequent, crowd.multiplier, crowd.width = &bits[0], frequent, multiplier, numbered // 64 + 1
         crowd.kernels, crowd.overlaps, crowd.sums = bits_levels[in_use[0]], &overlaps[0], sums
@@ -359,7 +367,7 @@ cdef class Grouping:
     cdef _make_room_for_members(self):
         crowd = &self.state.crowd
         cdef size_t room = max(1 << 10, 2 * crowd.room)
-        arrays = [np.empty(room * sizeof(member), np.uint8), np.empty((room, crowd.width), np.uint64),
+        arrays = [np.empty(room * sizeof(crowd_member), np.uint8), np.empty((room, crowd.width), np.uint64),
                   np.empty(room, np.int32), np.zeros(room, np.uint32)]
         for new, old in zip(arrays[:3], self.of_members or (), strict=False):
             new[:len(old)] = old
@@ -367,7 +375,7 @@ cdef class Grouping:
         cdef uint64_t[:, ::1] bitmaps = arrays[1]
         cdef int32_t[::1] dense = arrays[2]
         cdef uint32_t[::1] shared = arrays[3]
-        crowd.members, crowd.bitmaps, crowd.dense = <member*>&members[0], &bitmaps[0, 0], &dense[0]
+        crowd.members, crowd.bitmaps, crowd.dense = <crowd_member*>&members[0], &bitmaps[0, 0], &dense[0]
         crowd.shared, crowd.room, self.of_members = &shared[0], room, arrays
 
     cdef _make_room_for_entries(self):
@@ -483,7 +491,7 @@ cdef class RowPairs:
         for band in range(bands):
             last = np.full(counts[band] + 1, -1, np.int32)
             with nogil:
-                link_buckets(&buckets[0, band], bands, n, &last[0])
+                row_pairs_link_buckets(&buckets[0, band], bands, n, &last[0])
         state.next, state.signatures, state.of = &buckets[0, 0], &signatures[0, 0], &of[0]
 
     @property
@@ -502,9 +510,10 @@ cdef class RowPairs:
         cdef int64_t[::1] left = left_array, right = right_array
         cdef size_t made = 0, work = WORK // (self.state.k + self.state.bands) + 1
         cdef uint64_t last_pause = 0
+        self.state.slots = slots_levels[in_use[0]]
         with nogil:
             while made < most and self.state.row < self.state.n:
-                made += next_row_pairs(&self.state, &left[made], &right[made], most - made, work)
+                made += row_pairs_next(&self.state, &left[made], &right[made], most - made, work)
                 pause(&last_pause)
         return left_array[:made], right_array[:made]
 
@@ -533,6 +542,7 @@ cdef class _Scratch:
         cdef uint64_t[::1] found = np.empty(marks + 1, np.uint64), bitmap = np.empty(of.state.crowd.width + 1, np.uint64)
         cdef int32_t[::1] cursors = np.empty(of.state.bands, np.int32)
         self.arrays = table, words, cursors, found, bitmap
+        self.scratch.slots = slots_levels[in_use[0]]
         self.scratch.table, self.scratch.cursors = &table[0], &cursors[0]
         self.scratch.found, self.scratch.words, self.scratch.bitmap = &found[0], &words[0], &bitmap[0]
         self.scratch.pause, self.scratch.last = pause, &self.last_pause

@@ -6,19 +6,19 @@
 #include "grouping/grouping.h"
 
 /* Simple steps between two calls of pause(). */
-#define STRETCH ((size_t)1 << 16)
+#define GROUPING_STRETCH ((size_t)1 << 16)
 
 /* Count steps; 1 where what is under way is to stop. */
-static inline int must_stop(struct grouping_scratch *scratch, size_t steps) {
+static inline int grouping_must_stop(struct grouping_scratch *scratch, size_t steps) {
     scratch->steps += steps;
-    if (scratch->steps < STRETCH) return 0;
+    if (scratch->steps < GROUPING_STRETCH) return 0;
     scratch->steps = 0;
     return scratch->pause(scratch->last) != 0;
 }
 
 /* ---- chains ---- */
 
-static inline int32_t root_of(int32_t *parent, int32_t row) {
+static inline int32_t grouping_root_of(int32_t *parent, int32_t row) {
     while (parent[row] != row) {
         parent[row] = parent[parent[row]];
         row = parent[row];
@@ -26,13 +26,13 @@ static inline int32_t root_of(int32_t *parent, int32_t row) {
     return row;
 }
 
-static inline int are_joined(const struct grouping *grouping, int32_t a, int32_t b) {
-    return root_of(grouping->parent, a) == root_of(grouping->parent, b);
+static inline int grouping_are_joined(const struct grouping *grouping, int32_t a, int32_t b) {
+    return grouping_root_of(grouping->parent, a) == grouping_root_of(grouping->parent, b);
 }
 
 /* ---- heaps, whose steps are n log n whatever somebody makes of the numbers ---- */
 
-static inline void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t number) {
+static inline void grouping_sift_down(uint64_t *heap, size_t n, size_t at, uint64_t number) {
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
         child += child + 1 < n && heap[child + 1] < heap[child];
         if (heap[child] >= number) break;
@@ -42,18 +42,18 @@ static inline void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t numbe
 }
 
 /* Returns 1 where pause stopped it. */
-static inline int make_heap(uint64_t *heap, size_t n, struct grouping_scratch *scratch) {
+static inline int grouping_make_heap(uint64_t *heap, size_t n, struct grouping_scratch *scratch) {
     for (size_t at = n / 2; at-- > 0;) {
-        sift_down(heap, n, at, heap[at]);
-        if (must_stop(scratch, 4)) return 1;
+        grouping_sift_down(heap, n, at, heap[at]);
+        if (grouping_must_stop(scratch, 4)) return 1;
     }
     return 0;
 }
 
 /* Take the smallest number out of a heap of n > 0. */
-static inline uint64_t take_smallest(uint64_t *heap, size_t n) {
+static inline uint64_t grouping_take_smallest(uint64_t *heap, size_t n) {
     uint64_t smallest = heap[0];
-    sift_down(heap, n - 1, 0, heap[n - 1]);
+    grouping_sift_down(heap, n - 1, 0, heap[n - 1]);
     return smallest;
 }
 
@@ -61,7 +61,7 @@ static inline uint64_t take_smallest(uint64_t *heap, size_t n) {
 
 /* What a crowd knows of a row; `listed` of its words, the rarest, are in scratch->words, its bitmap in scratch->bitmap. */
 struct crowd_row {
-    struct member member;
+    struct crowd_member member;
     size_t listed;
     int is_dense;
 };

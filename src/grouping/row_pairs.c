@@ -1,11 +1,9 @@
 /* Each row's buckets are lists of later rows; merged, they give its pairs once and in order. */
 #include "grouping/row_pairs.h"
 
-#include "slots/slots.h"
-
 #include <limits.h>
 
-void link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last) {
+void row_pairs_link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last) {
     for (size_t row = n; row-- > 0;) {
         int32_t *place = buckets + row * bands, bucket = *place;
         if (bucket < 0) continue;
@@ -32,7 +30,7 @@ static int32_t next_row(struct row_pairs *pairs) {
     return least;
 }
 
-size_t next_row_pairs(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work) {
+size_t row_pairs_next(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work) {
     size_t made = 0;
     for (; work > 0 && made < capacity && pairs->row < pairs->n; work--) {
         if (!pairs->begun) begin_row(pairs);
@@ -48,7 +46,7 @@ size_t next_row_pairs(struct row_pairs *pairs, int64_t *left, int64_t *right, si
             const uint64_t *signatures = pairs->signatures;
             size_t k = pairs->k;
             const uint64_t *a = signatures + (size_t)i * k, *b = signatures + (size_t)j * k;
-            if (slots_agreement(&slots_scalar, a, b, k) < pairs->least) continue;
+            if (slots_agreement(pairs->slots, a, b, k) < pairs->least) continue;
         }
         left[made] = i;
         right[made++] = j;

@@ -4,7 +4,7 @@
 #ifndef LSHFAST_ROW_PAIRS_H
 #define LSHFAST_ROW_PAIRS_H
 
-#include "sets/sets.h"
+#include "slots/slots.h"
 
 struct row_pairs {
     size_t n, bands;
@@ -12,6 +12,7 @@ struct row_pairs {
     const uint64_t *signatures; /* row i's is signatures[of[i] * k..] */
     const int64_t *of;
     size_t k, least; /* slots, and how many of them must agree */
+    const struct slots_kernels *slots;
 
     size_t row, met;  /* the next row, and how many pairs were met so far */
     int begun;        /* whether the cursors are those of this row */
@@ -20,10 +21,10 @@ struct row_pairs {
 
 /* Make `next` of one band out of numbers of buckets: buckets is its column of (n, bands), -1 for none, and last holds -1 for
  * each bucket. */
-void link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last);
+void row_pairs_link_buckets(int32_t *buckets, size_t bands, size_t n, int32_t *last);
 
 /* Write the next pairs (of[i], of[j]), i < j, whose signatures agree in `least` slots, up to `capacity`, and return their
  * number. Looks at about `work` pairs and rows at most; all is done when row is n. */
-size_t next_row_pairs(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work);
+size_t row_pairs_next(struct row_pairs *pairs, int64_t *left, int64_t *right, size_t capacity, size_t work);
 
 #endif

@@ -100,7 +100,7 @@ void simhash_code(const struct simhash_kernels *kernels, const uint64_t *tokens,
         code[w] = more;
         zero[w] = n % 2 ? 0 : equal;
     }
-    simhash_settle(code, zero, 64 * words, ZERO_IS_MINUS, 0);
+    simhash_settle(code, zero, 64 * words, SIMHASH_ZERO_IS_MINUS, 0);
 }
 
 void simhash_counters(const struct simhash_kernels *kernels, const uint64_t *tokens, const int64_t *weights, size_t n,
@@ -181,7 +181,7 @@ static void draw_zeros(uint64_t *code, const uint64_t *zero, size_t bits, size_t
     }
 }
 
-void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_rule rule, uint64_t seed) {
+void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum simhash_zero_rule rule, uint64_t seed) {
     size_t words = (bits + 63) / 64;
     int empty = 1, full = 1;
     uint64_t any = 0;
@@ -193,9 +193,9 @@ void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum zero
         memset(code, 0xFF, words * sizeof *code);
         return;
     }
-    if (any && rule == ZERO_IS_DRAWN) draw_zeros(code, zero, bits, words, seed);
+    if (any && rule == SIMHASH_ZERO_IS_DRAWN) draw_zeros(code, zero, bits, words, seed);
     for (size_t w = 0; w < words; w++) {
-        if (rule == ZERO_IS_PLUS) code[w] |= zero[w];
+        if (rule == SIMHASH_ZERO_IS_PLUS) code[w] |= zero[w];
         full &= code[w] == SIMHASH_EMPTY_WORD;
     }
     if (full) code[0] ^= 1;

@@ -11,7 +11,7 @@
 #ifndef LSHFAST_SIMHASH_H
 #define LSHFAST_SIMHASH_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* Words of a code. */
@@ -28,7 +28,7 @@
 #define SIMHASH_EMPTY_WORD UINT64_MAX
 
 /* What becomes of a bit whose dot product is zero. */
-enum zero_rule { ZERO_IS_MINUS, ZERO_IS_PLUS, ZERO_IS_DRAWN };
+enum simhash_zero_rule { SIMHASH_ZERO_IS_MINUS, SIMHASH_ZERO_IS_PLUS, SIMHASH_ZERO_IS_DRAWN };
 
 /* What a CPU level does in its own way. */
 struct simhash_kernels {
@@ -67,7 +67,7 @@ int simhash_weights_fit(const int64_t *weights, size_t n);
 
 /* Make a code of the bits whose dot product is above zero; `zero` are those at zero, none of them in both and none in
  * either at `bits` and above. The code is empty if all are at zero. */
-void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum zero_rule rule, uint64_t seed);
+void simhash_settle(uint64_t *code, const uint64_t *zero, size_t bits, enum simhash_zero_rule rule, uint64_t seed);
 
 /* The bits in which two codes differ; bits + 1 where one is empty. */
 size_t simhash_distance(const uint64_t *a, const uint64_t *b, size_t bits);

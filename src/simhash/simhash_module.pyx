@@ -13,9 +13,9 @@ cdef extern from "rows.h":
 
 cdef extern from "simhash/simhash.h":
     const size_t SIMHASH_MAX_WORDS
-    cdef enum zero_rule:
-        ZERO_IS_MINUS
-        ZERO_IS_DRAWN
+    cdef enum simhash_zero_rule:
+        SIMHASH_ZERO_IS_MINUS
+        SIMHASH_ZERO_IS_DRAWN
     struct simhash_kernels:
         void (*hash)(const uint64_t*, size_t, uint64_t, uint64_t*) noexcept nogil
     const simhash_kernels** simhash_levels
@@ -26,7 +26,7 @@ cdef extern from "simhash/simhash.h":
     void simhash_dots(const simhash_kernels*, const uint64_t*, size_t, const int64_t*, size_t, int64_t*) nogil
     void simhash_dots_of_doubles(const simhash_kernels*, const uint64_t*, size_t, const double*, size_t, double*) nogil
     bint simhash_weights_fit(const int64_t*, size_t) nogil
-    void simhash_settle(uint64_t*, const uint64_t*, size_t, zero_rule, uint64_t) nogil
+    void simhash_settle(uint64_t*, const uint64_t*, size_t, simhash_zero_rule, uint64_t) nogil
     size_t simhash_distance(const uint64_t*, const uint64_t*, size_t) nogil
 
 cdef const int* in_use = level_in_use()
@@ -133,7 +133,7 @@ cdef _long_code(const simhash_kernels* level, const uint64_t* tokens, size_t n, 
     for bit in range(64 * words):
         code[bit // 64] |= <uint64_t>(sums[bit] > 0) << bit % 64
         zero[bit // 64] |= <uint64_t>(sums[bit] == 0) << bit % 64
-    simhash_settle(code, &zero[0], 64 * words, ZERO_IS_MINUS, 0)
+    simhash_settle(code, &zero[0], 64 * words, SIMHASH_ZERO_IS_MINUS, 0)
 
 
 cdef _count_in_pieces(const simhash_kernels* level, const uint64_t* tokens, const int64_t* weights, size_t n,
@@ -247,7 +247,7 @@ def dots_of_doubles(const double[:, ::1] vectors not None, const uint64_t[:, ::1
 
 def settle(uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] zeros not None, size_t bits, int rule,
            uint64_t seed):
-    """Give the bits of codes, (n, words), whose dot products are zero their values, by the zero_rule of that number."""
+    """Give the bits of codes, (n, words), whose dot products are zero their values, by the rule of that number."""
     zeros = aligned_rows(zeros)
     cdef Py_ssize_t i, n = codes.shape[0]
     cdef size_t words = codes.shape[1]
@@ -255,13 +255,13 @@ def settle(uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] zeros not Non
     _check_shape("zeros", zeros.shape[0], zeros.shape[1], n, words)
     if not 64 * (words - 1) < bits <= 64 * words:
         raise ValueError(f"bits must be in {64 * (words - 1) + 1}..{64 * words}, not {bits}")
-    if not ZERO_IS_MINUS <= rule <= ZERO_IS_DRAWN:
+    if not SIMHASH_ZERO_IS_MINUS <= rule <= SIMHASH_ZERO_IS_DRAWN:
         raise ValueError(f"rule must be in 0..2, not {rule}")
     if n:
         check_out(&codes[0, 0], sizeof(uint64_t))
     with nogil:
         for i in range(n):
-            simhash_settle(&codes[i, 0], &zeros[i, 0], bits, <zero_rule>rule, seed)
+            simhash_settle(&codes[i, 0], &zeros[i, 0], bits, <simhash_zero_rule>rule, seed)
 
 
 def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not None, size_t bits,

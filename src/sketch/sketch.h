@@ -5,7 +5,7 @@
 #ifndef LSHFAST_SKETCH_H
 #define LSHFAST_SKETCH_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* Functions are padded to a multiple of so many, so that no kernel has a tail: a and b must be readable (and out need

@@ -4,7 +4,7 @@
 #ifndef LSHFAST_SLOTS_H
 #define LSHFAST_SLOTS_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* What a CPU level does in its own way. */

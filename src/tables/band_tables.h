@@ -23,11 +23,11 @@ struct band_tables {
     size_t k, bands, rows; /* slots of a signature; the banding */
     uint64_t *starts;      /* of bands_starts */
     band_key_kernel *keys; /* of a CPU level, and so is the next */
-    const struct table_kernels *kernels;
+    const struct tables_kernels *kernels;
     size_t limit;     /* rows below it may be in use */
     uint64_t **blocks; /* signatures, 1 << shift rows a block, so that growing moves none; NULL: not yet written */
     unsigned shift;
-    struct table *tables;     /* one a band, and that of the names */
+    struct tables_table *tables;     /* one a band, and that of the names */
     struct tables_pool pool;  /* shared by all tables */
     struct names names;
     const uint8_t *gone; /* a byte a row that is 1 where the row does not count, or NULL */

@@ -377,7 +377,7 @@ enum tables_outcome band_tables_admit_integers(struct band_tables *index, const 
 }
 
 enum tables_outcome band_tables_expect(struct band_tables *index, uint64_t before, size_t done, size_t left) {
-    struct table *table = index->names.table;
+    struct tables_table *table = index->names.table;
     if (!done || table->count < before) return TABLES_DONE;
     size_t more = (size_t)((double)left * ((double)(table->count - before) / (double)done));
     return tables_is_crowded(table, more) ? tables_grow(&index->heap, table, more, 1) : TABLES_DONE;

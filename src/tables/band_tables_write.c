@@ -74,7 +74,7 @@ static void lay_down(struct band_tables *index, struct band_tables_batch *batch,
 static enum tables_outcome put(struct band_tables *index, struct band_tables_batch *batch, const int64_t *rows,
                                size_t *band, size_t *next) {
     for (; *band < index->bands; ++*band, *next = 0) {
-        struct table *table = index->tables + *band;
+        struct tables_table *table = index->tables + *band;
         if (*next == 0) {
             order(batch, *band, rows);
             if (tables_is_crowded(table, batch->count)) return TABLES_FULL;
@@ -121,7 +121,7 @@ static enum tables_outcome put_all(struct band_tables *index, struct band_tables
     for (;;) {
         enum tables_outcome outcome = put(index, batch, rows, &band, &next);
         if (outcome == TABLES_DONE) return TABLES_DONE;
-        struct table *table = index->tables + band;
+        struct tables_table *table = index->tables + band;
         if (next == 0 && tables_is_crowded(table, batch->count)) {
             outcome = tables_grow(&index->heap, table, expected(index, batch, band, done, left), 1);
         } else {

@@ -24,13 +24,13 @@ struct names_one {
 };
 
 struct names_crowd {
-    struct table table; /* no entries: there is no crowd */
+    struct tables_table table; /* no entries: there is no crowd */
     struct tables_pool pool;
 };
 
 struct names {
     enum names_kind kind;
-    struct table *table;
+    struct tables_table *table;
     struct tables_pool *pool; /* that of the bands, too */
     struct names_crowd crowd;
     uint64_t point, mask; /* the secret key of the crowd */

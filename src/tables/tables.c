@@ -123,12 +123,12 @@ static enum tables_outcome bucket_put(uint64_t *entry, struct tables_pool *pool,
 
 /* ---- the table ---- */
 
-void tables_clear(struct table *table) {
+void tables_clear(struct tables_table *table) {
     table->count = 0;
     memset(table->entries, 0xFF, (size_t)(table->length + 1) * sizeof *table->entries);
 }
 
-enum tables_outcome tables_put(struct table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
+enum tables_outcome tables_put(struct tables_table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
     uint64_t *entries = table->entries;
     size_t at = tables_home(table, tag);
     while (tables_entry_tag(entries[at]) < tag) at++;
@@ -153,7 +153,7 @@ enum tables_outcome tables_put(struct table *table, struct tables_pool *pool, ui
     return TABLES_DONE;
 }
 
-static void close_gap(struct table *table, size_t at) {
+static void close_gap(struct tables_table *table, size_t at) {
     uint64_t *entries = table->entries;
     for (;; at++) {
         uint64_t next = entries[at + 1];
@@ -164,7 +164,7 @@ static void close_gap(struct table *table, size_t at) {
     table->count--;
 }
 
-int tables_take(struct table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
+int tables_take(struct tables_table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
     size_t at = tables_find(table, tag);
     if (at == TABLES_NO_PLACE) return 0;
     uint64_t *entry = table->entries + at;
@@ -187,7 +187,7 @@ int tables_take(struct table *table, struct tables_pool *pool, uint32_t tag, uin
     return 1;
 }
 
-int tables_rename(struct table *table, struct tables_pool *pool, uint32_t tag, uint32_t from, uint32_t to) {
+int tables_rename(struct tables_table *table, struct tables_pool *pool, uint32_t tag, uint32_t from, uint32_t to) {
     size_t at = tables_find(table, tag);
     if (at == TABLES_NO_PLACE) return 0;
     uint32_t leads = (uint32_t)table->entries[at];
@@ -202,7 +202,7 @@ int tables_rename(struct table *table, struct tables_pool *pool, uint32_t tag, u
     return 1;
 }
 
-int tables_move(const struct table *from, struct table *to) {
+int tables_move(const struct tables_table *from, struct tables_table *to) {
     size_t next = 0;
     for (size_t i = 0; i < from->length; i++) {
         uint64_t entry = from->entries[i];
@@ -218,7 +218,7 @@ int tables_move(const struct table *from, struct table *to) {
     return 1;
 }
 
-void tables_move_blocks(struct table *table, const struct tables_pool *from, struct tables_pool *to) {
+void tables_move_blocks(struct tables_table *table, const struct tables_pool *from, struct tables_pool *to) {
     for (size_t i = 0; i < table->length; i++) {
         uint64_t entry = table->entries[i];
         if (entry == TABLES_NO_ENTRY || !((uint32_t)entry & TABLES_SHARED)) continue;
@@ -267,8 +267,8 @@ size_t tables_tag_order(const uint32_t *tags, const int64_t *rows, const uint8_t
     return made;
 }
 
-static enum tables_outcome put_records(struct table *table, struct tables_pool *pool, const uint64_t *records, size_t n,
-                                       size_t *next) {
+static enum tables_outcome put_records(struct tables_table *table, struct tables_pool *pool, const uint64_t *records,
+                                       size_t n, size_t *next) {
     for (size_t i = *next; i < n; i++) {
         if (i + TABLES_AHEAD < n) tables_prefetch_home(table, tables_record_tag(records[i + TABLES_AHEAD]));
         enum tables_outcome outcome = tables_put(table, pool, tables_record_tag(records[i]), (uint32_t)records[i]);
@@ -279,17 +279,17 @@ static enum tables_outcome put_records(struct table *table, struct tables_pool *
     return TABLES_DONE;
 }
 
-static void take_records(struct table *table, struct tables_pool *pool, const uint64_t *records, size_t n) {
+static void take_records(struct tables_table *table, struct tables_pool *pool, const uint64_t *records, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (i + TABLES_AHEAD < n) tables_prefetch_home(table, tables_record_tag(records[i + TABLES_AHEAD]));
         tables_take(table, pool, tables_record_tag(records[i]), (uint32_t)records[i]);
     }
 }
 
-static void find_entries(const struct table *tables, const uint32_t *tags, const uint32_t *later, size_t n,
+static void find_entries(const struct tables_table *tables, const uint32_t *tags, const uint32_t *later, size_t n,
                          uint64_t *entries) {
     for (size_t i = 0; i < n; i++) {
-        const struct table *table = tables + i;
+        const struct tables_table *table = tables + i;
         const uint64_t *line = table->entries + tables_home(table, tags[i]);
         size_t left = (size_t)(table->length + 1) - (size_t)(line - table->entries), at = 0;
         size_t most = left < TABLES_LINE ? left : TABLES_LINE;
@@ -301,20 +301,20 @@ static void find_entries(const struct table *tables, const uint32_t *tags, const
     }
 }
 
-static const struct table_kernels scalar = {put_records, take_records, find_entries};
+static const struct tables_kernels scalar = {put_records, take_records, find_entries};
 
 #if LSHFAST_X86
-enum tables_outcome tables_put_avx512(struct table *, struct tables_pool *, const uint64_t *, size_t, size_t *);
-void tables_take_avx512(struct table *, struct tables_pool *, const uint64_t *, size_t);
-void tables_find_avx512(const struct table *, const uint32_t *, const uint32_t *, size_t, uint64_t *);
-static const struct table_kernels avx512 = {tables_put_avx512, tables_take_avx512, tables_find_avx512};
+enum tables_outcome tables_put_avx512(struct tables_table *, struct tables_pool *, const uint64_t *, size_t, size_t *);
+void tables_take_avx512(struct tables_table *, struct tables_pool *, const uint64_t *, size_t);
+void tables_find_avx512(const struct tables_table *, const uint32_t *, const uint32_t *, size_t, uint64_t *);
+static const struct tables_kernels avx512 = {tables_put_avx512, tables_take_avx512, tables_find_avx512};
 #endif
 
-const struct table_kernels *const tables_levels[CPU_LEVELS] = CPU_TABLE(&scalar, &scalar, &avx512, &scalar);
+const struct tables_kernels *const tables_levels[CPU_LEVELS] = CPU_TABLE(&scalar, &scalar, &avx512, &scalar);
 
 /* ---- soundness ---- */
 
-int tables_is_sound(const struct table *table, const struct tables_pool *pool, size_t limit) {
+int tables_is_sound(const struct tables_table *table, const struct tables_pool *pool, size_t limit) {
     size_t count = 0;
     uint32_t one, last = 0;
     const uint32_t *rows;

@@ -12,7 +12,7 @@ TARGET_AVX512 static inline unsigned lowest(__mmask8 mask) { return _tzcnt_u32(m
 static inline __mmask8 between(unsigned first, unsigned last) { return (__mmask8)((1u << last) - (1u << first)); }
 
 /* Put a row into the gap that follows its place within eight entries; 0 if it cannot be done so. */
-TARGET_AVX512 static inline int put_near(struct table *table, uint32_t tag, uint32_t row) {
+TARGET_AVX512 static inline int put_near(struct tables_table *table, uint32_t tag, uint32_t row) {
     const __m512i before = _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0);
     size_t home = tables_home(table, tag);
     uint64_t *entries = table->entries + home;
@@ -38,7 +38,7 @@ TARGET_AVX512 static inline int has_gap(const uint64_t *line, const uint64_t *en
 
 /* Put a row in, line by line: the first one that has a greater tag takes the entry, and each pushes its last one on to the
  * next, up to a gap. 0 if it goes into a bucket or the end of the table is near. */
-TARGET_AVX512 static int put_by_lines(struct table *table, uint32_t tag, uint32_t row) {
+TARGET_AVX512 static int put_by_lines(struct tables_table *table, uint32_t tag, uint32_t row) {
     const __m512i before = _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0);
     uint64_t *line = table->entries + tables_home(table, tag), *end = table->entries + table->length;
     uint64_t pushed = (uint64_t)tag << 32 | row;
@@ -66,7 +66,7 @@ TARGET_AVX512 static int put_by_lines(struct table *table, uint32_t tag, uint32_
 
 /* Take out a row that is alone in its bucket, line by line: each gets an entry back from the next as long as that is not
  * at home there. 0 if there is no such row or the end of the table is near. */
-TARGET_AVX512 static inline int take_by_lines(struct table *table, uint32_t tag, uint32_t row) {
+TARGET_AVX512 static inline int take_by_lines(struct tables_table *table, uint32_t tag, uint32_t row) {
     const __m512i after = _mm512_set_epi64(7, 7, 6, 5, 4, 3, 2, 1);
     uint64_t *line = table->entries + tables_home(table, tag), *end = table->entries + table->length;
     __m512i here;
@@ -92,7 +92,7 @@ TARGET_AVX512 static inline int take_by_lines(struct table *table, uint32_t tag,
     return 1;
 }
 
-TARGET_AVX512 enum tables_outcome tables_put_avx512(struct table *table, struct tables_pool *pool,
+TARGET_AVX512 enum tables_outcome tables_put_avx512(struct tables_table *table, struct tables_pool *pool,
                                                     const uint64_t *records, size_t n, size_t *next) {
     for (size_t i = *next; i < n; i++) {
         uint32_t tag = tables_record_tag(records[i]), row = (uint32_t)records[i];
@@ -106,7 +106,7 @@ TARGET_AVX512 enum tables_outcome tables_put_avx512(struct table *table, struct 
     return TABLES_DONE;
 }
 
-TARGET_AVX512 void tables_take_avx512(struct table *table, struct tables_pool *pool, const uint64_t *records,
+TARGET_AVX512 void tables_take_avx512(struct tables_table *table, struct tables_pool *pool, const uint64_t *records,
                                       size_t n) {
     for (size_t i = 0; i < n; i++) {
         uint32_t tag = tables_record_tag(records[i]), row = (uint32_t)records[i];
@@ -115,10 +115,10 @@ TARGET_AVX512 void tables_take_avx512(struct table *table, struct tables_pool *p
     }
 }
 
-TARGET_AVX512 void tables_find_avx512(const struct table *tables, const uint32_t *tags, const uint32_t *later, size_t n,
-                                       uint64_t *entries) {
+TARGET_AVX512 void tables_find_avx512(const struct tables_table *tables, const uint32_t *tags, const uint32_t *later,
+                                      size_t n, uint64_t *entries) {
     for (size_t i = 0; i < n; i++) {
-        const struct table *table = tables + i;
+        const struct tables_table *table = tables + i;
         size_t home = tables_home(table, tags[i]);
         const uint64_t *line = table->entries + home;
         entries[i] = TABLES_FARTHER;

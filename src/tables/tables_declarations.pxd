@@ -17,7 +17,7 @@ cdef extern from "tables/tables.h":
     const uint32_t TABLES_NO_ROW
     const size_t TABLES_NO_PLACE, TABLES_MOST_ROWS, TABLES_UNIT_WORDS
     const uint64_t TABLES_MOST_CAPACITY
-    struct table:
+    struct tables_table:
         uint64_t* entries
         uint64_t capacity, length, count
     struct tables_pool:
@@ -25,12 +25,12 @@ cdef extern from "tables/tables.h":
         uint64_t length, used
     enum tables_outcome:
         TABLES_DONE, TABLES_NO_MEMORY, TABLES_TOO_LONG, TABLES_POOL_TOO_LONG, TABLES_TOO_MANY_ROWS
-    struct table_kernels:
+    struct tables_kernels:
         pass
-    const table_kernels** tables_levels
-    uint64_t tables_most_entries(const table*) nogil
+    const tables_kernels** tables_levels
+    uint64_t tables_most_entries(const tables_table*) nogil
     size_t tables_bucket_count(const tables_pool*, uint64_t) nogil
-    bint tables_is_sound(const table*, const tables_pool*, size_t) nogil
+    bint tables_is_sound(const tables_table*, const tables_pool*, size_t) nogil
 
 cdef extern from "tables/names.h":
     const size_t NAMES_LONGEST
@@ -39,10 +39,10 @@ cdef extern from "tables/names.h":
     struct names_one:
         uint32_t tag
     struct names_crowd:
-        table table
+        tables_table table
     struct c_names "names":
         names_kind kind
-        table* table
+        tables_table* table
         names_crowd crowd
         int64_t* integers
         uint8_t* bytes
@@ -67,10 +67,10 @@ cdef extern from "tables/band_tables.h":
     struct band_tables:
         size_t k, bands, rows, limit, capacity, room, free_count, idle
         band_key_kernel* keys
-        const table_kernels* kernels
+        const tables_kernels* kernels
         uint64_t** blocks
         unsigned shift
-        table* tables
+        tables_table* tables
         tables_pool pool
         c_names names
         const uint8_t* gone

@@ -104,7 +104,7 @@ cdef lie_over_tables(
     band_tables* c, const uint64_t[:, ::1] shape, const uint64_t[::1] entries, const uint32_t[::1] words
 ):
     cdef size_t i, at = 0, tables = tables_of(c)
-    cdef table* table
+    cdef tables_table* table
     if <size_t>shape.shape[0] != tables or shape.shape[1] != 3:
         raise ValueError(f"shape must be ({tables}, 3), not ({shape.shape[0]}, {shape.shape[1]})")
     for i in range(tables):
@@ -173,7 +173,7 @@ cdef tuple buckets_of(const void* tables):
     cdef const band_tables* c = <const band_tables*>tables
     cdef size_t band, i, count, largest = 0, kind
     cdef double squares = 0
-    cdef const table* table
+    cdef const tables_table* table
     sizes_array = np.zeros(32, np.int64)
     cdef int64_t[::1] sizes = sizes_array
     with nogil:

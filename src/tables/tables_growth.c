@@ -7,7 +7,8 @@
 /* A length whose lines, with the entry at the end, are whole, so that the next table may follow it in a file. */
 static inline uint64_t whole_lines(uint64_t length) { return length | (TABLES_LINE - 1); }
 
-enum tables_outcome tables_begin(struct tables_heap *heap, struct table *table, uint64_t capacity, uint64_t slack) {
+enum tables_outcome tables_begin(struct tables_heap *heap, struct tables_table *table, uint64_t capacity,
+                                 uint64_t slack) {
     table->capacity = capacity;
     table->length = whole_lines(capacity + slack);
     table->entries = tables_memory_get(heap, table->length + 1, sizeof *table->entries);
@@ -23,8 +24,8 @@ enum tables_outcome tables_pool_begin(struct tables_heap *heap, struct tables_po
     return pool->words ? TABLES_DONE : TABLES_NO_MEMORY;
 }
 
-enum tables_outcome tables_grow(struct tables_heap *heap, struct table *table, size_t more, uint64_t longer) {
-    struct table larger = *table;
+enum tables_outcome tables_grow(struct tables_heap *heap, struct tables_table *table, size_t more, uint64_t longer) {
+    struct tables_table larger = *table;
     uint64_t slack = (table->length - table->capacity) / TABLES_LINE * TABLES_LINE * longer;
     while (tables_is_crowded(&larger, more)) {
         if (larger.capacity == TABLES_MOST_CAPACITY) return TABLES_TOO_LONG;
@@ -56,14 +57,14 @@ static enum tables_outcome pool_grow(struct tables_heap *heap, struct tables_poo
     return TABLES_DONE;
 }
 
-enum tables_outcome tables_make_room(struct tables_heap *heap, struct table *table, struct tables_pool *pool,
+enum tables_outcome tables_make_room(struct tables_heap *heap, struct tables_table *table, struct tables_pool *pool,
                                      enum tables_outcome full) {
     if (full != TABLES_FULL) return pool_grow(heap, pool);
     return tables_is_crowded(table, 1) ? tables_grow(heap, table, 1, 1) : tables_grow(heap, table, 0, 2);
 }
 
-enum tables_outcome tables_add(struct tables_heap *heap, struct table *table, struct tables_pool *pool, uint32_t tag,
-                               uint32_t row) {
+enum tables_outcome tables_add(struct tables_heap *heap, struct tables_table *table, struct tables_pool *pool,
+                               uint32_t tag, uint32_t row) {
     for (;;) {
         enum tables_outcome outcome = tables_put(table, pool, tag, row);
         if (outcome == TABLES_DONE) return TABLES_DONE;

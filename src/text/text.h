@@ -6,7 +6,7 @@
 #ifndef LSHFAST_TEXT_H
 #define LSHFAST_TEXT_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 /* The largest shingle, in words or characters: window hashes of a stretch start with this many carried over. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 /* ---- codes and marks ---- */
 
@@ -286,19 +286,19 @@ static void put_down(struct search *search, uint32_t row, double containment) {
 }
 
 static inline double containment_of(const struct search *search, uint32_t row, size_t agreement) {
-    return containment(agreement, search->forest->shape.k, search->q, search->forest->sizes[row]);
+    return trees_containment(agreement, search->forest->shape.k, search->q, search->forest->sizes[row]);
 }
 
 /* 1 if a row of so many equal slots belongs to the answer so far. */
 static inline int is_wanted(const struct search *search, uint32_t row, size_t agreement) {
     if (agreement == 0) return 0;
-    if (search->best) return search->found < search->most || match_of(agreement, row) > search->best[0];
-    return reaches(agreement, search->forest->shape.k, search->q, search->forest->sizes[row], search->threshold,
+    if (search->best) return search->found < search->most || trees_match_of(agreement, row) > search->best[0];
+    return trees_reaches(agreement, search->forest->shape.k, search->q, search->forest->sizes[row], search->threshold,
                    search->slack);
 }
 
 static inline int is_done(const struct search *search) {
-    return search->best && search->found == search->most && match_agreement(search->best[0]) >= search->enough;
+    return search->best && search->found == search->most && trees_match_agreement(search->best[0]) >= search->enough;
 }
 
 static inline size_t equal_slots(const uint64_t *a, const uint64_t *b, size_t k) {
@@ -332,19 +332,19 @@ static void compare(struct search *search) {
     for (size_t i = 0; i < possible; i++) {
         size_t most = trees_equal_marks(search->marks, forest->marks + rows[i] * words, k), at = count;
         if (!is_wanted(search, rows[i], most) || !forest->live[rows[i]]) continue;
-        uint64_t match = match_of(most, rows[i]);
+        uint64_t match = trees_match_of(most, rows[i]);
         for (; at && likely[at - 1] < match; at--) likely[at] = likely[at - 1];
         likely[at] = match;
         count++;
     }
-    for (size_t i = 0; i < count && i < 4; i++) ask_for_slots(forest, match_row(likely[i]));
+    for (size_t i = 0; i < count && i < 4; i++) ask_for_slots(forest, trees_match_row(likely[i]));
     for (size_t i = 0; i < count; i++) {
-        const uint32_t row = match_row(likely[i]);
-        if (!is_wanted(search, row, match_agreement(likely[i]))) break;
-        if (i + 4 < count) ask_for_slots(forest, match_row(likely[i + 4]));
+        const uint32_t row = trees_match_row(likely[i]);
+        if (!is_wanted(search, row, trees_match_agreement(likely[i]))) break;
+        if (i + 4 < count) ask_for_slots(forest, trees_match_row(likely[i + 4]));
         size_t agreement = equal_slots(search->query, forest->signatures + row * k, k);
         if (!is_wanted(search, row, agreement)) continue;
-        if (search->best) keep(search, match_of(agreement, row));
+        if (search->best) keep(search, trees_match_of(agreement, row));
         else put_down(search, row, containment_of(search, row, agreement));
     }
     search->gathered_count = 0;
@@ -493,53 +493,4 @@ size_t trees_within(const struct forest *forest, const uint64_t *query, int64_t 
     compare(&search);
     forget(&search);
     return search.found;
-}
-
-/* ---- answers ---- */
-
-static inline int is_before(int64_t score, int64_t key, int64_t other_score, int64_t other_key) {
-    return score > other_score || (score == other_score && key < other_key);
-}
-
-static void order_few(int64_t *keys, int64_t *scores, size_t n) {
-    for (size_t i = 1; i < n; i++) {
-        int64_t key = keys[i], score = scores[i];
-        size_t j = i;
-        for (; j > 0 && is_before(score, key, scores[j - 1], keys[j - 1]); j--) {
-            keys[j] = keys[j - 1];
-            scores[j] = scores[j - 1];
-        }
-        keys[j] = key;
-        scores[j] = score;
-    }
-}
-
-/* A heap whose root is the last in order: put a match in at `at` and let it down to its place. */
-static void let_down(int64_t *keys, int64_t *scores, size_t n, size_t at, int64_t key, int64_t score) {
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && is_before(scores[child], keys[child], scores[child + 1], keys[child + 1]);
-        if (!is_before(score, key, scores[child], keys[child])) break;
-        keys[at] = keys[child];
-        scores[at] = scores[child];
-    }
-    keys[at] = key;
-    scores[at] = score;
-}
-
-static void order_many(int64_t *keys, int64_t *scores, size_t n) {
-    for (size_t at = n / 2; at-- > 0;) let_down(keys, scores, n, at, keys[at], scores[at]);
-    while (--n > 0) {
-        int64_t key = keys[n], score = scores[n];
-        keys[n] = keys[0];
-        scores[n] = scores[0];
-        let_down(keys, scores, n, 0, key, score);
-    }
-}
-
-void trees_order_matches(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores) {
-    for (size_t i = 0; i < queries; i++) {
-        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
-        if (n <= FEW_CODES) order_few(keys + offsets[i], scores + offsets[i], n);
-        else order_many(keys + offsets[i], scores + offsets[i], n);
-    }
 }

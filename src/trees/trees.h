@@ -120,9 +120,11 @@ size_t trees_room_words(const struct forest *forest);
 size_t trees_seen_words(const struct forest *forest);
 
 /* A row and its number of equal slots in one word: greater words are better, and of rows as good the smaller is. */
-static inline uint64_t match_of(size_t agreement, uint32_t row) { return (uint64_t)agreement << 32 | (uint32_t)~row; }
-static inline uint32_t match_row(uint64_t match) { return ~(uint32_t)match; }
-static inline size_t match_agreement(uint64_t match) { return (size_t)(match >> 32); }
+static inline uint64_t trees_match_of(size_t agreement, uint32_t row) {
+    return (uint64_t)agreement << 32 | (uint32_t)~row;
+}
+static inline uint32_t trees_match_row(uint64_t match) { return ~(uint32_t)match; }
+static inline size_t trees_match_agreement(uint64_t match) { return (size_t)(match >> 32); }
 
 /* The `most` best rows (at least 1) among those met, written best first; returns their number. Rows without an equal
  * slot are left out. The search ends after a step for which the last of `most` rows found so far has `enough` equal
@@ -132,7 +134,7 @@ size_t trees_top(const struct forest *forest, const uint64_t *query, const struc
 
 /* The part of a query set of q > 0 elements that is in a set of x > 0, as their equal slots have it: J (q + x) / (1 + J)
  * elements in common at J = agreement / k, and no more than both have. */
-static inline double containment(size_t agreement, size_t k, int64_t q, int64_t x) {
+static inline double trees_containment(size_t agreement, size_t k, int64_t q, int64_t x) {
     double part = (double)agreement * ((double)q + (double)x) / ((double)(k + agreement) * (double)q);
     double most = x < q ? (double)x / (double)q : 1;
     return part < most ? part : most;
@@ -141,8 +143,8 @@ static inline double containment(size_t agreement, size_t k, int64_t q, int64_t 
 /* 1 if an estimate of the containment from so many equal slots reaches the threshold, or falls short of it by no more
  * than `slack` standard errors of the number of equal slots of a set that just reaches the threshold. A set that is too
  * small to reach it never does. */
-static inline int reaches(size_t agreement, size_t k, int64_t q, int64_t x, double threshold, double slack) {
-    if (containment(agreement, k, q, x) >= threshold) return 1;
+static inline int trees_reaches(size_t agreement, size_t k, int64_t q, int64_t x, double threshold, double slack) {
+    if (trees_containment(agreement, k, q, x) >= threshold) return 1;
     double wanted = threshold * (double)q;
     if (slack <= 0 || (double)x < wanted * (1 - 1e-12)) return 0;
     double similarity = wanted / ((double)q + (double)x - wanted);
@@ -155,10 +157,5 @@ static inline int reaches(size_t agreement, size_t k, int64_t q, int64_t x, doub
 size_t trees_within(const struct forest *forest, const uint64_t *query, int64_t q, const struct step *steps,
                     const uint32_t *counts, double threshold, double slack, uint32_t *rows, double *containments,
                     size_t capacity, uint64_t *room, uint64_t *seen);
-
-/* ---- answers ---- */
-
-/* Sort each query's matches, keys[offsets[i]..offsets[i + 1]) with their scores, by (score descending, key ascending). */
-void trees_order_matches(const int64_t *offsets, size_t queries, int64_t *keys, int64_t *scores);
 
 #endif

@@ -10,10 +10,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from lshfast.kernels.guards cimport aligned, aligned_rows, check_out, pause, product_of, sum_of
+from lshfast.kernels.guards cimport aligned, aligned_rows, pause, product_of, sum_of
 
 cdef extern from "rows.h":
-    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
     bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "sketch/sketch.h":
@@ -57,13 +56,12 @@ cdef extern from "trees/trees.h":
     double trees_mean_group(const uint64_t*, size_t, unsigned) nogil
     size_t trees_room_words(const c_forest*) nogil
     size_t trees_seen_words(const c_forest*) nogil
-    uint32_t match_row(uint64_t) nogil
-    size_t match_agreement(uint64_t) nogil
+    uint32_t trees_match_row(uint64_t) nogil
+    size_t trees_match_agreement(uint64_t) nogil
     size_t trees_top(const c_forest*, const uint64_t*, const step*, size_t, size_t, uint64_t*, uint64_t*,
                      uint64_t*) nogil
     size_t trees_within(const c_forest*, const uint64_t*, int64_t, const step*, const uint32_t*, double, double,
                         uint32_t*, double*, size_t, uint64_t*, uint64_t*) nogil
-    void trees_order_matches(const int64_t*, size_t, int64_t*, int64_t*) nogil
 
 # Levels of a tree; rows are numbered below the second.
 MOST_LEVELS = TREES_MOST_LEVELS
@@ -432,7 +430,7 @@ cdef class Snapshot:
             rows_array, agreements_array = np.empty(total, np.int64), np.empty(total, np.int64)
             rows, agreements = rows_array, agreements_array
             for i in range(total):
-                rows[i], agreements[i] = match_row(best[i]), <int64_t>match_agreement(best[i])
+                rows[i], agreements[i] = trees_match_row(best[i]), <int64_t>trees_match_agreement(best[i])
         finally:
             PyMem_Free(room)
         return offsets_array, rows_array, agreements_array
@@ -485,21 +483,6 @@ cdef class Snapshot:
                 pause(&last_pause)
         self.spare.append(seen_array)
         return offsets_array, rows_array[:total].astype(np.int64), containments_array[:total].copy()
-
-
-def order_matches(const int64_t[::1] offsets not None, int64_t[::1] keys not None, int64_t[::1] scores not None):
-    """Sort each query's matches, keys[offsets[i]:offsets[i + 1]] and their scores, in place: best score, then key."""
-    offsets = aligned(offsets)
-    cdef size_t n = len(keys)
-    if <size_t>len(scores) != n:
-        raise ValueError(f"as many scores as keys are needed, not {len(scores)} and {n}")
-    if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, n):
-        raise ValueError(f"offsets must rise from 0 to at most {n}, the number of keys")
-    if n:
-        check_out(&keys[0], sizeof(int64_t))
-        check_out(&scores[0], sizeof(int64_t))
-        with nogil:
-            trees_order_matches(&offsets[0], len(offsets) - 1, &keys[0], &scores[0])
 
 
 cdef void codes_of_trees(const uint64_t* signature, size_t k, size_t trees, uint64_t* out) noexcept nogil:

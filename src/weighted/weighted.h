@@ -7,7 +7,7 @@
 #ifndef LSHFAST_WEIGHTED_H
 #define LSHFAST_WEIGHTED_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
  * so that the address sanitizer sees each byte read or written beside them. Every CPU level must equal the scalar one,
  * and what is easy to compute another way is. Prints a digest of all results, which no compiler may change. */
 #include "bands/bands.h"
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 #include "rows.h"
 #include "sets/sets.h"

@@ -1,7 +1,7 @@
 /* datasketch's hash values, signatures in place and SHA-1 on random and edge inputs, in heap buffers of exactly the size
  * that the contract states. Every CPU level must equal the scalar one. Prints a digest of all results, which no compiler
  * may change. */
-#include "affine/lower.h"
+#include "affine/update.h"
 #include "affine/sha1.h"
 #include "sanitize_kit.h"
 

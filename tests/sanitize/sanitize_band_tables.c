@@ -97,7 +97,7 @@ static int in_table(const struct band_tables *index, size_t band, uint32_t tag, 
 }
 
 /* How many rows there are in the buckets of more than `few` rows. */
-static size_t rows_in(const struct table *table, const struct tables_pool *pool, size_t few) {
+static size_t rows_in(const struct tables_table *table, const struct tables_pool *pool, size_t few) {
     size_t rows = 0;
     for (size_t i = 0; i < table->length; i++) {
         size_t count = table->entries[i] == TABLES_NO_ENTRY ? 0 : tables_bucket_count(pool, table->entries[i]);
@@ -356,7 +356,7 @@ static void check_limits(void) {
     CHECK(band_tables_reserve(&index, TABLES_MOST_ROWS + 1) == TABLES_TOO_MANY_ROWS);
     index.pool.length = TABLES_MOST_ROWS;
     CHECK(tables_make_room(&index.heap, index.tables, &index.pool, TABLES_POOL_FULL) == TABLES_POOL_TOO_LONG);
-    struct table full = {NULL, TABLES_MOST_CAPACITY, TABLES_MOST_CAPACITY, TABLES_MOST_CAPACITY};
+    struct tables_table full = {NULL, TABLES_MOST_CAPACITY, TABLES_MOST_CAPACITY, TABLES_MOST_CAPACITY};
     CHECK(tables_grow(&index.heap, &full, 1, 1) == TABLES_TOO_LONG);
     band_tables_end(&index);
 }

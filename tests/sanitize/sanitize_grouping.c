@@ -3,45 +3,9 @@
  * Prints a digest of all results, which no compiler may change. */
 #include "grouping/grouping.h"
 #include "grouping/row_pairs.h"
+#include "sanitize_kit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        if (!(condition)) {                                                      \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
-            exit(1);                                                             \
-        }                                                                        \
-    } while (0)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ---- inputs and exact buffers ----
- * Compilers choose the order of operands, so no expression below draws two random numbers. */
-
-static uint64_t state = 1, digest = 0;
-
-static uint64_t anything(void) { return mix64(state += UINT64_C(0x9E3779B97F4A7C15)); }
-
-static size_t below(size_t n) { return (size_t)(anything() % n); }
-
-static void note(uint64_t value) { digest = mix64(digest ^ value); }
-
-static void note_double(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    note(bits);
-}
-
-/* A buffer of exactly so many bytes, filled with what no result may depend on. */
-static void *buffer(size_t bytes) {
-    void *made = malloc(bytes);
-    CHECK(made || bytes == 0);
-    if (bytes) memset(made, 0xA5, bytes);
-    return made;
-}
+static size_t any_level(void) { return below((uint64_t)top_level() + 1); }
 
 static int32_t *no_rows(size_t n) {
     int32_t *rows = buffer(n * sizeof *rows);
@@ -281,15 +245,16 @@ static void make_crowd(struct walk *walk) {
     struct crowd *c = &g->crowd;
     c->multiplier = anything() | 1;
     c->frequent = (uint8_t)(1 + below(20));
-    c->kernels = bits_kernels_of(below(2) ? cpu_detect() : CPU_SCALAR);
+    c->kernels = bits_levels[any_level()];
     c->sums = below(COUNT(walk->overlaps));
-    least_overlaps(g->threshold, c->sums, walk->overlaps);
+    crowd_least_overlaps(g->threshold, c->sums, walk->overlaps);
     c->overlaps = walk->overlaps;
-    memset(walk->counts, 0, (size_t)1 << COUNT_BITS);
+    memset(walk->counts, 0, (size_t)1 << CROWD_COUNT_BITS);
     for (size_t row = 0; row < walk->c->n; row += 1 + below(4)) {
-        count_tokens(walk->c->tokens[row], walk->c->counts[row], c->multiplier, walk->counts);
+        crowd_count_tokens(walk->c->tokens[row], walk->c->counts[row], c->multiplier, walk->counts);
     }
-    c->width = number_frequent(walk->counts, c->frequent, below(2) ? below(90) : MOST_BITS - 1, walk->bits) / 64 + 1;
+    size_t most = below(2) ? below(90) : CROWD_MOST_BITS - 1;
+    c->width = crowd_number_frequent(walk->counts, c->frequent, most, walk->bits) / 64 + 1;
     c->bits = walk->bits;
     free(walk->scratch.bitmap);
     walk->scratch.bitmap = buffer(c->width * sizeof *walk->scratch.bitmap);
@@ -342,6 +307,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     g->run = rules->chains ? buffer(c->n * c->bands * sizeof *g->run) : NULL;
     g->parent = no_rows(c->n);
     g->left = pairs.left, g->right = pairs.right, g->similarity = pairs.similarity;
+    walk.scratch.slots = slots_levels[any_level()];
     walk.scratch.table = buffer(sets_table_size(c->longest) * sizeof(uint64_t));
     walk.scratch.cursors = buffer(c->bands * sizeof(int32_t));
     walk.scratch.found = buffer(c->n * sizeof(uint64_t));
@@ -349,8 +315,8 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     walk.scratch.pause = stop_at_times;
     walk.scratch.last = &walk.last;
     walk.missing = buffer(3 * c->n * sizeof *walk.missing);
-    walk.counts = buffer((size_t)1 << COUNT_BITS);
-    walk.bits = buffer(((size_t)1 << COUNT_BITS) * sizeof *walk.bits);
+    walk.counts = buffer((size_t)1 << CROWD_COUNT_BITS);
+    walk.bits = buffer(((size_t)1 << CROWD_COUNT_BITS) * sizeof *walk.bits);
     stops_left = 20;
     walk.place.crowd = below(3) ? below(6) : SIZE_MAX;
     for (size_t end = below(c->n + 1); walk.place.row < c->n; end += below(c->n - end + 1)) {
@@ -411,11 +377,12 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
     int32_t *next = buffer(c->n * c->bands * sizeof *next), *cursors = buffer(c->bands * sizeof *cursors);
     int64_t *left = buffer(capacity * sizeof *left), *right = buffer(capacity * sizeof *right);
     struct row_pairs pairs = {.n = c->n, .bands = c->bands, .next = next, .signatures = c->signatures, .of = c->of,
-                              .k = c->k, .least = least, .cursors = cursors};
+                              .k = c->k, .least = least, .slots = slots_levels[any_level()],
+                              .cursors = cursors};
     if (c->n) memcpy(next, c->buckets, c->n * c->bands * sizeof *next);
     for (size_t band = 0; band < c->bands && c->n; band++) {
         int32_t *last = no_rows((size_t)(c->first[band + 1] - c->first[band]));
-        link_buckets(next + band, c->bands, c->n, last);
+        row_pairs_link_buckets(next + band, c->bands, c->n, last);
         free(last);
     }
     size_t made = 0, at = 0;
@@ -428,7 +395,7 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
             if (slots_agreement(&slots_scalar, a, b, c->k) < least) continue;
             while (at == made) {
                 CHECK(pairs.row < pairs.n);
-                made = next_row_pairs(&pairs, left, right, capacity, work);
+                made = row_pairs_next(&pairs, left, right, capacity, work);
                 at = 0;
             }
             CHECK(left[at] == c->of[row] && right[at] == c->of[other]);
@@ -436,7 +403,7 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
         }
     }
     CHECK(at == made);
-    while (pairs.row < pairs.n) CHECK(next_row_pairs(&pairs, left, right, capacity, work) == 0);
+    while (pairs.row < pairs.n) CHECK(row_pairs_next(&pairs, left, right, capacity, work) == 0);
     CHECK(pairs.met == met);
     free(next);
     free(cursors);
@@ -475,12 +442,12 @@ static void check_lengths(void) {
     for (size_t t = 1; t < COUNT(THRESHOLDS); t++) {
         for (size_t n = 0; n < 60; n++) {
             size_t longest, shortest, few_longest, few_shortest;
-            prefix_lengths(n, THRESHOLDS[t], &longest, &shortest);
+            crowd_prefix_lengths(n, THRESHOLDS[t], &longest, &shortest);
             CHECK(shortest <= longest && longest <= n);
             note(longest);
             note(shortest);
             for (size_t m = 0; m <= n; m++) {
-                prefix_lengths(m, THRESHOLDS[t], &few_longest, &few_shortest);
+                crowd_prefix_lengths(m, THRESHOLDS[t], &few_longest, &few_shortest);
                 for (size_t overlap = 1; overlap <= m; overlap++) {
                     if ((double)overlap / (double)(n + m - overlap) < THRESHOLDS[t]) continue;
                     CHECK(n - overlap < longest && m - overlap < few_shortest);
@@ -499,8 +466,8 @@ static void check_joined(void) {
         for (size_t band = 0; band < c.bands; band++) {
             int32_t *last = no_rows((size_t)(c.first[band + 1] - c.first[band]));
             size_t half = below(c.n + 1);
-            join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, 0, half, last, labels);
-            join_bucket_rows(c.buckets + (c.n ? band : 0), c.bands, half, c.n, last, labels);
+            grouping_join_buckets(c.buckets + (c.n ? band : 0), c.bands, 0, half, last, labels);
+            grouping_join_buckets(c.buckets + (c.n ? band : 0), c.bands, half, c.n, last, labels);
             free(last);
         }
         sets_label_components(c.n, labels);
@@ -523,6 +490,5 @@ int main(void) {
     check_lengths();
     check_joined();
     check_walks();
-    printf("%016llx\n", (unsigned long long)digest);
-    return 0;
+    return print_digest();
 }

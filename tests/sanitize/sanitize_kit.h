@@ -6,7 +6,7 @@
 #ifndef LSHFAST_SANITIZE_KIT_H
 #define LSHFAST_SANITIZE_KIT_H
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "field.h"
 
 #include <stdio.h>

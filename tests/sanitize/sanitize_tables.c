@@ -8,14 +8,14 @@
 
 /* ---- tables and pools that grow ---- */
 
-static struct table new_table(uint64_t capacity, uint64_t slack) {
-    struct table table = {buffer((capacity + slack + 1) * sizeof(uint64_t)), capacity, capacity + slack, 0};
+static struct tables_table new_table(uint64_t capacity, uint64_t slack) {
+    struct tables_table table = {buffer((capacity + slack + 1) * sizeof(uint64_t)), capacity, capacity + slack, 0};
     tables_clear(&table);
     CHECK(table.count == 0 && table.entries[table.length] == TABLES_NO_ENTRY);
     return table;
 }
 
-static struct table some_table(void) {
+static struct tables_table some_table(void) {
     uint64_t capacity = 1 + below(20), slack = below(3);
     return new_table(capacity, slack);
 }
@@ -38,14 +38,14 @@ static void grow_pool(struct tables_pool *pool) {
 }
 
 /* Move a table to other memory, which may be too little at first: a larger capacity if it is used up, else a longer end. */
-static void grow_table(struct table *table) {
+static void grow_table(struct tables_table *table) {
     uint64_t capacity = table->capacity, slack = table->length - capacity + 1;
     if (table->count >= tables_most_entries(table)) {
         capacity += 1 + below(capacity + 1);
         slack = below(3);
     }
     for (;;) {
-        struct table larger = {buffer((capacity + slack + 1) * sizeof(uint64_t)), capacity, capacity + slack, 0};
+        struct tables_table larger = {buffer((capacity + slack + 1) * sizeof(uint64_t)), capacity, capacity + slack, 0};
         int moved = tables_move(table, &larger);
         note((uint64_t)moved);
         if (moved) {
@@ -60,7 +60,7 @@ static void grow_table(struct table *table) {
 }
 
 /* Put a row, and see that nothing changes where there is no room. */
-static void put(struct table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
+static void put(struct tables_table *table, struct tables_pool *pool, uint32_t tag, uint32_t row) {
     for (;;) {
         size_t bytes = (table->length + 1) * sizeof *table->entries;
         uint64_t *entries = copy_of(table->entries, bytes);
@@ -78,8 +78,8 @@ static void put(struct table *table, struct tables_pool *pool, uint32_t tag, uin
 
 /* ---- beside an array: present[t * rows + row] says that the bucket of tag t has a row ---- */
 
-static void check_bucket(const struct table *table, const struct tables_pool *pool, uint32_t tag, const uint8_t *present,
-                         size_t rows) {
+static void check_bucket(const struct tables_table *table, const struct tables_pool *pool, uint32_t tag,
+                         const uint8_t *present, size_t rows) {
     size_t at = tables_find(table, tag), expected = 0, found = 0;
     for (size_t row = 0; row < rows; row++) expected += present[row];
     CHECK((at == TABLES_NO_PLACE) == (expected == 0));
@@ -115,7 +115,7 @@ static void check_tables(void) {
     for (size_t round = 0; round < 600; round++) {
         size_t tags = 1 + below(round % 3 == 0 ? 3 : 60), rows = 1 + below(round % 3 == 0 ? 300 : 40);
         size_t slack = below(4), steps = 500;
-        struct table table = new_table(1 + below(20), slack);
+        struct tables_table table = new_table(1 + below(20), slack);
         struct tables_pool pool = new_pool(below(6));
         uint32_t *tag = buffer(tags * sizeof *tag);
         uint8_t *present = buffer(tags * rows);
@@ -161,7 +161,7 @@ static void check_one_bucket(void) {
     enum { MOST = 3000 };
     static uint8_t present[MOST];
     for (size_t stride = 1; stride < 8; stride += 2) {
-        struct table table = new_table(8, 0);
+        struct tables_table table = new_table(8, 0);
         struct tables_pool pool = new_pool(0);
         memset(present, 0, sizeof present);
         for (size_t i = 0; i < MOST; i++) {
@@ -197,7 +197,7 @@ static void check_one_bucket(void) {
 
 /* ---- batches ---- */
 
-static int holds(const struct table *table, const struct tables_pool *pool, uint32_t tag, uint32_t row) {
+static int holds(const struct tables_table *table, const struct tables_pool *pool, uint32_t tag, uint32_t row) {
     size_t at = tables_find(table, tag);
     if (at == TABLES_NO_PLACE) return 0;
     uint32_t one;
@@ -246,11 +246,11 @@ static uint64_t *some_records(size_t n, size_t kind, size_t first, size_t *count
 }
 
 struct side {
-    struct table table;
+    struct tables_table table;
     struct tables_pool pool;
 };
 
-static void put_batch(struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t n) {
+static void put_batch(struct side *side, const struct tables_kernels *kernels, const uint64_t *records, size_t n) {
     for (size_t next = 0;;) {
         size_t before = next;
         enum tables_outcome outcome = kernels->put(&side->table, &side->pool, records, n, &next);
@@ -266,10 +266,11 @@ static void put_batch(struct side *side, const struct table_kernels *kernels, co
 }
 
 /* Look for tags that are there and for others: their entries, or TABLES_FARTHER if a line of smaller tags or the end says so. */
-static void find_some(const struct side *side, const struct table_kernels *kernels, const uint64_t *records, size_t count) {
+static void find_some(const struct side *side, const struct tables_kernels *kernels, const uint64_t *records,
+                      size_t count) {
     size_t n = below(count + 30), kind = below(6);
-    const struct table *table = &side->table;
-    struct table *tables = buffer(n * sizeof *tables);
+    const struct tables_table *table = &side->table;
+    struct tables_table *tables = buffer(n * sizeof *tables);
     uint32_t *tags = buffer(n * sizeof *tags), *later = buffer(n * sizeof *later);
     uint64_t *entries = buffer(n * sizeof *entries);
     for (size_t i = 0; i < n; i++) {
@@ -324,7 +325,7 @@ static void move_blocks(struct side *side) {
 }
 
 /* Put batches in, rename some of their rows and take parts of them out, with what a CPU level does it with. */
-static struct side play(const struct table_kernels *kernels, size_t round) {
+static struct side play(const struct tables_kernels *kernels, size_t round) {
     enum { MOST = 6 };
     uint64_t capacity = 1 + below(round % 3 ? 30 : 300), slack = below(3), units = below(4);
     struct side side = {new_table(capacity, slack), new_pool(units)};
@@ -399,7 +400,7 @@ static void check_batches(void) {
 static void check_every_place(void) {
     for (size_t round = 0; round < 3000; round++) {
         uint64_t capacity = 1 + below(24), slack = below(10);
-        const struct table_kernels *scalar = tables_levels[CPU_SCALAR], *other = tables_levels[top_level()];
+        const struct tables_kernels *scalar = tables_levels[CPU_SCALAR], *other = tables_levels[top_level()];
         struct side a = {new_table(capacity, slack), new_pool(8)}, b = {new_table(capacity, slack), new_pool(8)};
         uint64_t seen[64];
         size_t count = 0;
@@ -436,7 +437,7 @@ static void check_every_place(void) {
 struct built {
     struct band_tables index;
     uint64_t *starts;
-    struct table tables[MOST_BANDS];
+    struct tables_table tables[MOST_BANDS];
     uint64_t *all; /* all signatures once more */
     uint8_t *gone;
 };
@@ -600,7 +601,7 @@ static uint64_t odd_word(void) {
 
 static void damage(struct built *b) {
     for (size_t times = 1 + below(6); times; times--) {
-        struct table *table = b->tables + below(b->index.bands);
+        struct tables_table *table = b->tables + below(b->index.bands);
         size_t kind = below(4), at = below(table->length);
         uint64_t word = odd_word();
         if (kind == 0) table->entries[at] = word;
@@ -631,7 +632,7 @@ static void check_queries(void) {
             damage(&b);
             ask(&b, queries, m, (int)(turn & 1), least, 0);
             for (size_t band = 0; band < b.index.bands; band++) {
-                const struct table *table = b.tables + band;
+                const struct tables_table *table = b.tables + band;
                 note((uint64_t)tables_is_sound(table, &b.index.pool, n));
                 for (size_t i = 0; i < table->length; i++) {
                     uint32_t one;
@@ -665,7 +666,7 @@ static void check_integers(void) {
     static const int64_t ODD[] = {0, 1, -1, INT64_MIN, INT64_MAX, INT64_C(1) << 32};
     for (size_t round = 0; round < 200; round++) {
         size_t n = below(60);
-        struct table table = some_table();
+        struct tables_table table = some_table();
         struct tables_pool pool = new_pool(0);
         int64_t *integers = buffer(n * sizeof *integers);
         uint8_t *gone = buffer(n);
@@ -716,7 +717,7 @@ static uint32_t slow_tag(const uint8_t *name, size_t length) {
 static void check_strings(void) {
     for (size_t round = 0; round < 200; round++) {
         size_t n = below(40), size = 0;
-        struct table table = some_table();
+        struct tables_table table = some_table();
         struct tables_pool pool = new_pool(0);
         int64_t *starts = buffer(n * sizeof *starts);
         uint32_t *lengths = buffer(n * sizeof *lengths);

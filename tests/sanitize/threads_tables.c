@@ -12,7 +12,7 @@ enum { READERS = 8, ROWS = 400, K = 4, BANDS = 2, TURNS = 60, CAPACITY = 1000, U
 static uint64_t signatures[ROWS * K], *blocks[1] = {signatures};
 static uint64_t entries[BANDS][CAPACITY + 65];
 static uint32_t words[UNITS * TABLES_UNIT_WORDS], tags[BANDS][ROWS];
-static struct table tables[BANDS];
+static struct tables_table tables[BANDS];
 static uint64_t starts[BANDS];
 static struct band_tables tables_of_all = {
     .k = K, .bands = BANDS, .rows = K / BANDS, .starts = starts, .limit = ROWS, .blocks = blocks, .shift = 12,
@@ -68,7 +68,7 @@ static void write_on(void) {
             pthread_mutex_lock(&entrance);
             pthread_rwlock_wrlock(&lock);
         }
-        const struct table_kernels *kernels = tables_levels[turn % 4 < 2 ? cpu_detect() : CPU_SCALAR];
+        const struct tables_kernels *kernels = tables_levels[turn % 4 < 2 ? cpu_detect() : CPU_SCALAR];
         for (size_t row = 0; row < ROWS; row++) skip[row] = row % 3 != turn % 3;
         for (size_t band = 0; band < BANDS; band++) {
             size_t next = 0, n = tables_tag_order(tags[band], rows, skip, ROWS, records);
@@ -93,7 +93,7 @@ int main(int count, char **arguments) {
     tables_of_all.pool.length = UNITS;
     tables_pool_clear(&tables_of_all.pool);
     for (size_t band = 0; band < BANDS; band++) {
-        tables[band] = (struct table){entries[band], CAPACITY, CAPACITY + 64, 0};
+        tables[band] = (struct tables_table){entries[band], CAPACITY, CAPACITY + 64, 0};
         tables_clear(tables + band);
     }
     tables_of_all.keys = bands_levels[cpu_detect()];

@@ -3,8 +3,8 @@
  * Contract: values holds k numbers (uint32_t for affine32, uint64_t for the others) and overlaps nothing; each becomes
  * the least of itself and of what its function makes of the n hashes. Values are those that other tokens left, or the
  * scheme's greatest. Nothing is allocated or kept. */
-#ifndef LSHFAST_LOWER_H
-#define LSHFAST_LOWER_H
+#ifndef LSHFAST_UPDATE_H
+#define LSHFAST_UPDATE_H
 
 #include "affine/affine.h"
 #include "sketch/sketch.h"

@@ -1,5 +1,5 @@
 /* cpuid and xgetbv by hand: __builtin_cpu_supports does not link everywhere (musl, Windows and macOS with clang). */
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 #include <stdint.h>
 

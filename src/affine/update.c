@@ -1,5 +1,5 @@
-/* The schemes of lower.h: those of affine.h as they are, classic through a part of a signature at a time, fast anew. */
-#include "affine/lower.h"
+/* The schemes of update.h: those of affine.h as they are, classic through a part of a signature at a time, fast anew. */
+#include "affine/update.h"
 
 /* Functions of classic at a time: a multiple of SKETCH_CLASSIC_LANES. */
 #define PART_SLOTS 256

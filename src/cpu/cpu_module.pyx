@@ -1,6 +1,6 @@
 """The CPU level that the kernels run on: one number a process, which every module of kernels reads through `level_in_use`."""
 
-cdef extern from "cpu.h":
+cdef extern from "cpu/cpu.h":
     cdef enum cpu_level:
         pass
     const char** cpu_level_names

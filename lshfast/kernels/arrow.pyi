@@ -1,0 +1,12 @@
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+_Texts: TypeAlias = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], list[object]]
+
+__test__: dict[str, str]
+
+def is_arrow(source: object) -> bool: ...
+def read_texts(source: Any) -> _Texts: ...
+def read_column(source: Any) -> tuple[npt.NDArray[np.int64] | None, _Texts | npt.NDArray[np.uint64]]: ...

@@ -1,0 +1,457 @@
+"""Arrow columns as addresses of their texts, or as lists: what `lshfast.kernels.text` reads them with.
+
+Nothing is copied but integers: the owners that are returned with addresses keep the memory that these refer to.
+"""
+
+cimport cython
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+cdef extern from "text/arrow_abi.h":
+    struct ArrowSchema:
+        const char *format, *name
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*)
+    struct ArrowArray:
+        int64_t length, null_count, offset, n_buffers, n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*)
+    struct ArrowArrayStream:
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*)
+        int (*get_next)(ArrowArrayStream*, ArrowArray*)
+        const char* (*get_last_error)(ArrowArrayStream*)
+        void (*release)(ArrowArrayStream*)
+
+# Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
+cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
+
+
+def is_arrow(source):
+    """Tell whether this has the Arrow C interface, or is of chunks that have it."""
+    return (
+        hasattr(source, "__arrow_c_stream__")
+        or hasattr(source, "__arrow_c_array__")
+        or (hasattr(source, "chunks") and hasattr(source, "num_chunks"))
+    )
+
+
+def read_texts(source):
+    """Return (addresses, lengths, owners) of a column of texts; nulls have no bytes.
+
+    Raises
+    ------
+    TypeError
+        If it holds no texts.
+    ValueError
+        If it is malformed.
+    """
+    return _read_texts_of_column(_ArrowColumn(source))
+
+
+def read_column(source):
+    """Return (None, texts) of a column of texts or, where it is one of lists, (offsets, elements).
+
+    texts are as of `read_texts`. The elements of all rows are texts, too, or integers mod 2^64, uint64. Those of row i
+    begin at offsets[i] and end before offsets[i + 1]. Raises the errors of `read_texts`, and TypeError where a list
+    holds a null.
+    """
+    cdef _ArrowColumn column = _ArrowColumn(source)
+    if column.schema.format.decode() in ("+l", "+L"):
+        return _read_lists(column)
+    return None, _read_texts_of_column(column)
+
+
+@cython.auto_pickle(False)
+cdef class _Chunk:
+    """One Arrow array, released with this object."""
+    cdef ArrowArray array
+
+    def __cinit__(self):
+        memset(&self.array, 0, sizeof(ArrowArray))
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+
+@cython.auto_pickle(False)
+cdef class _ArrowColumn:
+    """What an object with the Arrow C interface holds: its schema, and its chunks, which can be read once."""
+    cdef ArrowSchema schema
+    cdef object stream  # a capsule, None if there is one chunk only
+    cdef _Chunk chunk
+    cdef str source
+
+    def __cinit__(self):
+        memset(&self.schema, 0, sizeof(ArrowSchema))
+
+    def __dealloc__(self):
+        if self.schema.release != NULL:
+            self.schema.release(&self.schema)
+
+    def __init__(self, source):
+        self.source = type(source).__name__
+        if hasattr(source, "__arrow_c_stream__"):
+            self._open_stream(source.__arrow_c_stream__())
+            return
+        if not hasattr(source, "__arrow_c_array__"):  # chunks of pyarrow before 16, which have no stream
+            source = source.combine_chunks()
+        schema, array = source.__arrow_c_array__()
+        self._open_array(schema, array)
+
+    cdef _open_stream(self, capsule):
+        cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+        if stream.release == NULL:
+            raise ValueError("the Arrow stream has been released: it can be read once")
+        if stream.get_schema(stream, &self.schema) != 0:
+            raise ValueError(_stream_error(stream))
+        self.stream = capsule
+
+    cdef _open_array(self, schema_capsule, array_capsule):
+        cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointer(schema_capsule, "arrow_schema")
+        cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array")
+        if schema.release == NULL or array.release == NULL:
+            raise ValueError("the Arrow array has been released: it can be read once")
+        self.chunk = _Chunk()
+        self.schema, self.chunk.array = schema[0], array[0]
+        schema.release = array.release = NULL  # moved: this object releases them
+
+    def __iter__(self):
+        """Yield the chunks, and release the stream that they come from."""
+        cdef ArrowArrayStream* stream
+        cdef _Chunk chunk
+        if self.stream is None:
+            yield self.chunk
+            return
+        stream = <ArrowArrayStream*>PyCapsule_GetPointer(self.stream, "arrow_array_stream")
+        try:
+            while True:
+                chunk = _Chunk()
+                if stream.get_next(stream, &chunk.array) != 0:
+                    raise ValueError(_stream_error(stream))
+                if chunk.array.release == NULL:
+                    return
+                yield chunk
+        finally:
+            stream.release(stream)
+
+
+cdef str _stream_error(ArrowArrayStream* stream):
+    cdef const char* message = stream.get_last_error(stream)
+    return "the Arrow stream failed" + (f": {message.decode('utf-8', 'replace')}" if message != NULL else "")
+
+
+# How the texts of an Arrow column are stored, by its format: with 32-bit or 64-bit offsets, as views, or all null.
+cdef dict LAYOUTS = {"u": "offsets32", "z": "offsets32", "U": "offsets64", "Z": "offsets64",
+                     "vu": "views", "vz": "views", "n": "nulls"}
+cdef dict INTEGERS = {"c": np.int8, "C": np.uint8, "s": np.int16, "S": np.uint16, "i": np.int32, "I": np.uint32,
+                      "l": np.int64, "L": np.uint64}
+# Arrow's names of its types, by their format up to the first colon; {} stands for what follows it.
+cdef dict TYPE_NAMES = {
+    "n": "null", "b": "bool", "c": "int8", "C": "uint8", "s": "int16", "S": "uint16", "i": "int32", "I": "uint32",
+    "l": "int64", "L": "uint64", "e": "float16", "f": "float32", "g": "float64", "z": "binary", "Z": "large_binary",
+    "vz": "binary_view", "u": "string", "U": "large_string", "vu": "string_view", "w": "fixed_size_binary[{}]",
+    "d": "decimal({})", "tdD": "date32[day]", "tdm": "date64[ms]", "tts": "time32[s]", "ttm": "time32[ms]",
+    "ttu": "time64[us]", "ttn": "time64[ns]", "tss": "timestamp[s]", "tsm": "timestamp[ms]", "tsu": "timestamp[us]",
+    "tsn": "timestamp[ns]", "tDs": "duration[s]", "tDm": "duration[ms]", "tDu": "duration[us]", "tDn": "duration[ns]",
+    "tiM": "month_interval", "tiD": "day_time_interval", "tin": "month_day_nano_interval", "+l": "list",
+    "+L": "large_list", "+vl": "list_view", "+vL": "large_list_view", "+w": "fixed_size_list[{}]", "+s": "struct",
+    "+m": "map", "+ud": "dense_union", "+us": "sparse_union", "+r": "run-end encoded",
+}
+
+
+cdef str _type_name(str format):
+    """Return Arrow's name of the type of a format."""
+    head, _, rest = format.partition(":")
+    name = TYPE_NAMES.get(head, f"of Arrow format {format!r}")
+    if head == "d":
+        precision, _, scale_and_bits = rest.partition(",")
+        scale, _, bits = scale_and_bits.partition(",")
+        return f"decimal{bits or 128}({precision}, {scale})"
+    if head.startswith("ts") and rest:
+        return f"{name[:-1]}, tz={rest}]"
+    return name.replace("{}", rest)
+
+
+cdef str _name_of_type(const ArrowSchema* schema):
+    """Return Arrow's name of a type; of lists, with that of their elements."""
+    format = schema.format.decode()
+    name = _type_name(format)
+    if format in ("+l", "+L") and schema.n_children == 1:
+        return f"{name}<{_type_name(schema.children[0].format.decode())}>"
+    return name
+
+
+cdef str _one_column(const ArrowSchema* schema, str source):
+    """Say which column of a struct to pass: "text", else the first that holds texts, else the first."""
+    cdef int64_t i
+    names = []
+    of_texts = []
+    for i in range(schema.n_children):
+        name = schema.children[i].name.decode() if schema.children[i].name != NULL else ""
+        names.append(name)
+        if schema.children[i].format.decode() in LAYOUTS:
+            of_texts.append(name)
+    found = "text" if "text" in names else (of_texts or names or ["text"])[0]
+    return f"texts is of type {source}, with several columns (struct); pass one of them, such as {found!r}"
+
+
+cdef tuple _layout(const ArrowSchema* schema, str source):
+    """Return (how the texts of an Arrow column are stored, the format of its indices if it is dictionary-encoded)."""
+    format = schema.format.decode()
+    if schema.dictionary != NULL:
+        if schema.dictionary.dictionary != NULL or format not in INTEGERS:
+            raise ValueError(f"a malformed Arrow dictionary, with indices of format {format!r}")
+        return _layout(schema.dictionary, source)[0], format
+    if format == "+s":
+        raise TypeError(_one_column(schema, source))
+    if format not in LAYOUTS:
+        raise TypeError(
+            f"texts is of type {source}, with {_name_of_type(schema)} values; pass a column of strings or binary"
+        )
+    return LAYOUTS[format], None
+
+
+cdef inline int64_t _int16_at(const void* memory, int64_t i) noexcept nogil:
+    """Read a number of an Arrow buffer, which may begin anywhere."""
+    cdef int16_t value
+    memcpy(&value, <const char*>memory + 2 * i, 2)
+    return value
+
+
+cdef inline int64_t _int32_at(const void* memory, int64_t i) noexcept nogil:
+    cdef int32_t value
+    memcpy(&value, <const char*>memory + 4 * i, 4)
+    return value
+
+
+cdef inline int64_t _int64_at(const void* memory, int64_t i) noexcept nogil:
+    cdef int64_t value
+    memcpy(&value, <const char*>memory + 8 * i, 8)
+    return value
+
+
+cdef _read_array(ArrowArray* array, tuple layout, first_row):
+    """Return the addresses and lengths of an Arrow array's texts; nulls have neither."""
+    kind, indices = layout
+    if indices is None:
+        return _read_texts(array, kind, first_row)
+    if array.dictionary == NULL:
+        raise ValueError("a malformed Arrow dictionary: there are no values")
+    addresses, lengths = _read_texts(array.dictionary, kind, 0)
+    return _read_indices(array, ord(indices), addresses, lengths, first_row)
+
+
+cdef const uint8_t* _validity(const ArrowArray* array, int64_t buffers) except? NULL:
+    """Return the bitmap of an array that has at least so many buffers, or NULL where nothing is null."""
+    if array.length < 0 or array.offset < 0 or array.n_buffers < buffers:
+        raise ValueError("a malformed Arrow array: negative length or missing buffers")
+    return <const uint8_t*>array.buffers[0] if buffers and array.null_count != 0 else NULL
+
+
+cdef inline bint _is_valid(const uint8_t* valid, int64_t at) noexcept nogil:
+    return valid == NULL or valid[at >> 3] >> (at & 7) & 1
+
+
+cdef inline int64_t _integer(const void* values, char format, int64_t at) noexcept nogil:
+    """Return an integer of an Arrow format, -1 where it is 2**63 or more."""
+    if format == c"c":
+        return (<const int8_t*>values)[at]
+    if format == c"C":
+        return (<const uint8_t*>values)[at]
+    if format == c"s":
+        return _int16_at(values, at)
+    if format == c"S":
+        return <uint16_t>_int16_at(values, at)
+    if format == c"i":
+        return _int32_at(values, at)
+    if format == c"I":
+        return <uint32_t>_int32_at(values, at)
+    return max(_int64_at(values, at), <int64_t>-1)
+
+
+cdef _read_indices(const ArrowArray* array, char format, own_addresses, own_lengths, first_row):
+    """Return the addresses and lengths of the texts that a dictionary-encoded array points to."""
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, at, n = array.length, most = len(own_lengths)
+    rows_array = np.full(n, most, np.int64)  # of a null: behind the values
+    cdef int64_t[::1] rows = rows_array
+    for i in range(n):
+        if _is_valid(valid, array.offset + i):
+            at = _integer(array.buffers[1], format, array.offset + i)
+            if not 0 <= at < most:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow dictionary index")
+            rows[i] = at
+    return np.append(own_addresses, NO_BYTES)[rows_array], np.append(own_lengths, 0)[rows_array]
+
+
+cdef _read_texts(const ArrowArray* array, str kind, first_row):
+    """Return the addresses and lengths of the texts of an Arrow array that is not dictionary-encoded.
+
+    Offsets must rise from 0; how long the data is, the interface tells for views only.
+    """
+    cdef const uint8_t* valid = _validity(array, 0 if kind == "nulls" else 3)
+    cdef int64_t i, at, n = array.length, start, stop, total = 0
+    address_array, length_array = np.full(n, NO_BYTES), np.zeros(n, np.int64)
+    cdef uint64_t[::1] addresses = address_array
+    cdef int64_t[::1] lengths = length_array
+    cdef const void* offsets
+    cdef bint narrow
+    cdef const uint8_t* data
+    cdef const uint8_t* view
+    cdef const void* sizes
+    if n == 0 or kind == "nulls":
+        return address_array, length_array
+    if kind == "views":
+        sizes = array.buffers[array.n_buffers - 1]
+        for i in range(n):
+            if not _is_valid(valid, array.offset + i):
+                continue
+            view = <const uint8_t*>array.buffers[1] + 16 * (array.offset + i)
+            total = _int32_at(view, 0)
+            lengths[i] = total
+            if total < 0:
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            if total <= 12:
+                addresses[i] = <uint64_t>(view + 4)
+                continue
+            at, start = _int32_at(view, 2), _int32_at(view, 3)
+            if at < 0 or at >= array.n_buffers - 3 or start < 0 or start + total > _int64_at(sizes, at):
+                raise ValueError(f"texts[{first_row + i}]: a malformed Arrow view")
+            addresses[i] = <uint64_t>(<const uint8_t*>array.buffers[2 + at] + start)
+        return address_array, length_array
+    offsets, narrow = array.buffers[1], kind == "offsets32"
+    data = <const uint8_t*>array.buffers[2]
+    for i in range(n):
+        at = array.offset + i
+        if not _is_valid(valid, at):
+            continue
+        start = _int32_at(offsets, at) if narrow else _int64_at(offsets, at)
+        stop = _int32_at(offsets, at + 1) if narrow else _int64_at(offsets, at + 1)
+        if start < 0 or stop < start:
+            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
+        addresses[i] = <uint64_t>(data + start)
+        lengths[i] = stop - start
+    return address_array, length_array
+
+
+cdef tuple _read_texts_of_column(_ArrowColumn column):
+    layout = _layout(&column.schema, column.source)
+    parts, owners = [], []
+    rows = 0
+    for chunk in column:
+        parts.append(_read_array(&(<_Chunk>chunk).array, layout, rows))
+        rows += len(parts[-1][1])
+        owners.append(chunk)
+    return (*_joined(parts), owners)
+
+
+cdef tuple _joined(parts):
+    """Return the addresses and the lengths of all parts."""
+    return (
+        np.concatenate([addresses for addresses, _ in parts] or [np.zeros(0, np.uint64)]),
+        np.concatenate([lengths for _, lengths in parts] or [np.zeros(0, np.int64)]),
+    )
+
+
+cdef _read_lists(_ArrowColumn column):
+    """Return (offsets, elements) of a column of lists."""
+    if column.schema.n_children != 1:
+        raise ValueError("a malformed Arrow list: there must be one type of elements")
+    cdef const ArrowSchema* item = column.schema.children[0]
+    dtype = INTEGERS.get(item.format.decode()) if item.dictionary == NULL else None
+    layout = None if dtype is not None else _element_layout(&column.schema, item, column.source)
+    wide = column.schema.format.decode() == "+L"
+    counts = [np.zeros(0, np.int64)]
+    elements = []
+    rows = 0
+    owners = []
+    for chunk in column:
+        found = _read_list_chunk(&(<_Chunk>chunk).array, wide, dtype, layout, rows)
+        counts.append(found[0])
+        elements.append(found[1])
+        rows += len(found[0])
+        owners.append(chunk)
+    offsets = np.zeros(rows + 1, np.int64)
+    np.cumsum(np.concatenate(counts), out=offsets[1:])
+    if dtype is not None:
+        return offsets, np.concatenate([np.zeros(0, np.uint64), *elements])
+    return offsets, (*_joined(elements), owners)
+
+
+cdef tuple _element_layout(const ArrowSchema* lists, const ArrowSchema* item, str source):
+    """Return the layout of the texts that are elements of lists, as `_layout` does."""
+    held = item if item.dictionary == NULL else item.dictionary
+    if held.format.decode() not in LAYOUTS:
+        raise TypeError(
+            f"texts is of type {source}, with {_name_of_type(lists)} values; "
+            "pass a column of strings or binary, or of lists of strings, binary or integers"
+        )
+    return _layout(item, source)
+
+
+cdef tuple _read_list_chunk(const ArrowArray* array, bint wide, dtype, layout, first_row):
+    """Return (the number of each row's elements, the elements) of one array of lists.
+
+    Elements are uint64 where a dtype is given, else (addresses, lengths) as of `_read_texts`.
+    """
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, at, n = array.length, start, stop, first = 0, last = 0
+    cdef ArrowArray part
+    if array.n_children != 1 or (n and array.buffers[1] == NULL):
+        raise ValueError("a malformed Arrow list: missing elements or offsets")
+    start_array, count_array = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    cdef int64_t[::1] starts = start_array, counts = count_array
+    for i in range(n):
+        at = array.offset + i
+        start = _int64_at(array.buffers[1], at) if wide else _int32_at(array.buffers[1], at)
+        stop = _int64_at(array.buffers[1], at + 1) if wide else _int32_at(array.buffers[1], at + 1)
+        if not 0 <= start <= stop <= array.children[0].length:
+            raise ValueError(f"texts[{first_row + i}]: a malformed Arrow offset")
+        if i == 0:
+            first = start
+        last = stop
+        starts[i] = start
+        if _is_valid(valid, at):
+            counts[i] = stop - start
+    part = array.children[0][0]  # the elements that the rows refer to, which may be few of all
+    part.offset, part.length, part.null_count = part.offset + first, last - first, -1 if part.null_count else 0
+    ends = np.cumsum(count_array)
+    places = slice(None)
+    if n and ends[-1] < last - first:  # a null row has elements, too
+        places = np.repeat(start_array - first - ends + count_array, count_array) + np.arange(ends[-1], dtype=np.int64)
+    if dtype is not None:
+        values, nulls = _read_integers(&part, dtype)
+        elements, nulls = values[places], nulls[places]
+    else:
+        addresses, lengths = _read_array(&part, layout, 0)
+        elements = addresses[places], lengths[places]
+        nulls = elements[0] == NO_BYTES
+    if nulls.any():
+        row = first_row + int(np.searchsorted(ends, np.argmax(nulls), side="right"))
+        raise TypeError(f"texts[{row}] holds a null; elements are str, bytes or int")
+    return count_array, elements
+
+
+cdef tuple _read_integers(const ArrowArray* array, dtype):
+    """Return (values mod 2^64, which are null) of an array of integers."""
+    cdef const uint8_t* valid = _validity(array, 2)
+    cdef int64_t i, n = array.length, size = np.dtype(dtype).itemsize
+    null_array = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] nulls = null_array
+    if n == 0:
+        return np.zeros(0, np.uint64), null_array.view(np.bool_)
+    if array.buffers[1] == NULL:
+        raise ValueError("a malformed Arrow array: missing buffers")
+    if valid != NULL:
+        for i in range(n):
+            nulls[i] = not _is_valid(valid, array.offset + i)
+    cdef const uint8_t* memory = <const uint8_t*>array.buffers[1] + array.offset * size
+    return np.frombuffer(<const uint8_t[:n * size]>memory, dtype).astype(np.uint64), null_array.view(np.bool_)
