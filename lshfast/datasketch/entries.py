@@ -115,7 +115,7 @@ class StoredEntries(LSHEntries):
     depth : int
         Slots of a band.
     hashfunc : callable, optional
-        Makes the name of a bucket from the bytes of its slots.
+        Returns the name of a bucket for the bytes of its slots.
     """
 
     keys: Any

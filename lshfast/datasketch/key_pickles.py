@@ -97,7 +97,7 @@ def _scalar(kind: Any, data: Any) -> Any:
 
 
 def _fraction(first: Any, second: Any = 1) -> Fraction:
-    """Return a fraction of two ints or of their text; other texts are refused: they may be numbers of any length."""
+    """Return a fraction of two ints or of their text; other texts may denote numbers with very many digits."""
     if isinstance(first, str) and second == 1 and re.fullmatch("-?[0-9]{1,4000}(?:/[0-9]{1,4000})?", first):
         numerator, _, denominator = first.partition("/")
         first, second = int(numerator), int(denominator or 1)

@@ -104,7 +104,7 @@ class MinHashLSH:
     In memory, any number of threads may call any method. The index stores the slots of a sketch, 8 bytes each, and not
     the sketch.
 
-    In memory, `keys` and `hashtables` are made from the entries when they are first read. This takes the time and
+    In memory, `keys` and `hashtables` are created from the entries when they are first read. This takes the time and
     memory that datasketch needs to insert the entries. Later changes are added when they are read again. Do not change
     the lists and sets that they return. After the first call of one of their methods `insert`, `remove` and
     `remove_val`, the index keeps its entries in `keys` and `hashtables`. Its queries then find what these contain, at
@@ -212,7 +212,7 @@ class MinHashLSH:
         return StoredEntries(ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc)
 
     def _use_storages(self) -> None:
-        """Make `keys` and `hashtables`, which are storages already, the entries."""
+        """Use the storages `keys` and `hashtables` as the entries."""
         self._sketches = SketchReader(self.h)
         self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]

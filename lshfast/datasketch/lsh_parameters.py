@@ -68,5 +68,5 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
 def optimal_param(
     threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
 ) -> tuple[int, int]:
-    """Return the bands and rows for a threshold, as `bands_and_rows` does, under datasketch's name."""
+    """Return the bands and rows for a threshold, like `bands_and_rows`; the name is datasketch's."""
     return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)

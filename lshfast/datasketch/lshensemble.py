@@ -173,7 +173,7 @@ class MinHashLSHEnsemble:
         forget(self, "_search", "_partitions", "lowers", "uppers", "indexes")
         self._numbers = {key: number for number, key in enumerate(keys)}
         self._values, self._sizes, self._sketches = values, sizes, sketches
-        self._keys = keys  # from here on there are entries
+        self._keys = keys  # the ensemble has entries from here on
 
     @made_when_read
     def _search(self) -> Search:

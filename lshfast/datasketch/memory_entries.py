@@ -43,7 +43,7 @@ class MemoryEntries(LSHEntries):
     length, bands, depth : int
         Slots of a row, bands, and slots per band.
     hashfunc : callable, optional
-        Makes the name of a bucket from the bytes of its slots.
+        Returns the name of a bucket for the bytes of its slots.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class MemoryEntries(LSHEntries):
             names = dict(zip(numbers, keys, strict=True))
             own = dict(zip(keys, numbers, strict=True))
             self._open().insert(np.arange(numbers.start, numbers.stop, dtype=np.int64), rows, "error")
-            self._names |= names  # no calls, and so no interrupt between both
+            self._names |= names  # no call between these lines, therefore no interrupt
             self.numbers |= own
 
     def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
@@ -160,7 +160,7 @@ class MemoryEntries(LSHEntries):
             assert store is not None
             if isinstance(known, int):
                 number = known
-                del self._names[number]  # no call until the next line, and so no interrupt between both
+                del self._names[number]  # no call before the next line, therefore no interrupt
             else:
                 for number in known:
                     self._names.pop(number, None)
@@ -170,7 +170,7 @@ class MemoryEntries(LSHEntries):
         return True
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        names, store = self._names, self._store  # in this order: `release` replaces them in the other
+        names, store = self._names, self._store  # in this order, because `release` replaces them in the opposite order
         if store is None:
             return [] if self._stored is None else self._stored.find(row, form)
         numbers = store.query_one(row, None)[0]
@@ -178,7 +178,7 @@ class MemoryEntries(LSHEntries):
             return numbers
         try:
             found = [names[numbers[0]]] if len(numbers) == 1 else [names[number] for number in sorted(numbers)]
-        except KeyError:  # removed since
+        except KeyError:  # removed by another thread
             found = [name for name in (names.get(number, _ABSENT) for number in sorted(numbers)) if name is not _ABSENT]
         return list(dict.fromkeys(found)) if self._several else found
 
@@ -240,7 +240,7 @@ class MemoryEntries(LSHEntries):
         for ref in self._views:
             view = ref()
             if view is not None:
-                view._dict = view.held  # it may have none, and `del` needs one
+                view._dict = view.held  # set it first: `del` fails without the attribute
                 del view._dict
         self._current = False
 
@@ -253,7 +253,7 @@ class MemoryEntries(LSHEntries):
         self._torn = True
         for key in self._gone:
             known = self.numbers.get(key)
-            if known is None or _numbers(known)[0] >= self._shown:  # else an interrupt ended its removal
+            if known is None or _numbers(known)[0] >= self._shown:  # otherwise an interrupt ended its removal
                 self._hide(key)
         self._gone.clear()
         fresh, self._fresh = self._fresh, []

@@ -109,7 +109,7 @@ def drawn(name: str, seed: int, num_perm: int) -> Permutations:
 
 def _affine(scheme: Scheme, seed: int, num_perm: int) -> tuple[Values, Values]:
     """Draw odd multipliers and arbitrary summands, as datasketch does."""
-    generator = np.random.RandomState(seed)  # whose stream is frozen
+    generator = np.random.RandomState(seed)  # its stream never changes
     kind = scheme.dtype.type
     a = generator.randint(0, 2 ** (scheme.bits - 1), num_perm, dtype=kind) * kind(2) + kind(1)
     return a, generator.randint(0, 2**scheme.bits, num_perm, dtype=kind)
@@ -117,7 +117,7 @@ def _affine(scheme: Scheme, seed: int, num_perm: int) -> tuple[Values, Values]:
 
 def _legacy(seed: int, num_perm: int) -> tuple[Values, Values]:
     """Draw multipliers in [1, p) and summands in [0, p) alternately, as datasketch does."""
-    generator = np.random.RandomState(seed)  # whose stream is frozen
+    generator = np.random.RandomState(seed)  # its stream never changes
     pairs = [[generator.randint(low, P61, dtype=np.uint64) for low in (1, 0)] for _ in range(num_perm)]
     a, b = zip(*pairs, strict=True)
     return np.array(a, np.uint64), np.array(b, np.uint64)
@@ -207,7 +207,7 @@ def agreements(a: Any, b: Any) -> int:
     """Return the number of equal hash values of two sketches of the same length."""
     try:
         return equal(a, b)
-    except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
+    except (TypeError, ValueError, BufferError):  # hash values that the user has set
         values, others = np.asarray(a), np.asarray(b)
         if values.dtype.kind not in "iu" or others.dtype.kind not in "iu":
             raise TypeError(f"hash values of {values.dtype} and {others.dtype} cannot be compared") from None
@@ -222,7 +222,7 @@ def same_values(a: Any, b: Any) -> bool:
         return False
     try:
         return equal(a, b) == len(a)
-    except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
+    except (TypeError, ValueError, BufferError):  # hash values that the user has set
         return np.array_equal(a, b)
 
 

@@ -89,7 +89,7 @@ class ShingledTexts:
     @property
     def sizes(self) -> Int64Array:
         lengths = self.lengths
-        return np.asarray(lengths // 6 + 1 if self.unit == "word" else lengths)  # English has six bytes a word
+        return np.asarray(lengths // 6 + 1 if self.unit == "word" else lengths)  # English has about six bytes per word
 
     def take(self, rows: Chosen) -> ShingledTexts:
         return ShingledTexts(self.texts.take(rows), self.unit, self.size)
@@ -284,7 +284,7 @@ def _holds_objects(source: Any) -> bool:
 
 def _may_hold_sets(source: Any) -> bool:
     """Return whether this is a sequence of Python objects, or an array of more than one dimension."""
-    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"  # of numpy and pandas
+    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"  # dtype of numpy or pandas
     return objects or isinstance(source, (list, tuple)) or (isinstance(source, np.ndarray) and source.ndim > 1)
 
 
