@@ -1,7 +1,7 @@
-"""What runs before all other imports of the package: the check of the compiled modules, and Ctrl-C during the imports.
+"""Code that runs before all other imports of the package: a check for the compiled modules, and a handler for Ctrl-C.
 
-The ``lshfast`` command reports both in one line. It imports this package before its own first line runs, so that
-nothing later than this module could do it.
+The ``lshfast`` command reports a missing module and Ctrl-C in one line. The package is imported before the first line
+of the command runs, so this must happen here.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ INTERRUPTED = "interrupted; no output was left half-written"
 
 
 def is_command() -> bool:
-    """Tell whether this process is ``lshfast`` or ``python -m lshfast``."""
+    """Return whether this process is ``lshfast`` or ``python -m lshfast``."""
     arguments = getattr(sys, "argv", [])
-    if arguments[:1] == ["-m"]:  # Python looks for the module, which is named just before the arguments
+    if arguments[:1] == ["-m"]:  # Python is still finding the module; its name is before the arguments
         module = sys.orig_argv[-len(arguments)]
         return module == "lshfast" or (module.startswith("-") and module.endswith("mlshfast"))
     return os.path.basename("".join(arguments[:1])) in ("lshfast", "lshfast.exe")
 
 
 def leave(number: int, _: object) -> None:
-    """Handle Ctrl-C until the command handles it itself: there is nothing to clean up yet."""
+    """Handle Ctrl-C until the command installs its own handler; there is nothing to clean up yet."""
     print(f"lshfast: error: {INTERRUPTED}", file=sys.stderr, flush=True)
     os._exit(130)
 

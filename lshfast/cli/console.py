@@ -1,4 +1,4 @@
-"""What a user sees of a run: progress, closing tables, curves."""
+"""Output for the user during and after a run: progress, closing tables, curves."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 UNITS = {"read": "bytes", "verify": "rows", "write": "bytes", "save": "bytes"}
 TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save": "write the index"}
-PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
 def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
-    """Return the message and the exit status of a run that was interrupted, or stopped by the signal in the error."""
+    """Return the message and the exit status of a run that was interrupted, or ended by the signal in the error."""
     number = error.args[0] if error.args else signal.SIGINT
     if number == signal.SIGINT:
         return INTERRUPTED, 130
@@ -37,7 +37,7 @@ def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
 
 
 class Watch:
-    """Show progress on standard error: a bar per stage on a terminal, a line every 5 s elsewhere, nothing if quiet."""
+    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s; nothing if quiet."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         self._quiet, self._stream = quiet, stream or sys.stderr
@@ -81,8 +81,8 @@ class Watch:
             print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
 
 
-BAR = 24  # characters of the longest bar, with which a line fits 60 columns
-NOTE = 31  # column at which the notes of a table begin
+BAR = 24  # characters of the longest bar; with it, a line fits 60 columns
+NOTE = 31  # the column where the notes of a table begin
 
 
 def show(text: str, stream: TextIO) -> None:
@@ -100,12 +100,12 @@ def _wrapped(line: str, width: int) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return "1 row", "2 rows"."""
+    """Return a number with its noun, for example "1 row" or "2 rows"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _line(name: str, figure: object, *notes: str) -> str:
-    """Return a line of a table: name, figure, and those of the notes that are not empty."""
+    """Return a line of a table: name, figure, and the notes that are not empty."""
     shown = f"{figure:,}" if isinstance(figure, int) else str(figure)
     return f"{name:<14}{shown:>14}   {'; '.join(filter(None, notes))}".rstrip()
 
@@ -115,7 +115,7 @@ def _empty(number: int) -> str:
 
 
 def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
-    """Return the figures of a run as lines of text; those of removal only where rows were to be removed."""
+    """Return the figures of a run as lines of text; the figures of removal only if `removing`."""
     s = result.summary
     copies = counted(s.copies, "exact copy", "exact copies")
     lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
@@ -169,7 +169,7 @@ KEYS = {"int": "integers", "str": "strings", None: "none yet"}
 
 
 def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
-    """Return the figures of a run that put rows into the index of a file as lines of text."""
+    """Return the figures of a run that added rows to the index in a file as lines of text."""
     account = " + ".join(
         f"{getattr(s, name):,} {name}"
         for name in ("added", "replaced", "skipped", "rejected")
@@ -189,7 +189,7 @@ EXPECTED = "mean number of entries in the buckets of a query, counted in each ba
 
 
 def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
-    """Return what an index is made with, its size, and a histogram of its buckets as lines of text."""
+    """Return the settings of an index, its size, and a histogram of its buckets as lines of text."""
     p, stats = index.parameters, index.stats()
     threshold, recall = "unknown", ""
     if p.threshold is not None:
@@ -233,19 +233,19 @@ def query_table(s: QuerySummary) -> str:
 
 
 def reject_line(fault: Reject) -> str:
-    """Name a rejected row."""
+    """Return the line for a rejected row."""
     return f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}"
 
 
 class MatchPrinter:
-    """Print matches on standard output: separated by tabs as they come, or on a terminal as a table at the end."""
+    """Print matches on standard output: immediately, separated by tabs; or on a terminal, as a table at the end."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
         self._table: list[tuple[str, ...]] | None = [] if self._stream.isatty() else None
 
     def __call__(self, *columns: Sequence[Any]) -> None:
-        """Take some rows of matches: the last column holds similarities, the others keys."""
+        """Add rows of matches: the last column holds similarities, the others keys."""
         *keys, similarity = columns
         rows = zip(*([_one_line(key) for key in column] for column in keys), map(str, similarity), strict=True)
         if self._table is None:
@@ -265,7 +265,7 @@ class MatchPrinter:
 
 
 def _one_line(key: Any) -> str:
-    """Spell a key in one line without tabs."""
+    """Return a key on one line and without tabs."""
     text = str(key)
     if any(mark in text for mark in "\\\t\n\r"):
         text = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
@@ -273,7 +273,7 @@ def _one_line(key: Any) -> str:
 
 
 def banding(plan: Plan) -> str:
-    """Return "18 bands of 7 rows"."""
+    """Return the banding of a plan, for example "18 bands of 7 rows"."""
     return f"{counted(plan.bands.bands, 'band')} of {counted(plan.bands.rows, 'row')}"
 
 
@@ -291,7 +291,7 @@ def curve_table(plan: Plan) -> str:
 
 
 def plot_curve(plan: Plan, path: str) -> None:
-    """Draw the S-curve of a plan into a file; its suffix (.png, .svg, .pdf) says the format."""
+    """Draw the S-curve of a plan into a file; the suffix (.png, .svg, .pdf) determines the format."""
     try:
         import matplotlib
     except ImportError:

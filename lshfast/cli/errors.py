@@ -19,13 +19,13 @@ from lshfast.jobs.inputs import Inputs
 from lshfast.pipeline.plan import Plan
 from lshfast.readers import DataError
 
-# The base of the parser's errors. Some versions of typer use click's, others their own.
+# The base class of the parser's errors. Some versions of typer use click's class, others their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 @contextmanager
 def one_line_errors(stream: Any = None) -> Iterator[None]:
-    """Turn errors into one line on standard error: exit status 2 for wrong usage, 1 for the data and the machine."""
+    """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of data or system."""
 
     def leave(message: object, status: int) -> typer.Exit:
         print(f"lshfast: error: {' '.join(str(message).split())}", file=stream or sys.stderr)
@@ -62,14 +62,14 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
 def usage_message(error: Any) -> str:
     """Return the message of a usage error, with the value and the command that shows help."""
     said = error.format_message().rstrip(".").replace(": Value error, ", ": ")
-    with suppress(AttributeError, LookupError):  # typer names the value only in what its own error was raised from
+    with suppress(AttributeError, LookupError):  # typer names the value only in the cause of its own error
         value = repr(error.__cause__.errors()[0]["input"])
         said += "" if value in said else f": {value}"
     return said if error.ctx is None else f"{said} (see {error.ctx.command_path} --help)"
 
 
 class Commands(TyperGroup):
-    """Commands whose usage errors, and interrupts at any time, are one line as all other errors are."""
+    """Commands whose usage errors and interrupts are reported in one line, like all other errors."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with one_line_errors():
@@ -82,13 +82,13 @@ class Commands(TyperGroup):
 
 @contextmanager
 def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
-    """Add to a MemoryError the estimated need of the run, if there is a plan, and the options that lower it."""
+    """Add to a MemoryError the estimated memory of the run, if there is a plan, and the options that reduce it."""
     try:
         yield
     except MemoryError as error:
         said = str(error) or "out of memory"
         cause: BaseException | None = error
-        while cause is not None:  # what the run holds is in the variables of its functions
+        while cause is not None:  # the variables of the run's functions hold its memory
             traceback.clear_frames(cause.__traceback__)
             cause = cause.__context__
         raise MemoryError(f"{said}{needs(inputs, plan)}") from None
@@ -99,7 +99,7 @@ def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
 
 
 def needs(inputs: Inputs, plan: Plan | None) -> str:
-    """Return the estimate of a run's memory, and advice, as the end of a message."""
+    """Return the estimated memory of a run, and advice, as the end of a message."""
     if plan is None:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"

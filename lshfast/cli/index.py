@@ -1,4 +1,4 @@
-"""The commands of ``lshfast index``: options to arguments. No logic of their own."""
+"""The commands of ``lshfast index``: they convert options to arguments and contain no other logic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands: options to arguments. No logic of their own."""
+"""The commands: they convert options to arguments and contain no other logic."""
 
 from __future__ import annotations
 

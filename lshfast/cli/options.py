@@ -48,7 +48,7 @@ Threads = Annotated[int | None, typer.Option(help="Default: the CPUs this proces
 
 
 def parse_seed(value: object) -> int | str:
-    """Return a seed as an int if it is one, else as a str, which is checked with the other options."""
+    """Return a seed as an int if possible, else as a str, which is checked with the other options."""
     try:
         return int(str(value))
     except ValueError:
@@ -66,6 +66,6 @@ OnDuplicateOption = Annotated[
 
 
 def given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
-    """Return those of some options that stand on the command line; the others have their defaults."""
+    """Return the options that were given on the command line; the others have their defaults."""
     sources = {name: context.get_parameter_source(name) for name in options}
     return {name: options[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}

@@ -1,4 +1,4 @@
-"""The names of datasketch 2.0, so that changing an import is enough.
+"""The names of datasketch 2.0: code written for datasketch keeps working after changing one import.
 
 >>> import lshfast.datasketch as datasketch
 >>> sketch = datasketch.MinHash(num_perm=64)
@@ -22,7 +22,7 @@ from lshfast.datasketch.lshforest import MinHashLSHForest
 from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
 
-# That of the datasketch whose names these are.
+# The version of datasketch whose names these are.
 __version__ = "2.0.0"
 
 WeightedMinHashLSH = MinHashLSH

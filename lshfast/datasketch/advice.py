@@ -1,4 +1,4 @@
-"""The names of datasketch that this package does not have, and what to use in their place."""
+"""The names of datasketch that this package does not have, and their replacements."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def missing(name: str) -> ImportError:
 
 
 def no_attribute(module: str, name: str) -> AttributeError:
-    """Return the error for an attribute that a package does not have, for its ``__getattr__``.
+    """Return the error for a missing attribute of a package, for its ``__getattr__``.
 
-    ``from package import HNSW`` shall say what to use, and ``hasattr(package, "HNSW")`` shall be False. Both ask the
-    package's ``__getattr__``; the first does so from the import system's ``_handle_fromlist``.
+    ``from package import HNSW`` must raise an error that names the replacement, and ``hasattr(package, "HNSW")`` must
+    be False. Both call the package's ``__getattr__``; the first does so from ``_handle_fromlist`` of the import system.
 
     Raises
     ------
     ImportError
-        If it is imported, and there is advice.
+        If the name is imported and has a replacement.
     """
     if name in ADVICE and sys._getframe(2).f_code.co_name == "_handle_fromlist":
         raise missing(name)

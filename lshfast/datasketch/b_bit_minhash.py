@@ -1,4 +1,4 @@
-"""bBitMinHash: the lowest bits of hash values, and their bytes as datasketch lays them out."""
+"""bBitMinHash: the lowest bits of hash values, and their serialization in datasketch's layout."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, agreements,
 HEAD = struct.Struct("<qBdi")
 BLOCK_BITS = 64
 
-# By b: what keeps the lowest bits.
+# By b: the mask of the lowest bits.
 MASKS = {dtype: [dtype.type((1 << b) - 1) for b in range(33)] for dtype in (np.dtype(np.uint32), np.dtype(np.uint64))}
 
 
 class bBitMinHash:
     """Keep the lowest b bits of each hash value of a MinHash (Li and König 2010).
 
-    Two hash values that differ agree in their lowest bits once in 2**b times, which the estimate takes into account.
+    Different hash values agree in their lowest bits with probability 2**-b; the estimate corrects for this.
 
     Parameters
     ----------
     minhash : MinHash
-        One of datasketch will do.
+        Also a sketch of datasketch.
     b : int, default 1
         Bits, 1 to 32.
     r : float, default 0.0
-        The size of the set as a share of that of the universe, in [0, 1]; 0 if it is small or not known.
+        The size of the set as a fraction of the universe, in [0, 1]; 0 if it is small or unknown.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class bBitMinHash:
     Raises
     ------
     TypeError, ValueError
-        If b or r is of the wrong kind or out of range.
+        If b or r has the wrong type or is out of range.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class bBitMinHash:
         self._given = permutations_of(minhash)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether all is the same."""
+        """Return whether all attributes are equal."""
         return (
             type(self) is type(other)
             and isinstance(other, bBitMinHash)
@@ -92,19 +92,19 @@ class bBitMinHash:
         Parameters
         ----------
         other : bBitMinHash
-            Of the same scheme, seed, length and b.
+            A sketch with the same scheme, seed, length and b.
 
         Returns
         -------
         float
-            Unbiased, and so below 0 now and then for sets that share little; 1 where both sets are empty. Where both r
-            are 1, no bits agree by chance, and it is the share of those that agree: 1 for two sets that are all there
-            is.
+            An unbiased estimate, which may be below 0 for sets with few common elements; 1 if both sets are empty. If r
+            is 1 for both, no bits agree by chance, and the result is the fraction of equal values: 1 for two sets that
+            are both the universe.
 
         Raises
         ------
         ValueError
-            If the other is of another scheme, seed, length, b or set of permutations.
+            If the other sketch has another scheme, seed, length or b, or other permutations.
         """
         if self.b != other.b or self.scheme != other.scheme or self.seed != other.seed:
             what = next(what for what in ("b", "scheme", "seed") if getattr(self, what) != getattr(other, what))
@@ -127,7 +127,7 @@ class bBitMinHash:
         return (agreeing - c1) / (1 - c2)
 
     def _chance(self) -> float:
-        """Return A(r, b), of which the chance is made that bits of different values agree: 2**-b for r near 0."""
+        """Return A(r, b), from which the probability of chance agreement is computed: 2**-b for r near 0."""
         if self.r == 0.0:
             return 1.0 / (1 << self.b)
         if self.r == 1.0:
@@ -141,11 +141,11 @@ class bBitMinHash:
         return HEAD.size + bool(SCHEMES[self.scheme].code) + 8 * blocks
 
     def __getstate__(self) -> bytearray:
-        """Return the bytes that datasketch keeps of such a sketch.
+        """Return the state that datasketch pickles.
 
-        The seed (8 bytes), b (1), r (8) and the number of hash values (4), which is negative where a byte with the
-        number of the scheme follows; then blocks of 8 bytes with as many hash values as fit in, of 1, 2, 4, 8, 16 or 32
-        bits each, the first in the highest bits. All is little-endian.
+        The seed (8 bytes), b (1), r (8) and the number of hash values (4), which is negative if a byte with the number
+        of the scheme follows. Then blocks of 8 bytes, each with as many hash values of 1, 2, 4, 8, 16 or 32 bits as
+        fit, the first in the highest bits. All numbers are little-endian.
         """
         width, k, code = _width(self.b), len(self.hashvalues), SCHEMES[self.scheme].code
         each = BLOCK_BITS // width

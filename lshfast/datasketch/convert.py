@@ -1,7 +1,8 @@
-"""From objects of an installed datasketch to those of this library.
+"""Convert objects of an installed datasketch to objects of this library.
 
-What datasketch pickled is read by datasketch, in a process that has it, and given to `from_datasketch`; nothing here
-reads a pickle from a file. datasketch itself is not imported: what it has loaded is told by the names of its classes.
+Pickles of datasketch are loaded with datasketch, in a process where it is installed, and the objects are passed to
+`from_datasketch`. This module does not read pickles from files. It does not import datasketch: objects are recognised
+by the names of their classes.
 """
 
 from __future__ import annotations
@@ -22,30 +23,31 @@ from lshfast.datasketch.minhash import MinHash
 from lshfast.datasketch.schemes import SCHEMES, Values
 from lshfast.datasketch.weighted_minhash import WeightedMinHash, WeightedMinHashGenerator
 
-# What stands in slots that an index did not keep: hardly any set has it, and so no similarity comes out too high.
+# The value of slots that an index did not keep. Almost no set has this value, so similarities are not overestimated.
 UNKNOWN = 0
 
 
 def from_datasketch(thing: Any, *, seed: int = 1) -> Any:
-    """Return this library's equal of an object of datasketch.
+    """Return this library's equivalent of an object of datasketch.
 
     Parameters
     ----------
     thing : MinHash, LeanMinHash, bBitMinHash, WeightedMinHash, WeightedMinHashGenerator, HyperLogLog, \
 HyperLogLogPlusPlus, MinHashLSH or MinHashLSHForest of datasketch
-        Hash values are the same, and so are keys. Of a sketch's hash function, datasketch's own become this library's;
-        any other is kept. An index must be in memory (what lies on Redis is read where it lies, by a `MinHashLSH` with
-        the same storage_config) and have no hashfunc; of slots that are in no band datasketch keeps nothing, so that
-        similarities of `query` with_scores come out low by these.
+        Hash values and keys are not changed. datasketch's own hash functions are replaced by this library's; others are
+        kept. An index must be in memory and have no hashfunc. (An index on Redis needs no conversion: open it with a
+        `MinHashLSH` with the same storage_config.) datasketch does not keep slots that are in no band, so that the
+        similarities of `query` with_scores are too low by the share of these slots.
     seed : int, default 1
-        That of the sketches in an index, which does not know it.
+        The seed of the sketches in an index, which does not store it.
 
     Raises
     ------
     TypeError
-        If it is none of these. An ensemble keeps no sizes and a Bloom filter no slots: index the sketches anew.
+        If it is none of these. An ensemble does not store sizes and a Bloom filter does not store slots: index their
+        sketches again.
     ValueError
-        If an index is on a server or has a hashfunc, or its sketches cannot be told.
+        If an index is on a server or has a hashfunc, or the kind of its sketches cannot be determined.
 
     Examples
     --------
@@ -60,7 +62,7 @@ HyperLogLogPlusPlus, MinHashLSH or MinHashLSHForest of datasketch
 
 
 def _hashfunc(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return this library's own of datasketch's hash functions, and others as they are."""
+    """Return this library's equivalent of datasketch's hash functions; return other functions unchanged."""
     if getattr(function, "__module__", None) == "datasketch.hashfunc":
         return {"sha1_hash32": sha1_hash32, "sha1_hash64": sha1_hash64}.get(function.__name__, function)
     return function
@@ -129,14 +131,14 @@ def _forest(thing: Any, seed: int) -> MinHashLSHForest:
 
 
 def _sketch(names: list[bytes], rows: int, length: int, index: Any, seed: int) -> LeanMinHash | WeightedMinHash:
-    """Return a sketch of the slots that an entry's buckets are named after, the high bytes of each first."""
+    """Return a sketch with the slots in the names of an entry's buckets, which are big-endian."""
     scheme = getattr(index, "_minhash_scheme", None)
     width = len(names[0]) // rows
     if width == 16:
         values = np.frombuffer(b"".join(names), ">i8").astype(np.int64).reshape(-1, 2)
         return WeightedMinHash(seed, _filled(values, length, False))
     if scheme is None and width == 8:
-        scheme = "legacy"  # the only one of this width there was before indexes kept it
+        scheme = "legacy"  # the only scheme of this width before indexes stored their scheme
     if scheme not in SCHEMES or width != SCHEMES[scheme].dtype.itemsize:
         raise ValueError(f"the index holds sketches of scheme {scheme!r} and {width} bytes a slot, which are not known")
     kind = SCHEMES[scheme]
@@ -146,7 +148,7 @@ def _sketch(names: list[bytes], rows: int, length: int, index: Any, seed: int) -
 
 
 def _filled(values: Values, length: int, is_empty: bool) -> Values:
-    """Return hash values with those behind that are not known."""
+    """Return hash values, followed by the value for unknown slots up to `length`."""
     whole = np.full((length, *values.shape[1:]), values[0] if is_empty else UNKNOWN, values.dtype)
     whole[: len(values)] = values
     return whole

@@ -1,4 +1,4 @@
-"""The interface of the entries of a MinHashLSH, and entries that are kept in storages."""
+"""The interface of the entries of a MinHashLSH, and entries in storages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from lshfast.common.types import UInt64Array
 from lshfast.datasketch.slots import Form
 
-# Keys whose names are read from a server at once.
+# The number of keys whose names are read from a server at a time.
 PIECE = 1000
 
-# Options of changes of a storage. Storages of a user's own may not know the option `buffer`.
+# Options of changes of a storage. Storages of the user may not support the option `buffer`.
 AT_ONCE: dict[str, bool] = {}
 BUFFERED = {"buffer": True}
 
@@ -27,13 +27,13 @@ class LSHEntries(ABC):
     Attributes
     ----------
     keys : OrderedStorage
-        The buckets of each key, band after band.
+        The buckets of each key, in the order of the bands.
     tables : list of UnorderedStorage
         The keys in each bucket, a storage for each band.
 
     Notes
     -----
-    `others` are further stored forms of the same key: on a server it may have been pickled by another protocol.
+    `others` are further stored forms of the same key: on a server it may have been pickled with another protocol.
     """
 
     keys: Any
@@ -41,22 +41,22 @@ class LSHEntries(ABC):
 
     @property
     def sends_batches(self) -> bool:
-        """Whether many insertions are faster if they are kept back and sent together."""
+        """Whether many insertions are faster if they are sent together."""
         return False
 
     @property
     def has_rows(self) -> bool:
-        """Whether `rows` yields all slots of all entries, and not those of the bands of known names only."""
+        """Whether `rows` yields all slots of all entries, instead of only the slots of bands with known names."""
         return False
 
     @abstractmethod
     def insert(
         self, key: Any, row: UInt64Array, form: Form, *, check: bool, buffer: bool, others: tuple[Any, ...] = ()
     ) -> bool:
-        """Store an entry and return True; with `check`, return False if the key has one."""
+        """Store an entry and return True; with `check`, return False if the key has an entry."""
 
     def insert_many(self, keys: list[Any], rows: UInt64Array, form: Form) -> None:
-        """Store entries; those of keys that are there already are added to these."""
+        """Store entries; existing keys get further entries."""
         for key, row in zip(keys, rows, strict=True):
             self.insert(key, row, form, check=False, buffer=self.sends_batches)
 
@@ -70,23 +70,23 @@ class LSHEntries(ABC):
 
     @abstractmethod
     def scored(self, row: UInt64Array, form: Form) -> list[tuple[Any, float]]:
-        """Return the keys that share a band with a row, and the greatest share of equal slots of each."""
+        """Return the keys that share a band with a row, and the greatest fraction of equal slots of each."""
 
     @abstractmethod
     def holds(self, key: Any, others: tuple[Any, ...] = ()) -> bool:
-        """Tell whether a key has an entry."""
+        """Return whether a key has an entry."""
 
     @abstractmethod
     def rows(self, form: Form) -> Iterator[tuple[list[Any], UInt64Array]]:
-        """Yield all entries, some at a time: their keys, and their rows, uint64 (n, slots)."""
+        """Yield all entries in batches: their keys, and their rows, uint64 (n, slots)."""
 
     def is_empty(self) -> bool:
-        """Tell whether there is no entry."""
+        """Return whether there is no entry."""
         return len(self.keys) == 0
 
     @property
     def buffer_size(self) -> int:
-        """How many entries a session keeps back until they are sent."""
+        """The number of pending entries at which a session sends them."""
         return int(self.keys.buffer_size)
 
     @buffer_size.setter
@@ -95,10 +95,10 @@ class LSHEntries(ABC):
             storage.buffer_size = value
 
     def release(self) -> None:  # noqa: B027 (other entries are in storages already)
-        """Keep the entries in storages from now on, so that a user may change these."""
+        """Keep the entries in storages from now on, so that the user may change these."""
 
-    def flush(self) -> None:  # noqa: B027 (in memory nothing is kept back)
-        """Send what sessions have kept back."""
+    def flush(self) -> None:  # noqa: B027 (in memory nothing is pending)
+        """Send the pending changes of sessions."""
 
     def width(self) -> int | None:
         """Return the bytes of a stored slot; None if there is no entry."""
@@ -115,7 +115,7 @@ class StoredEntries(LSHEntries):
     depth : int
         Slots of a band.
     hashfunc : callable, optional
-        Makes the name of a bucket from the bytes of its slots.
+        Returns the name of a bucket for the bytes of its slots.
     """
 
     keys: Any
@@ -174,7 +174,7 @@ class StoredEntries(LSHEntries):
         return key in self.keys or any(other in self.keys for other in others)
 
     def _is_there(self, key: Any) -> bool:
-        """Tell whether a key has an entry, or will have one when all pending changes are sent."""
+        """Return whether a key has an entry, or will have one when all pending changes are sent."""
         stays = self._waiting.get(key)
         return key in self.keys if stays is None else stays
 
@@ -210,7 +210,7 @@ class StoredEntries(LSHEntries):
         return scores
 
     def _rows_of(self, names: Sequence[bytes], form: Form) -> list[UInt64Array]:
-        """Return the rows that these buckets are named after; names of another form are left out."""
+        """Return the rows from which these buckets are named; names of another form are omitted."""
         size, rows = self.depth * form.width, []
         for start in range(0, len(names) - self.bands + 1, self.bands):
             own = list(names[start : start + self.bands])
@@ -232,7 +232,7 @@ class StoredEntries(LSHEntries):
 
 
 class UnmadePart:
-    """Placeholder for a part of an index whose class has a constructor of its own, until the part is first used."""
+    """A placeholder, until its first use, for a part of an index whose subclass has its own constructor."""
 
     __slots__ = ("_lsh", "_part")
 

@@ -1,4 +1,4 @@
-"""Not there: importing this module raises the ImportError that says where AsyncMinHashLSH is."""
+"""Importing this module raises an ImportError that names the location of AsyncMinHashLSH."""
 
 from lshfast.datasketch.advice import missing
 

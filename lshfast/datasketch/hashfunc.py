@@ -1,4 +1,4 @@
-"""The hash functions of the sketches: SHA-1 as datasketch takes it, and this library's own hash of a token."""
+"""The hash functions of the sketches: SHA-1 as used by datasketch, and this library's own hash of a token."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TOKEN_SEED = 1
 
 
 def token_hash(token: str | bytes | int) -> int:
-    """Return this library's 64-bit hash of a token, as `TokenSets.from_sets` takes it.
+    """Return this library's 64-bit hash of a token, as used by `TokenSets.from_sets`.
 
     Parameters
     ----------
     token : str, bytes or int
-        In -2**63..2**64 - 1, if it is an int.
+        An int must be in -2**63..2**64 - 1.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def token_hash(token: str | bytes | int) -> int:
     Raises
     ------
     TypeError, ValueError
-        If the token is of another kind, an int out of range, or a str with a lone surrogate.
+        If the token has another type, or is an int out of range or a str with a lone surrogate.
 
     Examples
     --------
@@ -51,22 +51,22 @@ def token_hashes(tokens: Iterable[Any]) -> UInt64Array:
 
 
 class Hasher:
-    """A hash function, and the way in which many tokens are hashed by it.
+    """A hash function, and the method to hash many tokens with it.
 
     Parameters
     ----------
     hashfunc : callable
     bits : int
-        Of what it may return: 32 or 64.
+        The bits of its results: 32 or 64.
     scheme : str
-        What errors name.
+        The name of the scheme in errors.
 
     Attributes
     ----------
     sha1 : int
-        32 or 64 if it is SHA-1, which is taken in C; else 0.
+        32 or 64 if it is SHA-1, which is computed in C; else 0.
     is_native : bool
-        Whether it is `token_hash`, which is taken in C for the usual kinds.
+        Whether it is `token_hash`, which is computed in C for str, bytes and int.
     """
 
     __slots__ = ("bits", "hashfunc", "is_native", "scheme", "sha1")
@@ -85,7 +85,7 @@ class Hasher:
         self.is_native = hashfunc is token_hash
 
     def lower(self, functions: Functions, tokens: Iterable[Any], values: Any) -> int:
-        """Lower hash values by tokens, or by none if one of them cannot be hashed, and return how many they are."""
+        """Update hash values with tokens and return their number; if a token cannot be hashed, change nothing."""
         if self.sha1:
             return functions.lower_sha1(tokens, self.sha1, values)
         if self.is_native:
@@ -100,9 +100,10 @@ class Hasher:
         return len(hashes)
 
     def batches(self, rows: Iterable[Iterable[Any]], size: int) -> Iterator[tuple[Int64Array, UInt64Array | Tokens]]:
-        """Yield (offsets, hashes) of some rows at a time, of `size` tokens or rows or a little more.
+        """Yield (offsets, hashes) of batches of rows, each of about `size` tokens or rows.
 
-        Rows are read when they come. SHA-1 is left for who has no interpreter lock.
+        Rows are read as they are needed. For SHA-1 the tokens are yielded, and hashed later without the interpreter
+        lock.
         """
         remaining = iter(rows)
         if self.sha1:
@@ -124,7 +125,7 @@ class Hasher:
             yield batch.rows()
 
     def check(self, value: Any) -> int:
-        """Return what the function returned as an int, or say what is wrong with it."""
+        """Return a result of the function as an int; raise an error if it is invalid."""
         try:
             number = index(value)
         except TypeError:
@@ -136,7 +137,7 @@ class Hasher:
 
 
 def _bits_of_sha1(hashfunc: Callable[[Any], Any]) -> int:
-    """Return 32 or 64 if a function is sha1_hash32 or sha1_hash64, datasketch's own included; else 0."""
+    """Return 32 or 64 if a function is sha1_hash32 or sha1_hash64 of this library or of datasketch; else 0."""
     for bits, ours in ((32, sha1_hash32), (64, sha1_hash64)):
         if hashfunc is ours or (
             getattr(hashfunc, "__module__", None) == "datasketch.hashfunc"

@@ -1,4 +1,4 @@
-"""Not there: importing this module raises the ImportError that says what to use in place of HNSW."""
+"""Importing this module raises an ImportError that names the replacement of HNSW."""
 
 from lshfast.datasketch.advice import missing
 

@@ -1,7 +1,7 @@
-"""datasketch's HyperLogLog and HyperLogLogPlusPlus: the same registers and bytes, over the batch kernels.
+"""datasketch's HyperLogLog and HyperLogLogPlusPlus: the same registers and bytes, on top of the batch kernels.
 
-Where datasketch goes wrong this does not follow: pickles and copies keep their hash function, sketches of different
-hash functions or kinds do not merge, damaged registers are refused, and HyperLogLogPlusPlus counts without bias tables.
+Errors of datasketch are not reproduced: pickles and copies keep their hash function, sketches with different hash
+functions or kinds do not merge, damaged registers are refused, and HyperLogLogPlusPlus counts without bias tables.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ ALPHAS = {
     for p in range(LOWEST_P, HIGHEST_P + 1)
 }
 
-# Items hashed before their registers are raised: few, so that they are in the cache from the first look to the last.
+# Items hashed before their registers are updated: few, so that they stay in the cache.
 STRETCH = 1 << 12
 
 
 def _in_c(hashfunc: Callable[[Any], int]) -> tuple[int, bool]:
-    """Return the bits if a function is the SHA1 of many values in C, and whether it is this library's own hash."""
+    """Return the bits if a function is SHA1 (computed in C), else 0, and whether it is this library's own hash."""
     hasher = Hasher(hashfunc, 64, "")
     return hasher.sha1, hasher.is_native
 
 
 def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64Array:
-    """Return the hash values of items: those of functions that are in C in one call."""
+    """Return the hash values of items, with a single call for functions that are in C."""
     bits, is_native = _in_c(hashfunc)
     if bits:
         return sha1(items, bits)
@@ -65,26 +65,26 @@ def _hash_all(hashfunc: Callable[[Any], int], items: tuple[Any, ...]) -> UInt64A
 
 
 class HyperLogLog:
-    """Count distinct values with 2**p registers, by a hash of 32 bits, as datasketch does.
+    """Count distinct values with 2**p registers and a 32-bit hash, as datasketch does.
 
-    `lshfast.sketch.cardinality.DistinctCounter` counts tokens of many sets at once, with hashes of 64 bits.
+    `lshfast.sketch.cardinality.DistinctCounter` counts tokens of many sets at once, with 64-bit hashes.
 
     Parameters
     ----------
     p : int, default 8
-        In 4..16. Where `reg` is given, the registers tell it.
+        In 4..16. If `reg` is given, p follows from the number of registers.
     reg : ndarray of integers, shape (2**p,), optional
-        Registers of another sketch. Writable int8 are used where they lie, others are copied.
+        Registers of another sketch. Writable int8 arrays are referenced in place, others are copied.
     hashfunc : callable, default sha1_hash32
-        What gives a value's hash, an int of 32 bits. Sketches of different functions do not merge.
+        Returns the hash of a value, an int of 32 bits. Sketches with different functions do not merge.
     hashobj : object, optional
         Ignored, with a DeprecationWarning.
 
     Raises
     ------
     TypeError, ValueError
-        If p is no int or out of range, if registers are no such array or higher than they can be, or if hashfunc cannot
-        be called.
+        If p is not an int or out of range, if the registers have the wrong shape, type or range, or if hashfunc is not
+        callable.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class HyperLogLog:
     """
 
     __slots__ = ("_held", "_known", "_stated", "alpha", "hashfunc", "m", "max_rank", "p", "reg")
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # they change
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # sketches are mutable
 
     _hash_range_bit: ClassVar[int] = 32
 
@@ -131,7 +131,7 @@ class HyperLogLog:
                 p = 0
             if p not in ALPHAS or type(reg) is not np.ndarray or reg.dtype is not INT8:
                 p, reg = _converted(reg, self._hash_range_bit)
-            # Registers alone do not say whose they are, so only a function that was given is held against another.
+            # Registers do not record their hash function, so only a function that was given is compared with another.
             self._stated = hashfunc is not sha1_hash32 and hashfunc is not sha1_hash64
             self.reg = self._known = reg
         self._held: memoryview | None = None
@@ -141,7 +141,7 @@ class HyperLogLog:
         self.hashfunc = hashfunc
 
     def _registers(self) -> Int8Array:
-        """Return the registers; if they were replaced, they are checked first."""
+        """Return the registers; check them first if they were replaced."""
         return self.reg if self.reg is self._known else self._adopt()
 
     def _adopt(self) -> Int8Array:
@@ -156,7 +156,7 @@ class HyperLogLog:
         return registers
 
     def _writable(self) -> memoryview:
-        """Return the registers as a memory view, whose items are read in a third of the time."""
+        """Return the registers as a memory view, whose items are read three times as fast."""
         registers = self._registers()
         if not registers.flags.writeable:
             registers = self._put(registers.copy())
@@ -164,7 +164,7 @@ class HyperLogLog:
         return held
 
     def update(self, b: Any) -> None:
-        """Add a value: bytes, or what else the hash function takes."""
+        """Add a value: bytes, or any value that the hash function accepts."""
         value = index(self.hashfunc(b))
         rank = self.max_rank + 1 - (value >> self.p).bit_length()
         if rank <= 0 or value < 0:
@@ -177,9 +177,9 @@ class HyperLogLog:
             held[place] = rank
 
     def update_batch(self, b: Iterable[Any]) -> None:
-        """Add values, which is quicker than one `update` each. Not in datasketch.
+        """Add values, faster than with one `update` for each. Not in datasketch.
 
-        An error in one of the values may leave those before it added.
+        If a value causes an error, the values before it may have been added.
         """
         values = iter(b)
         registers = np.asarray(self._writable()).view(np.uint8)
@@ -189,9 +189,9 @@ class HyperLogLog:
     def count(self) -> float:
         """Return the estimated number of distinct values, by the formula of Flajolet and others (2007).
 
-        A UserWarning says where the estimate lies near the change of its formula, at 2.5 * 2**p, and may be off by more
-        than the standard error of 1.04 / sqrt(2**p). Registers that were written to, and that no hash value gives,
-        raise ValueError.
+        A UserWarning is given if the estimate is near 2.5 * 2**p, where its formula changes and its error may exceed
+        the relative standard error of 1.04 / sqrt(2**p). A ValueError is raised if the user has written registers that
+        no hash value can produce.
         """
         total, zeros = kernels.register_sum(self._registers(), self._hash_range_bit)
         estimate = self.alpha * self.m**2 / total
@@ -208,12 +208,12 @@ class HyperLogLog:
         return float(-(2**32) * np.log(1 - estimate / 2**32)) if estimate < 2**32 else math.inf
 
     def merge(self, other: HyperLogLog) -> None:
-        """Add all that another sketch of the same p, kind and hash function counted.
+        """Add all values of another sketch with the same p, kind and hash function.
 
         Raises
         ------
         TypeError, ValueError
-            If the other is no HyperLogLog, or of another p, kind or hash function.
+            If the other is not a HyperLogLog, or has another p, kind or hash function.
         """
         if type(other) is not type(self) or other.p != self.p or other.hashfunc is not self.hashfunc:
             self._check(other)
@@ -225,7 +225,7 @@ class HyperLogLog:
 
     @classmethod
     def union(cls: type[Kind], *hyperloglogs: HyperLogLog) -> Kind:
-        """Return the union of two or more sketches of the same p, kind and hash function."""
+        """Return the union of two or more sketches with the same p, kind and hash function."""
         if len(hyperloglogs) < 2:
             raise ValueError(f"a union takes at least 2 sketches, not {len(hyperloglogs)}")
         first = hyperloglogs[0]
@@ -238,7 +238,7 @@ class HyperLogLog:
         return made
 
     def _with(self, registers: Int8Array, kind: type[Kind]) -> Kind:
-        """Return a sketch of a kind with these registers, and otherwise like this one."""
+        """Return a sketch of the class `kind` with these registers and this sketch's other attributes."""
         made = kind.__new__(kind)
         made.p, made.m, made.max_rank, made.alpha = self.p, self.m, self.max_rank, self.alpha
         made.hashfunc, made._stated = self.hashfunc, self._stated
@@ -258,18 +258,18 @@ class HyperLogLog:
         return self._registers().copy()
 
     def copy(self: Kind) -> Kind:
-        """Return a sketch that holds the same, and changes on its own."""
+        """Return an independent copy."""
         made = self._with(self._registers().copy(), type(self))
-        if hasattr(self, "__dict__"):  # of a class made from this one
+        if hasattr(self, "__dict__"):  # of a subclass
             vars(made).update(vars(self))
         return made
 
     def is_empty(self) -> bool:
-        """Tell whether nothing was added."""
+        """Return whether no value was added."""
         return not self._registers().any()
 
     def clear(self) -> None:
-        """Forget all that was added."""
+        """Remove all values."""
         self.reg = self._known = np.zeros(self.m, INT8)
         self._held = None
 
@@ -280,18 +280,18 @@ class HyperLogLog:
         return type(self) is type(other) and np.array_equal(self.reg, other.reg)
 
     def bytesize(self) -> int:
-        """Return the bytes that `serialize` writes: one for p, and one a register."""
+        """Return the number of bytes that `serialize` writes: one for p, and one per register."""
         return 1 + self.m
 
     def serialize(self, buf: Any) -> None:
-        """Write p and the registers, a byte each, to the beginning of a writable buffer.
+        """Write p and the registers, one byte each, to the beginning of a writable buffer.
 
-        The hash function is not among them: see `deserialize`.
+        The hash function is not written: see `deserialize`.
 
         Raises
         ------
         TypeError, ValueError
-            If it cannot be written to, or has fewer bytes than `bytesize` says.
+            If the buffer is not writable, or has fewer bytes than `bytesize`.
         """
         data = memoryview(buf).cast("B")
         if len(data) < self.bytesize():
@@ -300,21 +300,21 @@ class HyperLogLog:
 
     @classmethod
     def deserialize(cls: type[Kind], buf: Any, hashfunc: Callable[[Any], int] | None = None) -> Kind:
-        """Return the sketch at the beginning of a buffer that `serialize` wrote, here or in datasketch.
+        """Return the sketch that `serialize` wrote to the beginning of a buffer, here or in datasketch.
 
         Parameters
         ----------
         buf : buffer of bytes
         hashfunc : callable, optional
-            That of the sketch that was written. Without it the default is taken, and as the bytes do not say their
-            own, the sketch merges with those of any hash function. Not in datasketch.
+            The hash function of the serialized sketch. Without it the default is used, and the sketch merges with
+            sketches of any hash function, because the bytes do not record theirs. Not in datasketch.
 
         Raises
         ------
         struct.error
             If the buffer ends too early.
         ValueError
-            If its first byte is no p, or a register is higher than it can be.
+            If the first byte is not a valid p, or a register is too large.
         """
         data = memoryview(buf).cast("B")
         if not len(data):
@@ -333,7 +333,7 @@ class HyperLogLog:
         return bytes(buf), self.hashfunc, self._stated
 
     def __setstate__(self, state: Any) -> None:
-        """Take the state of a pickle: that of one of datasketch is the bytes alone."""
+        """Restore the state of a pickle; the state of datasketch's pickles consists of the bytes only."""
         buf, hashfunc, stated = state if isinstance(state, tuple) else (state, None, False)
         made = self.deserialize(buf, hashfunc)
         self.__init__(reg=made.reg, hashfunc=made.hashfunc)  # type: ignore[misc]
@@ -344,18 +344,18 @@ class HyperLogLog:
 
 
 class HyperLogLogPlusPlus(HyperLogLog):
-    """Count distinct values with 2**p registers, by a hash of 64 bits, as datasketch does.
+    """Count distinct values with 2**p registers and a 64-bit hash, as datasketch does.
 
-    Registers and bytes are those of datasketch. Counts are made by Ertl's improved raw estimator, as those of
-    `DistinctCounter` are, and not from tables of measured bias: they differ by less than the standard error, and have
-    no bias on the way from small to large.
+    Registers and bytes are those of datasketch. Counts use Ertl's improved raw estimator, like `DistinctCounter`,
+    instead of datasketch's tables of measured bias. They differ from datasketch's by less than the standard error, and
+    have no bias between small and large counts.
 
     Parameters
     ----------
     p, reg, hashobj
         As for HyperLogLog.
     hashfunc : callable, default sha1_hash64
-        What gives a value's hash, an int of 64 bits.
+        Returns the hash of a value, an int of 64 bits.
 
     Examples
     --------
@@ -380,7 +380,7 @@ class HyperLogLogPlusPlus(HyperLogLog):
         super().__init__(p, reg, hashfunc)
 
     def count(self) -> float:
-        """Return the estimated number of distinct values; the standard error is 1.04 / sqrt(2**p) or less."""
+        """Return the estimated number of distinct values; its relative standard error is at most 1.04 / sqrt(2**p)."""
         return kernels.register_estimate(self._registers(), self._hash_range_bit)
 
 
@@ -392,7 +392,7 @@ def _checked_p(p: Any) -> int:
 
 
 def _converted(registers: Any, width: int) -> tuple[int, Int8Array]:
-    """Return p, and 2**p registers of hashes of so many bits as contiguous int8, or raise an error."""
+    """Return p, and 2**p registers of hashes of `width` bits as contiguous int8; raise an error if invalid."""
     p = _checked_p(_precision_of(registers))
     lowest, highest = int(registers.min()), int(registers.max())
     if lowest < 0 or highest > width - p + 1:
@@ -402,7 +402,7 @@ def _converted(registers: Any, width: int) -> tuple[int, Int8Array]:
 
 
 def _precision_of(registers: Any) -> int:
-    """Return p of 2**p registers, or say why they are none."""
+    """Return p of 2**p registers; raise an error if they are invalid."""
     if not isinstance(registers, np.ndarray):
         raise ValueError(f"reg must be a numpy array, not {type(registers).__name__}")
     if registers.ndim != 1 or registers.dtype.kind not in "iu":
@@ -421,7 +421,7 @@ def _check_kind(other: Any, width: int) -> None:
 
 
 def _same_function(a: Any, b: Any) -> bool:
-    """Tell whether two functions do the same: one, or made by the same code around the same values."""
+    """Return whether two functions are the same: one object, or the same code with the same closure values."""
     if a is b or a == b or (any(_in_c(a)) and _in_c(a) == _in_c(b)):
         return True
     if isinstance(a, partial) and isinstance(b, partial):

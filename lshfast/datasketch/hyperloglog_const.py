@@ -1,4 +1,4 @@
-"""Where datasketch keeps its tables of measured bias; counts here need none (see `HyperLogLogPlusPlus`)."""
+"""datasketch's module of tables of measured bias. Counts here do not use them (see `HyperLogLogPlusPlus`)."""
 
 from __future__ import annotations
 

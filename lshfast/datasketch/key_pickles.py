@@ -1,4 +1,4 @@
-"""Keys as pickles: how a key becomes bytes on a server, and how such bytes are read without running code."""
+"""Keys as pickles: writing the bytes of a key on a server, and reading them without running code."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-# Protocols that datasketch has written keys with (the defaults of Python 3.14, of 3.8 to 3.13, and of those before),
-# without this interpreter's own.
+# The protocols with which datasketch has written keys (the defaults of Python 3.14, of 3.8 to 3.13, and of earlier
+# versions), without this interpreter's default.
 OTHER_PROTOCOLS = tuple(protocol for protocol in (5, 4, 3) if protocol != pickle.DEFAULT_PROTOCOL)
 
 
@@ -56,7 +56,7 @@ class _UUID(metaclass=_Sealed):
 
 
 class _PlainType:
-    """The dtype of a numpy scalar: a number, or a text or bytes of so many places. A pickle sets its byte order."""
+    """The dtype of a numpy scalar: a number, or a text or bytes of fixed length. A pickle sets its byte order."""
 
     __slots__ = ("kind", "order", "size")
 
@@ -77,7 +77,7 @@ class _PlainType:
         raise ValueError("a stored key would change how keys are read")
 
     def __setstate__(self, state: Any) -> None:
-        """Take the byte order of a dtype's state, which names no fields, no shape and no names."""
+        """Set the byte order from a dtype's state, which must not have fields, shapes or names."""
         known = isinstance(state, tuple) and len(state) == 8 and state[2:5] == (None,) * 3
         if not known or state[1] not in ("<", ">", "|", "="):
             raise ValueError(f"a stored key is a numpy scalar of a dtype of several parts, {NOT_READ}")
@@ -85,7 +85,7 @@ class _PlainType:
 
 
 def _scalar(kind: Any, data: Any) -> Any:
-    """Return the numpy scalar of a dtype that these bytes are."""
+    """Return the numpy scalar of a dtype with these bytes."""
     if not isinstance(kind, _PlainType) or not isinstance(data, bytes) or len(data) != kind.size:
         raise ValueError("a stored key is a numpy scalar whose bytes do not fit its dtype")
     if kind.kind == "S":
@@ -97,7 +97,7 @@ def _scalar(kind: Any, data: Any) -> Any:
 
 
 def _fraction(first: Any, second: Any = 1) -> Fraction:
-    """Return a fraction of two ints, or of their text; any other text could be one of very many digits."""
+    """Return a fraction of two ints or of their text; other texts may denote numbers with very many digits."""
     if isinstance(first, str) and second == 1 and re.fullmatch("-?[0-9]{1,4000}(?:/[0-9]{1,4000})?", first):
         numerator, _, denominator = first.partition("/")
         first, second = int(numerator), int(denominator or 1)
@@ -107,14 +107,14 @@ def _fraction(first: Any, second: Any = 1) -> Fraction:
 
 
 def _moment(kind: type[Any], *arguments: Any) -> Any:
-    """Return a date or time, which its bytes alone need not be: `replace` checks the ranges."""
+    """Return a date or time. Its bytes may be out of range, so `replace` checks the ranges."""
     return kind(*arguments).replace()
 
 
 NOT_READ = 'which is not read from a server; storage_config may say "loads": pickle.loads where the server is trusted'
 
-# The types of keys on a server besides those that pickle has opcodes for, and what makes them, which no pickle can
-# change.
+# The types of keys on a server, besides those with pickle opcodes, and the functions that create them, which a pickle
+# cannot change.
 KINDS: dict[tuple[str, str], Any] = {
     ("builtins", "complex"): complex,
     ("builtins", "frozenset"): frozenset,
@@ -133,7 +133,7 @@ KINDS: dict[tuple[str, str], Any] = {
 
 
 class _Plain(pickle.Unpickler):
-    """Read pickles of data: of all that a pickle names, only the makers of the known types are called."""
+    """Read pickles of data: of the names in a pickle, only the constructors of the known types are called."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in KINDS:
@@ -142,16 +142,15 @@ class _Plain(pickle.Unpickler):
 
 
 def plain_loads(data: bytes) -> Any:
-    """Return the key whose pickle these bytes from a server are.
+    """Return the key in a pickle from a server.
 
-    It is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number, text or bytes, or a tuple
-    or frozenset of such.
+    The key is a number, a text, bytes, None, a date or time, a UUID, a numpy scalar of a number, text or bytes, or a
+    tuple or frozenset of these.
 
     Raises
     ------
     ValueError
-        If it is an object of another kind: making it would run code that the bytes name, or read memory that is not
-        its own.
+        If it has another type: creating it would run code named in the bytes, or read memory of other objects.
 
     Examples
     --------
@@ -176,7 +175,7 @@ def dumps(key: Any) -> bytes:
 
 
 def check_bytes(key: Any) -> bytes:
-    """Return a key that is stored on a server as it is, or raise an error unless it is bytes."""
+    """Return a key that is stored on a server without pickling; raise an error unless it is bytes."""
     if not isinstance(key, bytes):
         raise TypeError(
             f"with prepickle=False, keys on Redis must be bytes, not {type(key).__name__} ({key!r}); "
@@ -186,7 +185,7 @@ def check_bytes(key: Any) -> bytes:
 
 
 def other_pickles(key: Any) -> tuple[bytes, ...]:
-    """Return the other pickles under which datasketch may have stored a key, on another version of Python.
+    """Return the other pickles with which datasketch may have stored a key on another version of Python.
 
     Examples
     --------
@@ -223,5 +222,5 @@ def given_keys(stored: Iterable[bytes], loads: Callable[[bytes], Any]) -> list[A
 
 
 def protocol_of(data: bytes) -> int:
-    """Return the protocol that a pickle says it was written with."""
+    """Return the protocol number in a pickle."""
     return data[1] if data[:1] == b"\x80" and len(data) > 1 else 0

@@ -1,4 +1,4 @@
-"""LeanMinHash: hash values alone, and their bytes as datasketch lays them out."""
+"""LeanMinHash: hash values only, and their serialization in datasketch's layout."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ Lean = TypeVar("Lean", bound="LeanMinHash")
 
 
 class LeanMinHash(MinHash):
-    """Keep a MinHash without what is needed to update it: the seed, the scheme and the hash values.
+    """Keep the seed, the scheme and the hash values of a MinHash, but nothing that is needed for updates.
 
-    Of `permutations` that were given to the MinHash it keeps 8 bytes, so that it is compared only with their like; the
-    bytes below have no room for them, and what is read from these is taken for one of drawn permutations.
+    If the MinHash was given `permutations`, an 8-byte digest of them is kept, so that the sketch can only be compared
+    with sketches with the same permutations. The serialized form has no space for the digest: a deserialized sketch is
+    treated as one with drawn permutations.
 
-    It is compared, merged, counted and hashed like a MinHash, and becomes bytes and comes back from them. The layout is
-    datasketch's: the seed (8 bytes) and the number of hash values (4), which is negative where a byte with the number
-    of the scheme follows (1 for ``affine32``, 2 for ``affine64``; none follows for ``legacy``), and the hash values, of
-    4 bytes, or of 8 for ``affine64``. The library's own schemes have the numbers 192 (``fast``) and 193 (``classic``),
-    with values of 8 bytes; datasketch refuses those.
+    A LeanMinHash can be compared, merged and counted like a MinHash. It can also be hashed and serialized. The layout
+    is datasketch's: the seed (8 bytes); the number of hash values (4 bytes), which is negative if a byte with the
+    number of the scheme follows (1 for ``affine32``, 2 for ``affine64``; ``legacy`` has no such byte); the hash values,
+    each of 4 bytes, or of 8 bytes for ``affine64``. The library's own schemes have the numbers 192 (``fast``) and 193
+    (``classic``), with values of 8 bytes; datasketch refuses these.
 
     Parameters
     ----------
     minhash : MinHash, optional
-        What to keep of; one of datasketch will do.
+        The sketch to keep; also a sketch of datasketch.
     seed : int, optional
     hashvalues : array_like of int, optional
-        Where there is no minhash, its parts.
+        The parts of a sketch, if no minhash is given.
     scheme : str, optional
-        Needed with hashvalues; with a minhash it may only repeat that one's.
+        Required with hashvalues. With a minhash it must be the minhash's scheme.
 
     Raises
     ------
     ValueError
-        If there is neither a minhash nor its parts, or the scheme is another.
+        If neither a minhash nor its parts are given, or the scheme differs from the minhash's.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class LeanMinHash(MinHash):
     seed: int
     hashvalues: Values
     scheme: SchemeName
-    _given: bytes | None  # what is kept of permutations that were given
+    _given: bytes | None  # the digest of given permutations
 
     def __init__(
         self,
@@ -104,11 +105,11 @@ class LeanMinHash(MinHash):
         return len(self.hashvalues)
 
     def update(self, b: Any) -> NoReturn:
-        """Raise TypeError: what is needed for it is not kept."""
+        """Raise TypeError: a LeanMinHash cannot be updated."""
         raise TypeError("a LeanMinHash cannot be updated")
 
     def update_batch(self, b: Iterable[Any]) -> NoReturn:
-        """Raise TypeError: what is needed for it is not kept."""
+        """Raise TypeError: a LeanMinHash cannot be updated."""
         raise TypeError("a LeanMinHash cannot be updated")
 
     def __copy__(self: Lean) -> Lean:
@@ -123,22 +124,22 @@ class LeanMinHash(MinHash):
         return made
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Return a hash that equal sketches share; it holds until the next merge or clear."""
+        """Return a hash, which is equal for equal sketches. A merge or clear changes it."""
         return hash((self.scheme, self.seed, self.hashvalues.tobytes()))
 
     @classmethod
     def union(cls: type[Lean], *lmhs: MinHash) -> Lean:
-        """Return the sketch of the union of two sets or more.
+        """Return the sketch of the union of two or more sets.
 
         Parameters
         ----------
         *lmhs : MinHash
-            At least two, of the same scheme, seed and length.
+            At least two sketches with the same scheme, seed and length.
 
         Raises
         ------
         ValueError
-            If there are fewer, or they differ in that.
+            If there are fewer than two, or one of these differs.
         """
         made = cls(hashvalues=united(lmhs), seed=lmhs[0].seed, scheme=lmhs[0].scheme)
         made._given = permutations_of(lmhs[0])
@@ -150,7 +151,7 @@ class LeanMinHash(MinHash):
         Parameters
         ----------
         byteorder : {"@", "=", "<", ">", "!"}, default "@"
-            As in `struct`; with "@", in the machine's order, hash values are aligned to their size.
+            As in `struct`. "@" means native order, with hash values aligned to their size.
         """
         _, start, values = _layout(self.scheme, byteorder)
         return start + len(self.hashvalues) * values.itemsize
@@ -161,7 +162,7 @@ class LeanMinHash(MinHash):
         Parameters
         ----------
         buf : bytearray or another writable buffer of bytes
-            Of at least `bytesize` bytes; those behind them stay as they are.
+            At least `bytesize` bytes long; further bytes are not changed.
         byteorder : {"@", "=", "<", ">", "!"}, default "@"
 
         Raises
@@ -169,9 +170,9 @@ class LeanMinHash(MinHash):
         ValueError
             If the buffer is too short.
         TypeError
-            If it cannot be written.
+            If the buffer is not writable.
         struct.error
-            If there is no such order, or the seed has more than 8 bytes.
+            If the byte order is unknown, or the seed has more than 8 bytes.
         """
         head, start, values = _layout(self.scheme, byteorder)
         k, data = len(self.hashvalues), memoryview(buf).cast("B")
@@ -183,20 +184,20 @@ class LeanMinHash(MinHash):
 
     @classmethod
     def deserialize(cls: type[Lean], buf: Any, byteorder: ByteOrder = "@") -> Lean:
-        """Return the sketch of which `serialize`, here or in datasketch, wrote the bytes.
+        """Return the sketch that `serialize` wrote, here or in datasketch.
 
         Parameters
         ----------
         buf : buffer of bytes
         byteorder : {"@", "=", "<", ">", "!"}, default "@"
-            The one it was written with.
+            The order with which it was written.
 
         Raises
         ------
         struct.error
-            If there are fewer bytes than that takes.
+            If the buffer is too short.
         ValueError
-            If they name no scheme that is known, or no hash values.
+            If the bytes name an unknown scheme, or no hash values.
         """
         buf = memoryview(buf).cast("B")
         seed, k = _layout("legacy", byteorder)[0].unpack_from(buf, 0)
@@ -222,7 +223,7 @@ class LeanMinHash(MinHash):
         return made
 
     def __getstate__(self) -> bytearray:  # type: ignore[override]
-        """Return the bytes that datasketch keeps of such a sketch: those of `serialize` in the machine's order."""
+        """Return the state that datasketch pickles: the bytes of `serialize` in native order."""
         buffer = bytearray(self.bytesize())
         self.serialize(buffer)
         return buffer
@@ -245,7 +246,7 @@ def _read(cls: type[Lean], data: bytes, given: bytes | None = None) -> Lean:
 
 @cache
 def _layout(scheme: str, byteorder: str) -> tuple[struct.Struct, int, np.dtype[Any]]:
-    """Return the head, where the hash values begin, and how one is kept."""
+    """Return the header, the offset of the hash values, and their dtype."""
     if byteorder not in get_args(ByteOrder):
         raise struct.error(f"byteorder must be one of {', '.join(get_args(ByteOrder))}, not {byteorder!r}")
     kind = SCHEMES[scheme]

@@ -1,4 +1,4 @@
-"""MinHashLSH: datasketch's index, over the store behind LSHIndex or over datasketch's layout on Redis."""
+"""MinHashLSH: datasketch's index, using the store of LSHIndex in memory or datasketch's layout on Redis."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class MinHashLSH:
     Attributes
     ----------
     h, b, r : int
-        num_perm, bands, and slots a band.
+        num_perm, bands, and slots per band.
     hashranges : list of (int, int)
         The first slot of each band, and the slot after its last.
     keys : OrderedStorage
@@ -104,7 +104,7 @@ class MinHashLSH:
     In memory, any number of threads may call any method. The index stores the slots of a sketch, 8 bytes each, and not
     the sketch.
 
-    In memory, `keys` and `hashtables` are made from the entries when they are first read. This takes the time and
+    In memory, `keys` and `hashtables` are created from the entries when they are first read. This takes the time and
     memory that datasketch needs to insert the entries. Later changes are added when they are read again. Do not change
     the lists and sets that they return. After the first call of one of their methods `insert`, `remove` and
     `remove_val`, the index keeps its entries in `keys` and `hashtables`. Its queries then find what these contain, at
@@ -165,8 +165,8 @@ class MinHashLSH:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> MinHashLSH:
         made = super().__new__(cls)
-        # A subclass with storages of its own may have a constructor that does not call this class's, and sets h, b, r,
-        # `keys` and `hashtables`. These are then used from the first call of a method on.
+        # A subclass with its own storages may have a constructor that does not call this class's constructor, and sets
+        # h, b, r, `keys` and `hashtables`. These are then used from the first method call on.
         made._config = {"type": "own"}
         made.prepickle, made.hashfunc = False, None
         made._begin(False)
@@ -176,7 +176,7 @@ class MinHashLSH:
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in ("keys", "hashtables"):  # storages of the program's own: used from the next call of a method on
+        if name in ("keys", "hashtables"):  # storages of the program: used from the next method call on
             self._config = {"type": "own"}
             self._begin(False)
             self._entries = cast(Any, UnmadePart(self, "_entries"))
@@ -189,7 +189,7 @@ class MinHashLSH:
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     def _set_storages(self, keys: Any, tables: list[Any]) -> None:
-        # not by vars(): an object whose dict was asked for has slower attributes from then on
+        # without vars(): accessing the dict of an object makes its attributes slower from then on
         super().__setattr__("keys", keys)
         super().__setattr__("hashtables", tables)
 
@@ -207,18 +207,18 @@ class MinHashLSH:
             redis_entries = import_module("lshfast.datasketch.redis_entries")
             made: LSHEntries = redis_entries.RedisEntries(self._config, name, self.b, self.r, self.hashfunc)
             return made
-        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which refuse all others
+        # of a type that a program has added to `ordered_storage` and `unordered_storage`, which refuse other types
         tables = [unordered_storage(self._config, name + b"_bucket_" + pack(">H", band)) for band in range(self.b)]
         return StoredEntries(ordered_storage(self._config, name + b"_keys"), tables, self.r, self.hashfunc)
 
     def _use_storages(self) -> None:
-        """Make `keys` and `hashtables`, which are storages already, the entries."""
+        """Use the storages `keys` and `hashtables` as the entries."""
         self._sketches = SketchReader(self.h)
         self._entries = StoredEntries(self.keys, self.hashtables, self.r, self.hashfunc)
         self.hashranges = [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     def _byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
-        """Return the bytes of hash values, the high bytes first."""
+        """Return hash values as big-endian bytes."""
         return hs.astype(hs.dtype.newbyteorder(">")).tobytes()
 
     def _hashed_byteswap(self, hs: np.ndarray[Any, Any]) -> bytes:
@@ -226,7 +226,7 @@ class MinHashLSH:
         return self.hashfunc(self._byteswap(hs))
 
     def _H(self, hs: np.ndarray[Any, Any]) -> bytes:
-        """Return the name of the bucket of a band's hash values, which datasketch calls H."""
+        """Return the name of the bucket for a band's hash values, called H in datasketch."""
         return self._byteswap(hs) if self.hashfunc is None else self._hashed_byteswap(hs)
 
     @property
@@ -267,7 +267,7 @@ class MinHashLSH:
         if form is self._sketches.form:
             inserted = self._entries.insert(stored, row, form, check=check, buffer=buffer, others=others)
         else:
-            with self._learning:  # the first, unless another thread's was
+            with self._learning:  # the first sketch, unless another thread was faster
                 self._learn(form)
                 inserted = self._entries.insert(stored, row, form, check=check, buffer=buffer, others=others)
                 if inserted:
@@ -276,7 +276,7 @@ class MinHashLSH:
             raise ValueError(f"The given key already exists: {key!r}")
 
     def _learn(self, form: Form) -> None:
-        """Check that the first sketch met can be one of those held."""
+        """Check that the first sketch read is compatible with the stored entries."""
         if self._sketches.form is not None:
             self._sketches.form.check_same(form)
         self._check_width(form)
@@ -286,7 +286,7 @@ class MinHashLSH:
             form.check_width(self._entries.width())
 
     def _stored(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Return a key as it is stored, and its further forms on a server."""
+        """Return a key as it is stored, and its other possible forms on a server."""
         if self.prepickle:
             return dumps(key), other_pickles(key) if self._redis else ()
         return check_bytes(key) if self._redis else key, ()
@@ -327,7 +327,7 @@ class MinHashLSH:
             raise ValueError(f"The given key does not exist: {key!r}")
 
     def _is_text_on_redis(self, key: Any) -> bool:
-        """Tell whether a key cannot be on the server, as it is neither bytes nor pickled."""
+        """Return whether a key cannot be on the server, because it is neither bytes nor pickled."""
         return self._redis and not self.prepickle and not isinstance(key, bytes)
 
     def merge(self, other: MinHashLSH, check_overlap: bool = False) -> None:
@@ -376,7 +376,7 @@ class MinHashLSH:
         self._entries.flush()
 
     def _transferred(self, key: Any, other: MinHashLSH) -> Any:
-        """Return a key stored by another index as this one stores it."""
+        """Return a key that another index has stored in the form that this index stores."""
         return key if self.prepickle == other.prepickle else self._stored(other._given(key))[0]
 
     def insertion_session(self, buffer_size: int = BUFFER_SIZE) -> MinHashLSHInsertionSession:
@@ -456,12 +456,12 @@ class MinHashLSH:
         found = self._entries.find(row, form)
         if not self._redis:
             return [self._loads(key) for key in found] if self.prepickle else found
-        if found and self._sketches.form is None:  # what was stored before is of this form
+        if found and self._sketches.form is None:  # the entries found have this form
             self._sketches.form = form
         return given_keys(found, self._loads) if self.prepickle else found
 
     def _loaded(self, scored: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
-        """Return stored keys, each with a score, as they were given."""
+        """Return stored keys, each with a score, in the form in which they were inserted."""
         return given_scores(scored, self._loads) if self.prepickle else scored
 
     def _asking(self, minhash: Any) -> tuple[np.ndarray[Any, Any], Form]:
@@ -471,7 +471,7 @@ class MinHashLSH:
         return row, form
 
     def _query_b(self, minhash: Any, b: int) -> set[Any]:
-        """Return the stored keys that share one of the first b bands, as datasketch's method of this name does."""
+        """Return the stored keys that share one of the first b bands, like datasketch's method of this name."""
         if b > self.b:
             raise ValueError(f"b must be at most {self.b}, the number of bands, not {b}")
         row, form = self._asking(minhash)
@@ -483,7 +483,7 @@ class MinHashLSH:
         self._asked.append(self._asking(minhash))
 
     def collect_query_buffer(self) -> list[Any]:
-        """Return the keys that all queries added by `add_to_query_buffer` find, and forget these queries."""
+        """Return the keys found by all queries from `add_to_query_buffer`, and remove these queries."""
         asked, self._asked = self._asked, []
         if not asked:
             return []
@@ -502,7 +502,7 @@ class MinHashLSH:
         return not self._is_text_on_redis(key) and self._entries.holds(*self._stored(key))
 
     def is_empty(self) -> bool:
-        """Tell whether the index has no keys."""
+        """Return whether the index has no keys."""
         return self._entries.is_empty()
 
     def get_counts(self) -> list[dict[bytes, int]]:
@@ -563,11 +563,11 @@ class MinHashLSH:
             super().__setattr__(name, value)
 
     def _spelled_here(self, stored: bytes) -> bytes:
-        """Return a pickled key as this interpreter pickles it."""
+        """Return a pickled key, pickled again by this interpreter."""
         return stored if protocol_of(stored) == pickle.DEFAULT_PROTOCOL else dumps(pickle.loads(stored))
 
 
-# The attributes of an index. All others were set by its user, and are pickled with it.
+# The attributes of an index. All others were set by the user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSH(num_perm=2, params=(1, 1))))
 
 WeightedMinHashLSH = MinHashLSH
@@ -576,7 +576,7 @@ _optimal_param = optimal_param  # datasketch's name, which programs import
 
 
 def _places(scored: list[tuple[Any, float]]) -> list[int]:
-    """Return the places of matches in the order of their keys, where they compare."""
+    """Return the positions of matches in the order of their keys, if the keys can be compared."""
     if len(scored) < 2:
         return list(range(len(scored)))
     keys = [key for key, _ in scored]

@@ -1,16 +1,16 @@
-"""MinHashLSHBloom: whether a similar set was seen before, in the bits of a Bloom filter for each band.
+"""MinHashLSHBloom: report whether a similar set was inserted before, using a Bloom filter for each band.
 
-What a folder holds is one file, "bands.lshbloom", mapped into memory: numbers are little-endian.
+A folder holds one file, "bands.lshbloom", which is mapped into memory. Numbers are little-endian.
 
     8 bytes     b"lshbloom"
     uint32 x 6  format (1), num_perm, b, r, hashes of a key, bytes of a slot (4, 8, 16; 0 before the first)
     uint64 x 3  bits of a filter, seed, whether the seed is known (0, 1)
     8 bytes     scheme, padded with zeros
-    8 bytes     digest of permutations that were given; zeros of those drawn from the seed
-    the filters, b of them, each of its bits rounded up to whole bytes
+    8 bytes     digest of given permutations; zeros for those drawn from the seed
+    b filters   each rounded up to whole bytes
 
-A band's key, of 64 bits, is that of `Bands.keys`. Its bits are (x + i y) mod bits for i in 0..hashes - 1, where x is
-its mix and y the mix of x, made odd.
+The 64-bit key of a band is that of `Bands.keys`. The bits of a key are (x + i y) mod bits for i in 0..hashes - 1, where
+x is the mix of the key, and y is the mix of x, made odd.
 """
 
 from __future__ import annotations
@@ -42,46 +42,47 @@ HEADER = struct.Struct("<8s6I3Q8s8s")
 
 
 class MinHashLSHBloom:
-    """Tell whether a similar set was inserted before, in a few bytes a set, as ``datasketch.MinHashLSHBloom`` does.
+    """Report whether a similar set was inserted before, with a few bytes per set, like ``datasketch.MinHashLSHBloom``.
 
-    Each band has a Bloom filter of the keys of its buckets (LSHBloom, Khan et al. 2024), so that a set is said to be
-    like one before if it shares a bucket with some, or by mistake: with probability `fp` in each band when n sets are
-    in. Nothing can be removed or named.
+    Each band has a Bloom filter of the keys of its buckets (LSHBloom, Khan et al. 2024). A query reports a set if it
+    shares a bucket with an inserted set. False positives have the probability `fp` in each band after n insertions.
+    Sets cannot be removed, and a query does not return keys.
 
     Parameters
     ----------
     threshold, num_perm, weights, params
         As for `MinHashLSH`.
     n : int
-        How many sets will be inserted, at least 1. It must be given, and so must `fp`.
+        The expected number of sets, at least 1. Required, like `fp`.
     fp : float
-        False positives of each band's filter, in (0, 1).
+        The false positive rate of each band's filter, in (0, 1).
     save_dir : path, optional
-        A folder for the filters, made if need be, where they are found again; without it they are in memory, with a
-        RuntimeWarning. The file is the library's own: files of datasketch's filters are not read.
+        The folder of the filters, created if necessary; existing filters in it are opened. Without it the filters are
+        in memory, and a RuntimeWarning is given. The file format is the library's own: datasketch's files cannot be
+        read.
 
     Attributes
     ----------
     h, b, r : int
-        num_perm, bands, and slots a band.
+        num_perm, bands, and slots per band.
     bits, hashes : int
-        Bits of a band's filter, and of these how many a key sets.
+        The bits of a band's filter, and the number of bits that a key sets.
 
     Raises
     ------
     TypeError
-        If an argument is of the wrong kind.
+        If an argument has the wrong type.
     ValueError
-        If one is out of range, or the folder's filters were made with others.
+        If an argument is out of range, or the filters in the folder were created with other arguments.
     FormatError
-        If the folder's file is damaged, or it holds filters of datasketch.
+        If the file in the folder is damaged, or the folder contains filters of datasketch.
 
     Notes
     -----
-    Needs no further package. Threads may query beside each other and one that inserts. Empty sets are alike. What was
-    inserted reaches the disk when the system writes it there, at the latest by `sync`. A folder may be open in several
-    places, and what one inserts the others find; but only one may insert at a time, as nothing is locked between
-    processes. After `close`, `insert`, `query` and `sync` raise ValueError.
+    No further package is required. Several threads may query while one thread inserts. Empty sets are similar to each
+    other. The system writes insertions to the disk at some time, `sync` writes them immediately. A folder may be open
+    in several objects and processes, which find each other's insertions. Only one of them may insert at a time, because
+    there is no lock between processes. After `close`, `insert`, `query` and `sync` raise ValueError.
 
     Examples
     --------
@@ -182,17 +183,17 @@ class MinHashLSHBloom:
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:
-        """The slots of each band: from, and up to but without."""
+        """The first slot of each band, and the slot after its last."""
         return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     @property
     def hashtables(self) -> list[BloomTable]:
-        """The filters of the b bands, as they are in memory or in the file."""
+        """The filters of the b bands, which share the memory or the file of this object."""
         shape = self.r, self.bits, self.hashes
         return [BloomTable._of(self._filters[band : band + 1], *shape, band) for band in range(self.b)]
 
     def _open_filters(self) -> npt.NDArray[np.uint8]:
-        """Return the filters, and learn what sketches the folder is of if others were the first to insert."""
+        """Return the filters; read the form of sketches from the folder if another object inserted first."""
         if self._closed:
             raise ValueError("the filter is closed")
         if self._map is not None and self._sketches.form is None:
@@ -205,13 +206,13 @@ class MinHashLSHBloom:
         Parameters
         ----------
         minhash : MinHash, LeanMinHash or WeightedMinHash
-            Of num_perm slots.
+            A sketch with num_perm slots.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no sketch, has another number of slots, or cannot be compared with those inserted before, here or
-            by whoever else has the folder open; also if the filter is closed.
+            If it is not a sketch, has another number of slots, or cannot be compared with the sketches inserted before,
+            here or by another object or process that has the folder open; also if the filter is closed.
         """
         with self._lock:
             filters = self._open_filters()
@@ -223,31 +224,31 @@ class MinHashLSHBloom:
             filters_add(filters, row, self.r, self.bits, self.hashes)
 
     def query(self, minhash: Any) -> bool:
-        """Tell whether a similar set was inserted, or seems to have been.
+        """Return whether a similar set was probably inserted.
 
         Parameters
         ----------
         minhash : MinHash, LeanMinHash or WeightedMinHash
-            Of num_perm slots.
+            A sketch with num_perm slots.
 
         Returns
         -------
         bool
-            True for whatever shares a band with one inserted, and by mistake with a probability of at most about
-            ``b * fp`` until n sets are in.
+            True if the sketch shares a band with an inserted sketch. Otherwise True with a probability of at most about
+            ``b * fp``, until n sets are inserted.
 
         Raises
         ------
         TypeError, ValueError
-            If it is no sketch, has another number of slots, or cannot be compared with those inserted; also if the
-            filter is closed.
+            If it is not a sketch, has another number of slots, or cannot be compared with the inserted sketches; also
+            if the filter is closed.
         """
         with self._lock:
             filters = self._open_filters()
         return filters_hold(filters, self._sketches.row(minhash), self.r, self.bits, self.hashes)
 
     def sync(self) -> None:
-        """Write the filters to the disk; without a folder, give a RuntimeWarning that there is none.
+        """Write the filters to the disk; without a folder, give a RuntimeWarning.
 
         Raises
         ------
@@ -262,13 +263,13 @@ class MinHashLSHBloom:
             warnings.warn("an index in memory is not saved: give it a save_dir", RuntimeWarning, stacklevel=2)
 
     def close(self) -> None:
-        """Write the filters to the disk and let go of the file; what is closed may be closed again."""
+        """Write the filters to the disk and close the file; closing again has no effect."""
         with self._lock:
             self._closed = True
             if self._map is not None:
                 self._map.flush()
                 self._filters = np.zeros((self.b, 0), np.uint8)
-                with suppress(BufferError):  # of whoever holds `hashtables`, or queries: closed when they are gone
+                with suppress(BufferError):  # `hashtables` or a query refers to it: closed when they are deleted
                     self._map.close()
                 self._map = None
 
@@ -294,37 +295,37 @@ class MinHashLSHBloom:
         vars(self).update(state.get("attributes", {}))
 
 
-# The attributes of an index. All others were set by its user, and are pickled with it.
+# The attributes of an index. All others were set by the user, and are pickled with it.
 PARTS = frozenset(["h", "b", "r", "bits", "hashes", "save_dir", "_lock", "_sketches", "_map", "_closed", "_filters"])
 
 
 class BloomTable:
-    """A Bloom filter of bands of sketches, as ``datasketch.lsh_bloom.BloomTable``.
+    """A Bloom filter of bands of sketches, like ``datasketch.lsh_bloom.BloomTable``.
 
     Parameters
     ----------
     item_count : int
-        How many bands will be inserted, at least 1.
+        The expected number of bands, at least 1.
     fp : float
-        The share of false positives when so many are in, in (0, 1).
+        The false positive rate after `item_count` insertions, in (0, 1).
     band_size : int
         Hash values of a band, at least 1.
     fname : path, optional
-        A file that `sync` writes; the filter in it is read first, if there is one. The format is the library's own.
+        The file that `sync` writes. If it exists, its filter is read first. The format is the library's own.
 
     Attributes
     ----------
     r : int
         band_size.
     bits, hashes : int
-        Bits of the filter, and of these how many a band sets.
+        The bits of the filter, and the number of bits that a band sets.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range, or the filter in the file was made with others.
+        If an argument has the wrong type or is out of range, or the filter in the file has other arguments.
     FormatError
-        If the file is no filter's.
+        If the file does not contain a filter.
 
     Examples
     --------
@@ -354,7 +355,7 @@ class BloomTable:
 
     @classmethod
     def _of(cls, filters: npt.NDArray[np.uint8], r: int, bits: int, hashes: int, band: int) -> BloomTable:
-        """Return the table over the filter of a band, uint8 (1, bytes), which it does not copy."""
+        """Return a table that refers to the filter of a band, uint8 (1, bytes), without copying it."""
         made = cls.__new__(cls)
         made.r, made.bits, made.hashes, made.fname = r, bits, hashes, None
         made._filter, made._first = filters, band
@@ -389,26 +390,26 @@ class BloomTable:
         return values.astype(np.uint64)
 
     def assert_size(self, hashvalues: Any) -> None:
-        """Raise RuntimeError unless there are as many hash values as in a band."""
+        """Raise RuntimeError unless the number of hash values is that of a band."""
         if len(hashvalues) != self.r:
             raise RuntimeError(f"a band has {self.r} hash values, not {len(hashvalues)}")
 
     def insert(self, hashvalues: Any) -> None:
-        """Insert the hash values of a band, array_like of int, (r,), or (r, 2) of a weighted sketch.
+        """Insert the hash values of a band: array_like of int, shape (r,), or (r, 2) for a weighted sketch.
 
         Raises
         ------
         RuntimeError
-            If they are another number.
+            If the number of hash values is not r.
         """
         filters_add(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
 
     def query(self, hashvalues: Any) -> bool:
-        """Tell whether these hash values were inserted, or seem to have been; errors are those of `insert`."""
+        """Return whether these hash values were probably inserted; errors are those of `insert`."""
         return filters_hold(self._filter, self._slots(hashvalues), self.r, self.bits, self.hashes, self._first)
 
     def sync(self) -> None:
-        """Write the filter to its file; without one, give a RuntimeWarning that there is none."""
+        """Write the filter to its file; without a file, give a RuntimeWarning."""
         if self.fname is None:
             warnings.warn("a filter in memory is not saved: give it an fname", RuntimeWarning, stacklevel=2)
             return
@@ -417,16 +418,16 @@ class BloomTable:
 
 
 def check_same(path: str | None, *numbers: tuple[str, int, int]) -> None:
-    """Raise an error that names the first number in which a file differs: (name, expected, found) each."""
+    """Raise an error that names the first number, given as (name, expected, found), in which a file differs."""
     for name, mine, theirs in numbers:
         if mine != theirs:
             raise ValueError(f"{path}: has {name} = {theirs}, not {mine}")
 
 
 def size_of(n: Any, fp: Any, name: str) -> tuple[int, int]:
-    """Return the bits of a filter, and how many of them each of n entries sets, for a share fp of false positives.
+    """Return the bits of a filter, and the number of bits that each of n entries sets, for the false positive rate fp.
 
-    Errors name the range; `name` is that of the argument n.
+    Errors name the range; `name` is the name of the argument n.
     """
     if n is None or check_int(n, name) < 1:
         raise ValueError(f"{name}, the number of sets, must be at least 1, not {n}")

@@ -11,7 +11,7 @@ from lshfast.datasketch.minhash import check_int
 
 
 def check_num_perm(num_perm: int) -> int:
-    """Return the number of slots of sketches, or raise an error that names the range."""
+    """Return the number of slots of sketches; raise an error that names the range if it is invalid."""
     if check_int(num_perm, "num_perm") < 2:
         raise ValueError(f"num_perm must be at least 2, not {num_perm}")
     return int(num_perm)
@@ -20,7 +20,7 @@ def check_num_perm(num_perm: int) -> int:
 def bands_and_rows(
     threshold: float, num_perm: int, weights: tuple[float, float], params: tuple[int, int] | None
 ) -> tuple[int, int]:
-    """Return the bands and rows that datasketch chooses, or `params` where they fit.
+    """Return the bands and rows that datasketch chooses, or `params` if given and valid.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def bands_and_rows(
 
 
 def check_weights(threshold: float, weights: Iterable[float]) -> None:
-    """Raise ValueError unless the threshold is in [0, 1] and the weights are two, in [0, 1] and with the sum 1."""
+    """Raise ValueError unless the threshold is in [0, 1], and there are two weights in [0, 1] with the sum 1."""
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
     positive, negative = (check_number("weights", weight) for weight in weights)
@@ -59,7 +59,7 @@ def check_weights(threshold: float, weights: Iterable[float]) -> None:
 
 @lru_cache(maxsize=256)
 def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tuple[int, int]:
-    if threshold == 0:  # everything is to be found
+    if threshold == 0:  # all entries must be found
         return num_perm, 1
     choice = choose_bands(threshold, num_perm, weights=weights)
     return choice.bands, choice.rows
@@ -68,5 +68,5 @@ def _chosen(threshold: float, num_perm: int, weights: tuple[float, float]) -> tu
 def optimal_param(
     threshold: float, num_perm: int, false_positive_weight: float, false_negative_weight: float
 ) -> tuple[int, int]:
-    """Return the bands and rows for a threshold, as `bands_and_rows` does, under datasketch's name."""
+    """Return the bands and rows for a threshold, like `bands_and_rows`; the name is datasketch's."""
     return bands_and_rows(threshold, num_perm, (false_positive_weight, false_negative_weight), None)

@@ -1,4 +1,4 @@
-"""Sessions of a MinHashLSH: contexts that insert or remove many entries, on a server in pieces."""
+"""Sessions of a MinHashLSH: context managers that insert or remove many entries, in batches on a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class LSHSession:
-    """What both sessions of a MinHashLSH share."""
+    """The common base of both sessions of a MinHashLSH."""
 
     def __init__(self, lsh: MinHashLSH, buffer_size: int) -> None:
         self.lsh = lsh
@@ -30,7 +30,7 @@ class MinHashLSHInsertionSession(LSHSession):
         return self
 
     def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set, as ``MinHashLSH.insert`` does, and raise what that raises."""
+        """Insert a key and the sketch of its set; errors are those of ``MinHashLSH.insert``."""
         self.lsh._insert(key, minhash, check_duplication, True)
 
 
@@ -41,5 +41,5 @@ class MinHashLSHDeletionSession(LSHSession):
         return self
 
     def remove(self, key: Any) -> None:
-        """Remove a key, as ``MinHashLSH.remove`` does, and raise what that raises."""
+        """Remove a key; errors are those of ``MinHashLSH.remove``."""
         self.lsh._remove(key, True)

@@ -1,4 +1,4 @@
-"""MinHashLSHEnsemble: datasketch's containment index, over LSHEnsemble."""
+"""MinHashLSHEnsemble: datasketch's containment index, on top of LSHEnsemble."""
 
 from __future__ import annotations
 
@@ -22,55 +22,56 @@ from lshfast.sketch.minhash import EMPTY
 
 
 class MinHashLSHEnsemble:
-    """Find the keys whose sets contain most of a query, as ``datasketch.MinHashLSHEnsemble`` does.
+    """Find the keys whose sets contain most of a query, like ``datasketch.MinHashLSHEnsemble``.
 
-    A set is returned if enough of its slots equal those of the query. How many are enough follows from `lowers`,
-    `uppers`, `xqs` and `params` as in datasketch: a set that reaches the threshold is found at least as often as there.
-    The precision is higher, since all equal slots are counted; see Notes.
+    A set is returned if enough of its slots equal those of the query. The required number follows from `lowers`,
+    `uppers`, `xqs` and `params`, as in datasketch: a set that reaches the threshold is found at least as often as in
+    datasketch. The precision is higher, because all equal slots are counted; see Notes.
 
     Parameters
     ----------
     threshold : float, default 0.9
-        The least containment |Q & X| / |Q|, in [0, 1].
+        The minimum containment |Q & X| / |Q|, in [0, 1].
     num_perm : int, default 128
         Slots of each sketch, at least 2.
     num_part : int, default 16
         Partitions by size, at least 1.
     m : int, default 8
-        In 2..num_perm: the most rows of a band in `params`. It does not change how much memory is used.
+        In 2..num_perm: the largest number of rows of a band in `params`. It does not affect the memory.
     weights : (float, float), default (0.5, 0.5)
         As for `MinHashLSH`.
     storage_config : dict, optional
-        ``{"type": "dict"}``: in memory, the only one. (What datasketch leaves of an ensemble on Redis does not say how
-        it is partitioned, so that no other process can query it.)
+        ``{"type": "dict"}``, in memory, is the only supported value. (The data of a datasketch ensemble on Redis do not
+        include its partitions, so that no other process can query it.)
     prepickle : bool, optional
-        Taken, and without effect: keys are given back as they were inserted.
+        No effect: keys are returned as they were inserted.
 
     Attributes
     ----------
     threshold, h, m : float, int, int
         As given; h is num_perm.
     lowers, uppers : list of int or None, shape (num_part,)
-        The sizes of the sets in each of datasketch's partitions; None where there is none.
+        The smallest and the greatest size of the sets in each of datasketch's partitions; None for a missing partition.
     xqs : ndarray of float64, shape (10,)
-        Sizes of a set in sizes of the query.
+        Ratios of the size of a set to the size of the query.
     params : ndarray of int64, shape (10, 2)
-        The bands and rows (b, r) that datasketch chooses for each of these.
+        The bands and rows (b, r) that datasketch chooses for each ratio.
     indexes : list of dict of MinHashLSH
-        Of each partition an index of its sets for each r. They are made when they are read.
+        For each partition a dict from r to an index of its sets. They are created when they are read.
 
     Notes
     -----
     datasketch finds a set of Jaccard similarity s with probability 1 - (1 - s**r)**b, where (b, r) is taken from
     `params` for the size of the query and the upper size of the set's partition. This class counts the equal slots of
-    both sketches and returns the set if they are at least the greatest number that a set at the threshold reaches with
-    that probability. By this rule a set that reaches the threshold is found at least as often as by datasketch, and one
-    that does not is returned at most as often. Where the probability is small, as it is at high thresholds, a set is
-    also returned if its equal slots are at most 0.8 standard errors below the number expected at the threshold, and a
-    set that contains half as much would have as many with probability 0.001 or less.
+    both sketches. It returns the set if their number is at least the greatest number that a set at the threshold
+    reaches with that probability. With this rule a set that reaches the threshold is found at least as often as by
+    datasketch, and a set below the threshold is returned at most as often. At high thresholds the probability is small.
+    Then a set is also returned if the number of its equal slots is at most 0.8 standard errors below the number
+    expected at the threshold, and a set that contains half as much would have that many equal slots with probability
+    0.001 or less.
 
-    The first query after `index` or after reading a pickle sorts the sketches into trees. `indexes` is not used by
-    queries; it is for programs that read it. Any number of threads may query. Empty sets' sketches find each other.
+    The first query after `index` or after reading a pickle sorts the sketches into trees. Queries do not use `indexes`,
+    which exists for programs that read it. Any number of threads may query. Sketches of empty sets find each other.
 
     Examples
     --------
@@ -122,21 +123,21 @@ class MinHashLSHEnsemble:
         self._lock = threading.Lock()
 
     def index(self, entries: Iterable[tuple[Any, Any, int]]) -> None:
-        """Insert all sets, once.
+        """Insert all sets. This method can only be called once.
 
         Parameters
         ----------
         entries : iterable of (key, sketch, size)
-            A hashable key, a MinHash or LeanMinHash of num_perm slots, which is copied, and the number of distinct
+            A hashable key; a MinHash or LeanMinHash with num_perm slots, which is copied; the number of distinct
             elements of the set, an int of at least 1.
 
         Raises
         ------
         TypeError
-            If a key cannot be hashed, a size is no int, or something is no sketch. Then nothing was inserted.
+            If a key is not hashable, a size is not an int, or a sketch is not a sketch. Then nothing is inserted.
         ValueError
-            If there are entries already, or none are given; if a size is less than 1, a key comes twice, or a sketch
-            has another number of slots or cannot be compared with the others. Then nothing was inserted.
+            If the ensemble has entries already, or `entries` is empty; if a size is less than 1, a key is repeated, or
+            a sketch has another number of slots or cannot be compared with the others. Then nothing is inserted.
 
         Examples
         --------
@@ -172,7 +173,7 @@ class MinHashLSHEnsemble:
         forget(self, "_search", "_partitions", "lowers", "uppers", "indexes")
         self._numbers = {key: number for number, key in enumerate(keys)}
         self._values, self._sizes, self._sketches = values, sizes, sketches
-        self._keys = keys  # from here on there are entries
+        self._keys = keys  # the ensemble has entries from here on
 
     @made_when_read
     def _search(self) -> Search:
@@ -188,7 +189,7 @@ class MinHashLSHEnsemble:
 
     @made_when_read
     def lowers(self) -> list[Any]:
-        """The least size of the sets in each partition."""
+        """The smallest size of the sets in each partition."""
         return [lower for lower, _ in self._partitions]
 
     @made_when_read
@@ -198,17 +199,17 @@ class MinHashLSHEnsemble:
 
     @made_when_read
     def xqs(self) -> npt.NDArray[np.float64]:
-        """Sizes of a set in sizes of the query."""
+        """Ratios of the size of a set to the size of the query."""
         return np.exp(np.linspace(-5, 5, 10))
 
     @made_when_read
     def params(self) -> npt.NDArray[np.int64]:
-        """The bands and rows for each of `xqs`."""
+        """The bands and rows (b, r) for each of `xqs`."""
         return np.array(_params(self.threshold, self.h, self.m, tuple(self.xqs.tolist()), self._weights), np.int64)
 
     @made_when_read
     def indexes(self) -> list[dict[int, MinHashLSH]]:
-        """For each partition, an index of its sets for each r."""
+        """For each partition, a dict from r to an index of its sets."""
         rows = np.unique(self.params[:, 1]).tolist()
         made = [{r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in rows} for _ in range(self.num_part)]
         form = self._sketches.form
@@ -229,7 +230,7 @@ class MinHashLSHEnsemble:
     @overload
     def query(self, minhash: Any, size: int, with_scores: bool) -> Iterator[Any]: ...
     def query(self, minhash: Any, size: int, with_scores: bool = False) -> Iterator[Any]:
-        """Give the keys whose sets contain about the threshold of the query or more, each once, the likeliest first.
+        """Yield the keys whose sets contain about the threshold of the query or more, each once, most likely first.
 
         Parameters
         ----------
@@ -237,7 +238,7 @@ class MinHashLSHEnsemble:
         size : int
             Elements of the query's set, at least 1.
         with_scores : bool, default False
-            Give (key, estimated containment) instead.
+            Yield pairs (key, estimated containment).
 
         Yields
         ------
@@ -246,8 +247,8 @@ class MinHashLSHEnsemble:
         Raises
         ------
         TypeError, ValueError
-            If the size is no int of at least 1, or the sketch is none, has another number of slots, or cannot be
-            compared with those held; when the first key is asked for.
+            If the size is not an int of at least 1, or the sketch is not a sketch, has another number of slots, or
+            cannot be compared with the stored sketches. Raised when the first key is requested.
         """
         size = _check_size(size)
         row = self._sketches.row(minhash)
@@ -262,7 +263,7 @@ class MinHashLSHEnsemble:
         return key in self._numbers
 
     def is_empty(self) -> bool:
-        """Tell whether there are no entries."""
+        """Return whether there are no entries."""
         return not self._keys
 
     def __getstate__(self) -> dict[str, Any]:
@@ -294,7 +295,7 @@ class MinHashLSHEnsemble:
             self._fill(state["keys"], values, np.array(state["sizes"], np.int64), sketches)
 
 
-# The attributes of an ensemble. All others were set by its user, and are pickled with it.
+# The attributes of an ensemble. All others were set by the user, and are pickled with it.
 MADE_WHEN_READ = {"_search", "_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
 PARTS = frozenset(vars(MinHashLSHEnsemble())) | MADE_WHEN_READ
 
@@ -307,10 +308,11 @@ def _params(
 
 
 def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tuple[float, float]) -> tuple[int, int]:
-    """Return the b <= num_perm / r bands of r <= m rows that are best for sets of xq times the size of the query.
+    """Return the best (b, r) with r <= m and b <= num_perm / r for sets of xq times the size of the query.
 
-    A set that contains t of the query is found with probability 1 - (1 - s**r)**b, where s = t / (1 + xq - t). The best
-    have the least sum of the integrals of what is found below the threshold and of what is missed above it, weighted.
+    A set that contains the share t of the query is found with probability 1 - (1 - s**r)**b, where
+    s = t / (1 + xq - t). The best values minimise the weighted sum of two integrals: of this probability below the
+    threshold, and of its complement above the threshold.
     """
     false_positive, false_negative = weights
     most = min(1.0, xq)
@@ -322,12 +324,12 @@ def best_bands(threshold: float, num_perm: int, m: int, xq: float, weights: tupl
         passed, missed = [(1 - similarity**r) ** b for similarity, _ in similarities]
         positives, negatives = (1 - passed) @ similarities[0][1], missed @ similarities[1][1]
         errors[: len(b), r - 1] = positives * false_positive + negatives * false_negative
-    at = int(np.argmin(errors))  # of equal ones the one with the fewest bands, then the fewest rows
+    at = int(np.argmin(errors))  # among equal errors, the fewest bands, then the fewest rows
     return at // m + 1, at % m + 1
 
 
 def _grid(start: float, stop: float, xq: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the similarities of sets that contain start..stop of the query, and their weights in an integral."""
+    """Return similarities of sets with containments in start..stop, and their weights in an integral."""
     half, (points, weights) = (stop - start) / 2, _points()
     contained = start + half * (1 + points)
     return contained / (1 + xq - contained), weights * half

@@ -11,24 +11,24 @@ __all__ = ["optimal_partitions"]
 
 
 def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: int) -> list[tuple[Any, Any]]:
-    """Return the partitions by size that give the fewest false positives.
+    """Return the partitions by size that cause the fewest false positives.
 
-    A partition with the greatest size u is searched as if all its sets were of that size, which gives about
-    ``(u - x) / u`` false positives for a set of x elements. The partitions minimise the sum of these.
+    A partition with the greatest size u is searched as if all its sets had that size, which causes about
+    ``(u - x) / u`` false positives for a set of x elements. The partitions minimise their sum.
 
     Parameters
     ----------
     sizes : array_like of int, shape (n,)
-        All different sizes in ascending order, at least 1.
+        All distinct sizes in ascending order, at least 1.
     counts : array_like of int, shape (n,)
-        How many sets have each size.
+        The number of sets of each size.
     num_part : int
-        How many partitions to make; there are never more than sizes.
+        The number of partitions; there are never more than sizes.
 
     Returns
     -------
     list of (lower, upper)
-        The least and the greatest size of each partition, in ascending order.
+        The smallest and the greatest size of each partition, in ascending order.
 
     Raises
     ------
@@ -48,17 +48,17 @@ def optimal_partitions(sizes: npt.ArrayLike, counts: npt.ArrayLike, num_part: in
         return [(size[0], size[-1])] if n else []
     if num_part >= n:
         return [(one, one) for one in size]
-    # How many sets are smaller, and the sum of their sizes.
+    # The number of smaller sets, and the sum of their sizes.
     below = np.concatenate([[0], np.cumsum(count, dtype=np.float64)])
     total = np.concatenate([[0], np.cumsum(count * size, dtype=np.float64)])
 
     def costs(upper: int) -> npt.NDArray[np.float64]:
-        """Return the cost of the partitions from each size up to one."""
+        """Return the cost of the partition from each size up to `upper`."""
         own = slice(0, upper + 1)
         cost: npt.NDArray[np.float64] = (below[upper + 1] - below[own]) - (total[upper + 1] - total[own]) / size[upper]
         return cost
 
-    best = np.array([costs(upper)[0] for upper in range(n)], np.float64)  # of the sizes up to each, in one partition
+    best = np.array([costs(upper)[0] for upper in range(n)], np.float64)  # of all sizes up to each, in one partition
     starts = np.zeros((num_part, n), np.int64)
     for part in range(1, num_part):
         before, best = best, best.copy()

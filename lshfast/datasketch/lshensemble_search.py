@@ -1,14 +1,14 @@
-"""How MinHashLSHEnsemble searches: the equal slots that a set needs to be returned, and the trees that find such sets.
+"""The search of MinHashLSHEnsemble: the number of equal slots that a set needs, and the trees that find such sets.
 
 datasketch returns a set of Jaccard similarity s to the query if one of b bands of r slots is equal, which has the
-probability 1 - (1 - s**r)**b. The number of equal slots says more: of all rules that return a set which just reaches
-the threshold with at least that probability, the rule "at least so many equal slots" finds the most of the sets that
-contain more of the query and the fewest of those that contain less (Lehmann and Romano, Testing Statistical Hypotheses,
-theorem 3.4.1). So by this rule recall and precision are at least those of datasketch, whatever the data are.
+probability 1 - (1 - s**r)**b. The number of equal slots is a better criterion. Consider all rules that return a set at
+the threshold with at least that probability. Among these, a minimum number of equal slots finds the most sets above
+the threshold and the fewest sets below it (Lehmann and Romano, Testing Statistical Hypotheses, theorem 3.4.1).
+Therefore recall and precision of this rule are at least those of datasketch, for any data.
 
-At high thresholds datasketch gives up most of the recall. A second rule therefore also returns a set whose estimate is
-about the threshold or more, if sets that contain half as much are told apart from it. It can lower the precision where
-many sets contain a little less than the threshold.
+At high thresholds datasketch loses most of the recall. A second rule therefore also returns a set whose estimated
+containment is about the threshold or more, if it can be distinguished from sets that contain half as much. This rule
+can reduce the precision if many sets contain slightly less than the threshold.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.search_plan import choose_steps
 from lshfast.kernels.trees import Run, Snapshot, slot_marks
 
-# The share of the sets with enough equal slots that searches meet.
+# The fraction of the sets with enough equal slots that searches find.
 RECALL = 0.999
 
-# Similarities for which numbers of equal slots are tabulated: the middles of so many equal parts of [0, 1].
+# The number of similarities for which numbers of equal slots are tabulated: the midpoints of equal parts of [0, 1].
 CELLS = 1 << 12
 
-# The second rule: how many standard errors the equal slots may fall short of the number expected at the threshold, and
-# the probability with which a set that contains half as much has as many. Sets of 10 to 2,000 elements and queries of
-# 100 at threshold 0.9: recall 0.67 at precision 0.58, where the first rule has 0.25 and 0.72, and datasketch 0.22 and
-# 0.23. With 1.6 standard errors the precision over real texts at 0.95 is below that of datasketch.
+# The second rule: the number of standard errors by which the equal slots may be below the number expected at the
+# threshold, and the probability with which a set that contains half as much has that many equal slots. With sets of 10
+# to 2,000 elements and queries of 100 at threshold 0.9, recall is 0.67 at precision 0.58; the first rule alone has 0.25
+# and 0.72, datasketch 0.22 and 0.23. With 1.6 standard errors the precision over real texts at threshold 0.95 is below
+# that of datasketch.
 SLACK = 0.8
 DOUBT = 1e-3
 
@@ -43,7 +44,7 @@ class Search:
     Parameters
     ----------
     rows : ndarray of uint64, shape (n, k)
-        None begins with EMPTY.
+        No row begins with EMPTY.
     sizes : ndarray of int64, shape (n,)
     uppers : ndarray of int64, shape (p,)
         The greatest size of each partition, ascending.
@@ -60,14 +61,14 @@ class Search:
         steps = choose_steps(self._k, trees, RECALL, tuple(rounded), 1, True)
         self._enough = -steps[:, 2].astype(np.int64)
         groups, live = [[run] for run in runs], np.ones(n, np.uint8)
-        # Of a set and a query of one element each, the kernel's containment is a function of the equal slots alone.
+        # If a set and a query have one element each, the kernel's containment depends only on the equal slots.
         ones = np.ones(n, np.int64)
         self._snapshot = Snapshot(rows, slot_marks(rows), live, ones, trees, groups, [], steps, [], True)
 
     def query(
         self, row: UInt64Array, size: int, threshold: float, xqs: Float64Array, cutoffs: Int64Array
     ) -> tuple[Int64Array, Float64Array]:
-        """Return the numbers of the sets found, the likeliest first, and their estimated containments.
+        """Return the numbers of the sets found, most likely first, and their estimated containments.
 
         Parameters
         ----------
@@ -76,7 +77,7 @@ class Search:
         threshold : float
         xqs : ndarray of float64, shape (c,)
         cutoffs : ndarray of int64, shape (c, CELLS)
-            The equal slots needed for each ratio of sizes and each similarity.
+            The number of equal slots required for each ratio of sizes and each similarity.
         """
         k, wanted = self._k, threshold * size
         chosen = np.minimum(np.searchsorted(xqs, self._uppers / size), len(xqs) - 1)
@@ -97,14 +98,14 @@ class Search:
 
 
 def _cells(sizes: Int64Array, size: int, wanted: float) -> Int64Array:
-    """Return the cells of the similarities of sets of these sizes that have just `wanted` elements of the query."""
+    """Return the cells of the similarities of sets of these sizes that contain `wanted` elements of the query."""
     similarity: Float64Array = wanted / np.maximum(sizes + (size - wanted), wanted)
     return np.asarray(np.minimum(similarity * CELLS, CELLS - 1), np.int64)
 
 
 @lru_cache(16)
 def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArray[np.int64]:
-    """Return how many slots of a set must equal those of the query: int64 (len(params), CELLS), from 1 to num_perm.
+    """Return the number of slots of a set that must equal the query's: int64 (len(params), CELLS), in 1..num_perm.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def cutoffs_of(params: tuple[tuple[int, int], ...], num_perm: int) -> npt.NDArra
 
 
 def _most_equal(s: Float64Array, probability: Float64Array, num_perm: int) -> Int64Array:
-    """Return the greatest number, 1 at least, such that so many slots or more are equal with this probability or more.
+    """Return the greatest number, at least 1, such that at least this many slots are equal with this probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""MinHashLSHForest: datasketch's forest, over LSHForest."""
+"""MinHashLSHForest: datasketch's forest, on top of LSHForest."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
 from lshfast.index.forest import LSHForest
 
-# Slots of a tree at most: more trees find more, and tell fewer entries apart.
+# The largest number of slots of a tree. More trees find more entries, but separate fewer.
 DEPTH = 4
 
-# Keys that are added before they are put into the forest: with smaller batches additions merge more often, with larger
-# ones `index` has more left to do.
+# The number of added keys that are inserted into the forest at once. Smaller batches cause more merges, larger batches
+# leave more work to `index`.
 BATCH = 1 << 10
 
 
 class MinHashLSHForest:
-    """Find the k keys whose sketches are the most similar to a query's, as ``datasketch.MinHashLSHForest`` does.
+    """Find the k keys whose sketches are most similar to a query, like ``datasketch.MinHashLSHForest``.
 
-    The answer is better than that of datasketch: the most similar of the k come first, and each of the true k best is
-    found with probability 0.9 or more (see ``lshfast.LSHForest``, which this uses), whatever `l` is.
+    Results are better than those of datasketch: they are sorted by descending similarity, and each of the true k best
+    is found with probability at least 0.9 for any `l` (see ``lshfast.LSHForest``, which this class uses).
 
     Parameters
     ----------
     num_perm : int, default 128
-        Slots of a sketch, at least 1; longer sketches are cut.
+        Slots of a sketch, at least 1. Of longer sketches the first slots are used.
     l : int, default 8
-        Trees, in 1..num_perm. ``l * (num_perm // l)`` slots are used. More trees than that are looked into.
+        Trees, in 1..num_perm. ``l * (num_perm // l)`` slots are used. A query searches more than `l` trees internally.
 
     Attributes
     ----------
     l, k : int
-        Trees, and slots of each.
+        Trees, and slots of each tree.
     hashranges : list of (int, int)
-        The slots of each tree: from, and up to but without.
+        The first slot of each tree, and the slot after its last.
     keys : dict
-        Of each key, for each tree its hash values there as bytes, the high bytes first.
+        For each key a list of its hash values in each tree, as big-endian bytes.
 
     Notes
     -----
-    Keys cannot be found before `index` was called once; those added later can be found at once. Any number of threads
-    may call anything. Empty sets' sketches find each other. Sketches are of one scheme, seed and kind.
+    Keys can be found after `index` was called once; keys added later can be found immediately. Any number of threads
+    may call any method. Sketches of empty sets find each other. All sketches must have the same scheme, seed and kind.
 
     Examples
     --------
@@ -83,18 +83,18 @@ class MinHashLSHForest:
         self.hashranges = [(start, start + self.k) for start in range(0, self.l * self.k, self.k)]
         self.keys: dict[Any, list[bytes]] = {}
         self._sketches = SketchReader(self.k * self.l, longer=True)
-        self._numbers: list[Any] = []  # the keys by their numbers in the forest
+        self._numbers: list[Any] = []  # the keys, indexed by their numbers in the forest
         self._forest: LSHForest | None = None
         self._tables: list[defaultdict[bytes, list[Any]]] | None = None
-        self._held = 0  # how many keys are in the forest
-        self._indexed = 0  # how many keys there were at the last index()
+        self._held = 0  # the number of keys in the forest
+        self._indexed = 0  # the number of keys at the last index()
         self._lock = threading.RLock()
 
-    # Both are made when they are first read; searches do not use them.
+    # Both are created when they are first read; searches do not use them.
 
     @made_when_read
     def hashtables(self) -> list[defaultdict[bytes, list[Any]]]:
-        """For each tree, the keys in each bucket; a bucket is named by the bytes of its hash values."""
+        """For each tree, the keys in each bucket. The name of a bucket is the bytes of its hash values."""
         with self._lock:
             if self._tables is None:
                 self._tables = [defaultdict(list) for _ in range(self.l)]
@@ -110,20 +110,20 @@ class MinHashLSHForest:
         return [sorted({own[tree] for own in names}) for tree in range(self.l)]
 
     def add(self, key: Any, minhash: Any) -> None:
-        """Add a key and the sketch of its set; it can be found after `index` was called.
+        """Add a key and the sketch of its set. The key can be found after `index` was called.
 
         Parameters
         ----------
         key : hashable
         minhash : MinHash, LeanMinHash or WeightedMinHash
-            Of ``l * k`` slots or more, of which the first ``l * k`` are copied: it may be updated afterwards.
+            A sketch with at least ``l * k`` slots, of which the first ``l * k`` are copied.
 
         Raises
         ------
         ValueError
             If the key was added already, or the sketch is too short or cannot be compared with the others.
         TypeError
-            If the key cannot be hashed, or this is no sketch.
+            If the key is not hashable, or `minhash` is not a sketch.
 
         Examples
         --------
@@ -156,7 +156,7 @@ class MinHashLSHForest:
             table[name].append(key)
 
     def _fill(self) -> None:
-        """Put the keys that are not in the forest into it, within the lock."""
+        """Insert the keys that are not in the forest yet; the caller holds the lock."""
         if self._forest is None:
             self._forest = LSHForest(self.k * self.l, trees=self.l * -(-self.k // DEPTH))
         new = self._numbers[self._held :]
@@ -168,13 +168,13 @@ class MinHashLSHForest:
             self._held = len(self._numbers)
 
     def _names(self, values: Any, row: UInt64Array, form: Form) -> list[bytes]:
-        """Return the buckets of hash values of which this is the row."""
+        """Return the names of the buckets of hash values; `row` is their row."""
         if values.dtype is not form.dtype or sys.byteorder != "little":
             return form.buckets_of(row, self.l, self.k)
         return [*_splitter(self.k * form.width, self.l)(values[: self.k * self.l].byteswap().tobytes())]
 
     def index(self) -> None:
-        """Make all keys added so far searchable, and those that are added later."""
+        """Make all keys searchable, including keys that are added later."""
         with self._lock:
             self._fill()
             self._indexed = len(self._numbers)
@@ -195,12 +195,12 @@ class MinHashLSHForest:
         k : int
             At least 1.
         with_scores : bool, default False
-            Return (key, similarity) instead: the share of equal slots.
+            Return pairs (key, similarity). The similarity is the fraction of equal slots.
 
         Returns
         -------
         list
-            At most k, the most similar first.
+            At most k keys or pairs, by descending similarity.
 
         Raises
         ------
@@ -212,7 +212,7 @@ class MinHashLSHForest:
         row = self._sketches.row(minhash)
         if not self._indexed:
             return []
-        if self._forest is None:  # since it was read from a pickle
+        if self._forest is None:  # after it was read from a pickle
             with self._lock:
                 self._fill()
         assert self._forest is not None
@@ -222,7 +222,7 @@ class MinHashLSHForest:
         return [numbers[match.key] for match in found]
 
     def get_minhash_hashvalues(self, key: Any) -> npt.NDArray[Any]:
-        """Return the hash values of a key, as many as are used: ``(l * k,)``, or ``(l * k, 2)`` of a weighted sketch.
+        """Return the used hash values of a key: shape ``(l * k,)``, or ``(l * k, 2)`` for a weighted sketch.
 
         Raises
         ------
@@ -235,7 +235,7 @@ class MinHashLSHForest:
         return form.values_in(names)
 
     def is_empty(self) -> bool:
-        """Tell whether there is no key that can be found."""
+        """Return whether there is no key that can be found."""
         return not self._indexed
 
     def __contains__(self, key: Any) -> bool:
@@ -272,11 +272,11 @@ class MinHashLSHForest:
 
 @cache
 def _splitter(size: int, count: int) -> Callable[[bytes], tuple[bytes, ...]]:
-    """Return what parts bytes into so many of this size; for few parts it is twice as fast as slices."""
+    """Return a function that splits bytes into `count` parts of `size`; for few parts it is twice as fast as slices."""
     return Struct(f"{size}s" * count).unpack
 
 
-# The attributes of a forest. All others were set by its user, and are pickled with it.
+# The attributes of a forest. All others were set by the user, and are pickled with it.
 PARTS = frozenset(vars(MinHashLSHForest(1, 1))) | {"hashtables", "sorted_hashtables"}
 
 WeightedMinHashLSHForest = MinHashLSHForest

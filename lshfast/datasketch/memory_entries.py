@@ -1,4 +1,4 @@
-"""Entries of a MinHashLSH in memory: rows of a `MemoryStore` under numbers, and the keys of these numbers."""
+"""Entries of a MinHashLSH in memory: numbered rows in a `MemoryStore`, and the keys of these numbers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lshfast.datasketch.storage_base import BUFFER_SIZE
 from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.memory import MemoryStore
 
-# Entries that are read from the store at once.
+# The number of entries that are read from the store at a time.
 PIECE_ROWS = 1 << 13
 
-# Up to this number, new entries are added to the dicts one by one, which is faster for a few.
+# Up to this number, new entries are added to the dicts one by one, which is faster for few entries.
 FEW = 8
 
 _ABSENT = object()
@@ -34,28 +34,28 @@ class MemoryEntries(LSHEntries):
     Keys are any hashable objects, and queries return the objects that were inserted. Any number of threads may call any
     method.
 
-    The views `keys` and `tables` read dicts in datasketch's form: `lists` and `sets`. The dicts are made when a view is
-    first read, and brought up to date when one is read after changes. When a view is changed, the dicts become the
-    entries: the store is deleted, and queries use the dicts from then on.
+    The views `keys` and `tables` read dicts in datasketch's form: `lists` and `sets`. The dicts are created when a view
+    is first read, and updated when a view is read after changes. When a view is changed, the dicts replace the store:
+    it is deleted, and queries use the dicts from then on.
 
     Parameters
     ----------
     length, bands, depth : int
-        Slots of a row, bands, and slots a band.
+        Slots of a row, bands, and slots per band.
     hashfunc : callable, optional
-        Makes the name of a bucket from the bytes of its slots.
+        Returns the name of a bucket for the bytes of its slots.
 
     Attributes
     ----------
     numbers : dict
-        From each key to the number of its entry, or to a tuple of several numbers. If the dicts are the entries, it is
-        `lists`.
+        From each key to the number of its entry, or to a tuple of several numbers. If the dicts have replaced the
+        store, it is `lists`.
     lists : dict
         From each key to the names of its buckets.
     sets : list of dict
         For each band a dict from each bucket to the set of its keys.
     released : bool
-        Whether the dicts are the entries.
+        Whether the dicts have replaced the store.
     lock : RLock
         Locked while the entries or the dicts change.
     """
@@ -65,23 +65,23 @@ class MemoryEntries(LSHEntries):
     def __init__(self, length: int, bands: int, depth: int, hashfunc: HashFunction | None) -> None:
         self.length, self.bands, self.depth, self.hashfunc = length, bands, depth, hashfunc
         self.lock = threading.RLock()
-        self._store: MemoryStore | None = None  # before the first entry, and once a view was changed
+        self._store: MemoryStore | None = None  # None before the first entry, and after a view was changed
         self._form: Form | None = None
         self._names: dict[int, Any] = {}
         self._next = 0
-        self._several = False  # whether there ever was a key with more than one entry
+        self._several = False  # whether a key ever had more than one entry
         self._stored: StoredEntries | None = None  # the entries, if a view was changed
-        self.released = False  # whether they are
+        self.released = False  # whether a view was changed
         self.numbers: dict[Any, Any] = {}
         self.lists: defaultdict[Any, list[bytes]] = defaultdict(list)
         self.sets: list[defaultdict[bytes, set[Any]]] = [defaultdict(set) for _ in range(bands)]
         self._current = False  # whether the dicts hold all entries
-        self._views: list[weakref.ref[DictView]] = []  # weak, or only the cycle collector would free an index
-        self._is_read = False  # whether the dicts were read before
+        self._views: list[weakref.ref[DictView]] = []  # weak: otherwise only the cycle collector would free an index
+        self._is_read = False  # whether the dicts were ever read
         self._torn = False  # whether an interrupt ended an update of the dicts
         self._shown = 0  # entries with smaller numbers are in the dicts
-        self._gone: list[Any] = []  # keys that were removed since
-        self._fresh: list[tuple[int, Any, UInt64Array]] = []  # the first entries inserted since
+        self._gone: list[Any] = []  # keys that were removed since the last update
+        self._fresh: list[tuple[int, Any, UInt64Array]] = []  # the first entries inserted since the last update
 
     @property
     def keys(self) -> KeyView:
@@ -142,7 +142,7 @@ class MemoryEntries(LSHEntries):
             names = dict(zip(numbers, keys, strict=True))
             own = dict(zip(keys, numbers, strict=True))
             self._open().insert(np.arange(numbers.start, numbers.stop, dtype=np.int64), rows, "error")
-            self._names |= names  # no calls, and so no interrupt between both
+            self._names |= names  # no call between these lines, therefore no interrupt
             self.numbers |= own
 
     def remove(self, key: Any, *, buffer: bool, others: tuple[Any, ...] = ()) -> bool:
@@ -160,7 +160,7 @@ class MemoryEntries(LSHEntries):
             assert store is not None
             if isinstance(known, int):
                 number = known
-                del self._names[number]  # no call until the next line, and so no interrupt between both
+                del self._names[number]  # no call before the next line, therefore no interrupt
             else:
                 for number in known:
                     self._names.pop(number, None)
@@ -170,7 +170,7 @@ class MemoryEntries(LSHEntries):
         return True
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
-        names, store = self._names, self._store  # in this order: `release` replaces them in the other
+        names, store = self._names, self._store  # in this order, because `release` replaces them in the opposite order
         if store is None:
             return [] if self._stored is None else self._stored.find(row, form)
         numbers = store.query_one(row, None)[0]
@@ -178,7 +178,7 @@ class MemoryEntries(LSHEntries):
             return numbers
         try:
             found = [names[numbers[0]]] if len(numbers) == 1 else [names[number] for number in sorted(numbers)]
-        except KeyError:  # removed since
+        except KeyError:  # removed by another thread
             found = [name for name in (names.get(number, _ABSENT) for number in sorted(numbers)) if name is not _ABSENT]
         return list(dict.fromkeys(found)) if self._several else found
 
@@ -236,11 +236,11 @@ class MemoryEntries(LSHEntries):
                     view._dict = view.held
 
     def _outdate(self) -> None:
-        """Take the dicts from the views, as entries are about to change."""
+        """Detach the dicts from the views before entries change."""
         for ref in self._views:
             view = ref()
             if view is not None:
-                view._dict = view.held  # it may have none, and `del` needs one
+                view._dict = view.held  # set it first: `del` fails without the attribute
                 del view._dict
         self._current = False
 
@@ -253,7 +253,7 @@ class MemoryEntries(LSHEntries):
         self._torn = True
         for key in self._gone:
             known = self.numbers.get(key)
-            if known is None or _numbers(known)[0] >= self._shown:  # else an interrupt ended its removal
+            if known is None or _numbers(known)[0] >= self._shown:  # otherwise an interrupt ended its removal
                 self._hide(key)
         self._gone.clear()
         fresh, self._fresh = self._fresh, []
@@ -279,7 +279,7 @@ class MemoryEntries(LSHEntries):
             self._shown = piece[-1] + 1
 
     def _hide(self, key: Any) -> None:
-        """Take a key out of the dicts."""
+        """Remove a key from the dicts."""
         for at, name in enumerate(self.lists.pop(key, ())):
             table = self.sets[at % self.bands]
             held = table.get(name)
@@ -314,7 +314,7 @@ class MemoryEntries(LSHEntries):
     # ---- pickles ----
 
     def dump(self) -> dict[str, Any]:
-        """Return all entries as plain objects and bytes, which mean the same to each version of Python and numpy."""
+        """Return all entries as plain objects and bytes, independent of the versions of Python and numpy."""
         with self.lock:
             if self._stored is not None:
                 return {"lists": dict(self.lists), "sets": list(map(dict, self.sets))}
@@ -325,7 +325,7 @@ class MemoryEntries(LSHEntries):
         return {"keys": keys, "rows": joined.astype("<u4" if narrow else "<u8").tobytes(), "narrow": narrow}
 
     def load(self, dumped: dict[str, Any], form: Form | None, key_of: Callable[[Any], Any] | None = None) -> None:
-        """Take what `dump` returned, with `key_of` each key; there must be nothing yet."""
+        """Load the result of `dump`, applying `key_of` to each key; there must be no entries yet."""
         self._form = form
         if "lists" in dumped:
             self.lists.update(dumped["lists"])

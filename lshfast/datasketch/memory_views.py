@@ -1,4 +1,4 @@
-"""Views of a MinHashLSH in memory as datasketch's storages: its `keys` and `hashtables`."""
+"""Views of a MinHashLSH in memory with the interface of datasketch's storages: its `keys` and `hashtables`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lshfast.datasketch.storage import DictListStorage, DictSetStorage
 
 
 class Viewed(Protocol):
-    """What a view needs of the entries."""
+    """The methods of the entries that a view calls."""
 
     buffer_size: int
     lock: Any
@@ -18,14 +18,14 @@ class Viewed(Protocol):
     released: bool
 
     def show(self) -> None:
-        """Bring the dicts up to date, and set the attribute `_dict` of all views until entries change."""
+        """Update the dicts, and set the attribute `_dict` of all views until entries change."""
 
     def release(self) -> None:
-        """Make the dicts the entries, so that they may be changed."""
+        """Replace the store by the dicts, so that they may be changed."""
 
 
 class _Shown:
-    """The dict of a view before it is up to date. Then the view has an attribute in place of this descriptor."""
+    """The dict of a view that must be updated. After the update an attribute of the view hides this descriptor."""
 
     def __get__(self, view: DictView | None, owner: type) -> Any:
         if view is None:
@@ -35,13 +35,13 @@ class _Shown:
 
 
 class DictView(DictListStorage):
-    """A storage whose dict is brought up to date before it is read, and becomes the entries before it is changed.
+    """A storage whose dict is updated before it is read, and replaces the store before it is changed.
 
     Parameters
     ----------
     entries : Viewed
     held : defaultdict
-        The dict, which `entries` brings up to date.
+        The dict, which `entries` updates.
     """
 
     _plain: type[DictListStorage] = DictListStorage
@@ -58,7 +58,7 @@ class DictView(DictListStorage):
             return super().itemcounts()
 
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
-        if not self._entries.released:  # asked here and not there, as most calls come later
+        if not self._entries.released:  # checked here, because it is true for most calls
             self._entries.release()
         self.held[key].extend(vals)
 
@@ -75,7 +75,7 @@ class DictView(DictListStorage):
 
     @property
     def buffer_size(self) -> int:
-        """How many changes of the index are kept back, at most, before they are sent."""
+        """The number of pending changes of the index at which they are sent."""
         return self._entries.buffer_size
 
     @buffer_size.setter
@@ -89,7 +89,7 @@ class DictView(DictListStorage):
 class KeyView(DictView):
     """The keys of a MinHashLSH in memory, as they are stored, and the names of the buckets of each.
 
-    What needs no names is answered without the dict.
+    Methods that do not need names of buckets do not use the dict.
     """
 
     def has_key(self, key: Any) -> bool:
@@ -114,7 +114,7 @@ class BucketView(DictView, DictSetStorage):
 
 
 def storage_of(kind: type[DictListStorage], content: defaultdict[Any, Any]) -> DictListStorage:
-    """Return a storage of this kind with this content. A pickle of a view becomes one."""
+    """Return a storage of this class with this content, to unpickle a view."""
     made = kind(None)
     made._dict = content
     return made

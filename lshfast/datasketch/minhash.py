@@ -1,4 +1,4 @@
-"""MinHash with datasketch's face: a sketch that is updated, compared and merged, over the kernels of batches."""
+"""MinHash with datasketch's interface: a sketch that is updated, compared and merged, on top of the batch kernels."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = ["MinHash", "hashvalue_byte_size", "sha1_hash32", "sha1_hash64"]
 
 Sketch = TypeVar("Sketch", bound="MinHash")
 
-# Bytes of a hash value of the schemes of 64 bits, as datasketch has it.
+# Bytes of a hash value in the 64-bit schemes; the name is datasketch's.
 hashvalue_byte_size = 8
 
-# The most functions there can be, as a number of 4 bytes says how many.
+# The largest number of functions; it is stored in 4 bytes.
 MOST_FUNCTIONS = 2**32
 
-# Tokens that `bulk` hashes at a time: enough to be worth a thread's while; fewer where there is one thread, as memory
-# for more would come from the system, and go back to it, each time.
+# Tokens that `bulk` hashes at a time: enough work for a thread. With one thread the number is smaller, because larger
+# arrays would be allocated from the system and returned to it each time.
 BATCH, SMALL_BATCH = 1 << 15, 1 << 13
 
 GPU_MODES = ("disable", "detect", "always")
@@ -50,50 +50,52 @@ HASHERS = {scheme.name: Hasher(scheme.hashfunc, scheme.bits, scheme.name) for sc
 
 
 class MinHash:
-    """Estimate the Jaccard similarity of sets from a sketch that is updated token by token or batch by batch.
+    """Estimate the Jaccard similarity of sets from a sketch that is updated with single tokens or batches.
 
-    The face is that of datasketch 2.0, and so are the hash values of its schemes, bit for bit: ``affine32`` (32 bits;
-    the default, so that sketches stored by datasketch and made here after an import swap can be compared), ``affine64``
-    (64 bits, for sets of 10**8 elements and more) and ``legacy`` (what datasketch made before 2.0; biased, for old
-    values only). ``classic`` and ``fast`` are this library's own 64-bit signatures, equal to those of `MinHasher` for
-    the same tokens; ``fast`` is many times faster. Sketches of different schemes, seeds or lengths are never compared.
+    The interface and the hash values of the following schemes are those of datasketch 2.0, bit for bit: ``affine32``
+    (32 bits; the default, so that sketches stored by datasketch can be compared with sketches made here), ``affine64``
+    (64 bits, for sets of 10**8 elements and more) and ``legacy`` (used by datasketch before 2.0; biased, for old values
+    only). ``classic`` and ``fast`` are this library's own 64-bit signatures, equal to those of `MinHasher` for the same
+    tokens; ``fast`` is many times faster. Sketches with different schemes, seeds or lengths cannot be compared.
 
     Parameters
     ----------
     num_perm : int, default 128
-        Functions, and hash values, k; at most 65,536 for ``classic`` and ``fast``. Not used where hashvalues are given.
+        The number k of functions and hash values; at most 65,536 for ``classic`` and ``fast``. Not used if hashvalues
+        are given.
     seed : int, default 1
-        What the functions are drawn from: in 0..2**32 - 1, or 0..2**64 - 1 for ``classic`` and ``fast``.
+        The seed of the functions: in 0..2**32 - 1, or 0..2**64 - 1 for ``classic`` and ``fast``.
     gpu_mode : {"disable", "detect", "always"}, default "disable"
-        There is no way over a GPU here: with ``always``, `update_batch` raises RuntimeError.
+        GPUs are not supported: with ``always``, `update_batch` raises RuntimeError.
     hashfunc : callable, optional
         Takes a token and returns an int: below 2**32 for ``affine32``, below 2**64 for the others. By default
         `sha1_hash32` (`sha1_hash64` for ``affine64``) of bytes; for ``classic`` and ``fast`` the library's own hash of
-        str, bytes and int, as `TokenSets.from_sets` takes it. The defaults run in C without a call for each token.
+        str, bytes and int, as in `TokenSets.from_sets`. The defaults run in C without a Python call for each token.
     hashobj : object, optional
-        Without effect; deprecated.
+        No effect; deprecated.
     hashvalues : array_like of int, shape (num_perm,), optional
-        Values of another sketch to begin with; scheme must be given with them.
+        Initial values, taken from another sketch. Requires scheme.
     permutations : pair of array_like of int, shape (num_perm,), optional
-        Multipliers and summands in place of drawn ones; scheme must be given with them. Sketches of others than those
-        of the seed are compared only with their like.
+        Multipliers and summands, instead of those drawn from the seed. Requires scheme. Sketches with other
+        permutations than those of the seed can only be compared with sketches with the same permutations.
     scheme : {"affine32", "affine64", "legacy", "classic", "fast"}, optional
         ``affine32`` by default.
 
     Attributes
     ----------
     hashvalues : ndarray of uint32 (``affine32``) or uint64, shape (num_perm,)
-        An update puts a new array in its place, and so may you: integers of another dtype are taken as the scheme's.
+        An update replaces the array by a new one. You may assign an array too; integers of another dtype are converted
+        to the dtype of the scheme.
     permutations : ndarray of the same dtype, shape (2, num_perm), or None
-        Multipliers and summands; None for ``classic`` and ``fast``. They cannot be written to; others may be put in
-        their place, and are checked when they are used.
+        Multipliers and summands; None for ``classic`` and ``fast``. The array is read-only. You may assign another
+        array, which is checked when it is used.
     seed, num_perm, scheme, hashfunc
         As given.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -111,8 +113,8 @@ class MinHash:
     hashvalues: Values
     hashfunc: Callable[[Any], Any]
     permutations: Values | None
-    _hasher: Hasher  # of the hashfunc, unless another was put in its place
-    _used: Permutations  # with the array of the permutations, unless others were put in their place
+    _hasher: Hasher  # for the hashfunc, unless that was replaced
+    _used: Permutations  # with the array of permutations, unless that was replaced
 
     def __init__(
         self,
@@ -154,12 +156,12 @@ class MinHash:
 
     @property
     def _given(self) -> bytes | None:
-        """The digest of permutations that were given; None for those of the seed."""
+        """The digest of given permutations; None for those of the seed."""
         used = self._used
         return (used if used.array is self.permutations else self._refresh()[1]).given
 
     def _refresh(self) -> tuple[Hasher, Permutations]:
-        """Return the hasher and the permutations, made anew for attributes that were replaced."""
+        """Return the hasher and the permutations, created again for attributes that were replaced."""
         kind = SCHEMES[self.scheme]
         if self._hasher.hashfunc is not self.hashfunc:
             self._hasher = Hasher(self.hashfunc, kind.bits, self.scheme)
@@ -175,7 +177,7 @@ class MinHash:
         return hasher, used
 
     def _copied(self) -> Values:
-        """Return a copy of the hash values as the kernels take them."""
+        """Return a copy of the hash values in the form that the kernels require."""
         values, kind = self.hashvalues, SCHEMES[self.scheme]
         if getattr(values, "dtype", None) is kind.dtype:
             return values.copy()
@@ -187,12 +189,12 @@ class MinHash:
         Parameters
         ----------
         b : bytes-like
-            Or whatever `hashfunc` takes.
+            Or any value that `hashfunc` accepts.
 
         Raises
         ------
         TypeError, ValueError
-            If the token cannot be hashed, or `hashfunc` returns no int, or one out of range.
+            If the token cannot be hashed, or `hashfunc` does not return an int or returns one out of range.
         """
         hasher, used = self._hasher, self._used
         if hasher.hashfunc is not self.hashfunc or used.array is not self.permutations:
@@ -203,19 +205,19 @@ class MinHash:
         self.hashvalues = values
 
     def update_batch(self, b: Iterable[Any]) -> None:
-        """Add tokens; the result is that of an `update` with each.
+        """Add tokens. The result is that of calling `update` for each token.
 
         Parameters
         ----------
         b : iterable of bytes-like
-            Or of whatever `hashfunc` takes. If one cannot be hashed none is added.
+            Or of any values that `hashfunc` accepts. If a token cannot be hashed, none is added.
 
         Raises
         ------
         RuntimeError
             If gpu_mode is ``always``.
         TypeError, ValueError
-            As `update`.
+            As for `update`.
         """
         if b is None:
             raise TypeError("b must be an iterable of tokens, not None")
@@ -235,17 +237,17 @@ class MinHash:
         Parameters
         ----------
         other : MinHash
-            Of the same scheme, seed and length; also a LeanMinHash, or one of datasketch.
+            A sketch with the same scheme, seed and length; also a LeanMinHash, or a sketch of datasketch.
 
         Returns
         -------
         float
-            In [0, 1]; 1 where both sets are empty, and 0 where one is.
+            In [0, 1]; 1 if both sets are empty, and 0 if one is.
 
         Raises
         ------
         ValueError
-            If the other is of another scheme, seed, length or set of permutations.
+            If the other sketch has another scheme, seed or length, or other permutations.
         """
         check_alike(self, other, "compared")
         return agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
@@ -256,22 +258,22 @@ class MinHash:
         Returns
         -------
         float
-            Its standard error is about 1 / sqrt(num_perm) of it.
+            The relative standard error is about 1 / sqrt(num_perm).
         """
         return count(SCHEMES[self.scheme], self.hashvalues, self.seed)
 
     def merge(self, other: MinHash) -> None:
-        """Become the sketch of the union of both sets.
+        """Change this sketch to the sketch of the union of both sets.
 
         Parameters
         ----------
         other : MinHash
-            Of the same scheme, seed and length.
+            A sketch with the same scheme, seed and length.
 
         Raises
         ------
         ValueError
-            If it is not.
+            If one of these differs.
         """
         check_alike(self, other, "merged")
         self.hashvalues = np.minimum(other.hashvalues, self.hashvalues)
@@ -281,16 +283,16 @@ class MinHash:
         return self.hashvalues.copy()
 
     def is_empty(self) -> bool:
-        """Tell whether no token was added since the beginning."""
+        """Return whether no token was added."""
         return is_empty(SCHEMES[self.scheme], self.hashvalues)
 
     def clear(self) -> None:
-        """Become the sketch of the empty set."""
+        """Change this sketch to the sketch of the empty set."""
         kind = SCHEMES[self.scheme]
         self.hashvalues = np.full(len(self), kind.greatest, kind.dtype)
 
     def copy(self: Sketch) -> Sketch:
-        """Return a copy that is updated on its own."""
+        """Return an independent copy."""
         return self._with(self.hashvalues.copy())
 
     def __copy__(self: Sketch) -> Sketch:
@@ -304,7 +306,7 @@ class MinHash:
         return made
 
     def _with(self: Sketch, values: Values) -> Sketch:
-        """Return the same with other hash values."""
+        """Return a copy with other hash values."""
         made = object.__new__(type(self))
         made.__dict__ = state = self.__dict__.copy()
         state["hashvalues"] = values
@@ -315,7 +317,7 @@ class MinHash:
         return len(self.hashvalues)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are of one class, scheme and seed, and have the same hash values."""
+        """Return whether both have the same class, scheme, seed and hash values."""
         return (
             type(self) is type(other)
             and isinstance(other, MinHash)
@@ -328,17 +330,17 @@ class MinHash:
 
     @classmethod
     def union(cls: type[Sketch], *mhs: MinHash) -> Sketch:
-        """Return the sketch of the union of two sets or more.
+        """Return the sketch of the union of two or more sets.
 
         Parameters
         ----------
         *mhs : MinHash
-            At least two, of the same scheme, seed and length.
+            At least two sketches with the same scheme, seed and length.
 
         Raises
         ------
         ValueError
-            If there are fewer, or they differ in that.
+            If there are fewer than two, or one of these differs.
         """
         values, first = united(mhs), mhs[0]
         return cls(
@@ -359,11 +361,11 @@ class MinHash:
         Parameters
         ----------
         b : iterable of iterables of bytes-like
-            The tokens of each set, or whatever `hashfunc` takes.
+            The tokens of each set, or any values that `hashfunc` accepts.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. By default the number of CPUs that this process may use. The result does not depend on it.
         **minhash_kwargs
-            What the sketches are made with.
+            The arguments of the sketches.
 
         Returns
         -------
@@ -392,14 +394,14 @@ class MinHash:
 
     @classmethod
     def generator(cls: type[Sketch], b: Iterable[Iterable[Any]], **minhash_kwargs: Any) -> Iterator[Sketch]:
-        """Yield the sketches of many sets, each when it is asked for; nothing is read ahead.
+        """Yield the sketches of many sets. Each set is read when its sketch is requested.
 
         Parameters
         ----------
         b : iterable of iterables of bytes-like
-            The tokens of each set, or whatever `hashfunc` takes.
+            The tokens of each set, or any values that `hashfunc` accepts.
         **minhash_kwargs
-            What the sketches are made with.
+            The arguments of the sketches.
         """
         base = cls(**minhash_kwargs)
         for row in b:
@@ -429,7 +431,7 @@ class MinHash:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what each version of Python and numpy reads: hash values as bytes, no functions that were drawn."""
+        """Return a state that each version of Python and numpy can read: hash values as bytes, no drawn functions."""
         hasher, used = self._tools()
         state = self.__dict__.copy()
         del state["_hasher"], state["_used"]
@@ -440,7 +442,7 @@ class MinHash:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take the state of a pickle: of one of datasketch too, which says no scheme if it was made before 2.0."""
+        """Restore the state of a pickle, also of datasketch's; pickles from before 2.0 do not name a scheme."""
         state = {"scheme": "legacy", "_gpu_mode": "disable", **state}
         kind = scheme_of(state["scheme"])
         hashfunc, permutations = state.pop("hashfunc"), state.pop("permutations")
@@ -454,7 +456,7 @@ class MinHash:
         self.permutations = self._used.array
 
 
-# Attributes that copies share because they are immutable, or that copying makes anew.
+# Attributes that copies share because they are immutable, or that copying creates again.
 SHARED = frozenset(
     ["scheme", "seed", "num_perm", "_gpu_mode", "hashfunc", "_hasher", "permutations", "_used", "hashvalues"]
 )
@@ -465,7 +467,7 @@ def _little_endian(values: Values) -> bytes:
 
 
 def _read(data: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the integers that `_little_endian` wrote; those of a pickle of datasketch are arrays already."""
+    """Return the integers that `_little_endian` wrote; in datasketch's pickles they are arrays already."""
     return np.frombuffer(data, dtype.newbyteorder("<")) if isinstance(data, bytes) else data
 
 
@@ -475,14 +477,14 @@ def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
 
 
 def check_int(number: Any, name: str) -> int:
-    """Return an integer as an int, or say what it is."""
+    """Return an integer as an int; raise an error for other types."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise TypeError(f"{name} must be an int, not {number!r}")
     return int(number)
 
 
 def check_num_perm(num_perm: Any) -> int:
-    """Return a number of functions as an int, or say what is wrong with it."""
+    """Return a number of functions as an int; raise an error if it is invalid."""
     number = check_int(num_perm, "num_perm")
     if not 1 <= number <= MOST_FUNCTIONS:
         raise ValueError(f"num_perm must be in 1..{MOST_FUNCTIONS}, not {number}")
@@ -490,7 +492,7 @@ def check_num_perm(num_perm: Any) -> int:
 
 
 def united(sketches: tuple[MinHash, ...]) -> Values:
-    """Return the hash values of the union of two sketches or more, or raise ValueError if they are not alike."""
+    """Return the hash values of the union of two or more sketches; raise ValueError if they are not compatible."""
     if len(sketches) < 2:
         raise ValueError(f"union takes two sketches or more, not {len(sketches)}")
     for other in sketches[1:]:
@@ -500,7 +502,7 @@ def united(sketches: tuple[MinHash, ...]) -> Values:
 
 
 def check_alike(a: MinHash, b: MinHash, what: str) -> None:
-    """Raise ValueError unless two sketches are of one scheme, seed, length and set of functions."""
+    """Raise ValueError unless two sketches have the same scheme, seed, length and functions."""
     try:
         if (
             isinstance(b, MinHash)
@@ -510,7 +512,7 @@ def check_alike(a: MinHash, b: MinHash, what: str) -> None:
             and a._given == b._given
         ):
             return
-    except AttributeError:  # of datasketch, or no sketch
+    except AttributeError:  # a sketch of datasketch, or not a sketch
         pass
     if getattr(b, "scheme", None) != a.scheme:
         raise ValueError(f"sketches of schemes {a.scheme!r} and {getattr(b, 'scheme', None)!r} cannot be {what}")

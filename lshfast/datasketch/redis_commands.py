@@ -17,7 +17,7 @@ return 0
 
 
 def script_refusals() -> tuple[type[Exception], ...]:
-    """Return the errors of a server, or of a stand-in for one, that runs no scripts."""
+    """Return the errors of a server, or of its replacement in tests, that does not support scripts."""
     refused: type[Exception] = optional("redis.exceptions", "redis").ResponseError
     return refused, AttributeError, NotImplementedError, RuntimeError
 
@@ -28,7 +28,7 @@ class ListCommands:
     _name: bytes
 
     def redis_key(self, key: bytes) -> bytes:
-        """Return the name under which the values of a key are."""
+        """Return the name under which the values of a key are stored."""
         return self._name + key
 
     def _values(self, client: Any, key: bytes) -> Any:

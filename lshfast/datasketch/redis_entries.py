@@ -1,14 +1,14 @@
 """Entries of a MinHashLSH on a Redis server, in datasketch's own layout.
 
-For the basename NAME, in which i is a band's number, two bytes, high byte first:
+For the basename NAME, where i is the number of a band, two bytes, big-endian:
 
-    NAME_keys           hash: of each key the name of its list
-    NAME_keysKEY        list, a key's: the buckets that it is in, a band after the other
-    NAME_bucket_i       hash: of each bucket the name of its set
-    NAME_bucket_iBUCKET set, a bucket: the keys in it
+    NAME_keys           hash: the name of the list of each key
+    NAME_keysKEY        list of a key: its buckets, in the order of the bands
+    NAME_bucket_i       hash: the name of the set of each bucket
+    NAME_bucket_iBUCKET set of a bucket: its keys
 
-A bucket is named after the hash values of its band, high bytes first, or what `hashfunc` makes of them. KEY is the key
-pickled, or the key itself if it is bytes and nothing is pickled.
+The name of a bucket is the hash values of its band, big-endian, or the result of `hashfunc` for these bytes. KEY is the
+pickled key, or the key itself if keys are not pickled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lshfast.datasketch.redis_storage import RedisListStorage, RedisSetStorage, 
 from lshfast.datasketch.slots import Form
 from lshfast.datasketch.storage_base import resolved
 
-# Scripts of the server: an entry is there with all of its buckets, or not at all.
+# Scripts of the server: an entry is stored with all of its buckets, or not at all.
 _INSERT = """
 local names, key, list, check, others = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if check == '1' then
@@ -82,10 +82,10 @@ class Scripts(NamedTuple):
 
 
 class RedisEntries(StoredEntries):
-    """Entries on a Redis server, beside whatever datasketch writes there itself.
+    """Entries on a Redis server, compatible with entries that datasketch writes there.
 
-    Each insertion, removal and query is one script of the server. Where a server or a stand-in for one runs no scripts,
-    they are the commands of datasketch's storages.
+    Each insertion, removal and query is one script of the server. If a server, or its replacement in tests, does not
+    support scripts, the commands of datasketch's storages are used.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class RedisEntries(StoredEntries):
 
     @property
     def _all_names(self) -> list[bytes]:
-        """The names of the storages on the server, which programs may have changed."""
+        """The names of the storages on the server; programs may have changed them."""
         return [self.keys._name, *(table._name for table in self.tables)]
 
     @cached_property
     def _scripts(self) -> Scripts | None:
-        """The scripts; None where the server runs none."""
+        """The scripts; None if the server does not support scripts."""
         try:
             self._client.register_script("return 1")()
         except script_refusals():

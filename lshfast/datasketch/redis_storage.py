@@ -1,6 +1,6 @@
 """Storages on a Redis server, in datasketch's layout.
 
-A storage NAME is a hash NAME, which gives of each key KEY the name NAMEKEY, and under each such name a list or set.
+A storage NAME consists of a hash NAME, which maps each key KEY to the name NAMEKEY, and a list or set for each NAMEKEY.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ redis: Any = optional("redis", "redis")
 
 
 class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc]
-    """A pipeline that sends its commands whenever `buffer_size` of them are kept.
+    """A pipeline that sends its commands whenever `buffer_size` of them are pending.
 
     Parameters
     ----------
     connection_pool, response_callbacks
-        Those of a client.
+        The attributes of a client.
     transaction : bool
-        Whether the commands sent at once are one transaction.
+        Whether the commands sent together are one transaction.
     buffer_size : int
-        How many commands are kept back, at most.
+        The largest number of pending commands.
     """
 
     def __init__(
@@ -48,25 +48,25 @@ class RedisBuffer(redis.client.Pipeline):  # type: ignore[misc]
         super().__init__(connection_pool, response_callbacks, transaction, shard_hint)
 
     def execute_command(self, *args: Any, **kwargs: Any) -> Any:
-        """Keep a command; send those kept before if they are `buffer_size`."""
+        """Add a command; first send the pending commands if their number is `buffer_size`."""
         if len(self.command_stack) >= self.buffer_size:
             self.execute()
         return super().execute_command(*args, **kwargs)
 
 
 class RedisStorage:
-    """What storages on a Redis server share.
+    """The common base of storages on a Redis server.
 
     Parameters
     ----------
     config : dict
         ``{"redis": {"host": ..., "port": ...}}``, with the arguments of ``redis.Redis``, and optionally
-        ``"redis_buffer": {"transaction": False}`` for what is sent with ``buffer=True``. Values may be
+        ``"redis_buffer": {"transaction": False}`` for commands with ``buffer=True``. Values may be
         ``{"env": NAME, "default": VALUE}``.
     name : bytes, optional
-        Of the storage on the server; drawn at random by default.
+        The name of the storage on the server; random by default.
     client : redis.Redis, optional
-        To be used in place of one of its own.
+        The client to use. By default a new client is created.
     """
 
     config: dict[str, Any]
@@ -85,7 +85,7 @@ class RedisStorage:
 
     @property
     def buffer_size(self) -> int:
-        """How many commands are kept back, at most, before they are sent."""
+        """The number of pending commands at which they are sent."""
         return int(self._buffer.buffer_size)
 
     @buffer_size.setter
@@ -113,7 +113,7 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
         return list(self._redis.hkeys(self._name))
 
     def redis_keys(self) -> list[bytes]:
-        """Return the names under which the values of all keys are."""
+        """Return the names under which the values of all keys are stored."""
         return list(self._redis.hvals(self._name))
 
     def size(self) -> int:
@@ -136,7 +136,7 @@ class RedisListStorage(ListCommands, RedisStorage, OrderedStorage):
         return dict(zip(keys, self._together(self._count, keys), strict=True))
 
     def _together(self, command: Any, keys: Iterable[bytes]) -> list[Any]:
-        """Send a command for each key at once, and return the answers."""
+        """Send a command for each key in one request, and return the answers."""
         pipe = self._redis.pipeline(transaction=False)
         for key in keys:
             command(pipe, key)
@@ -173,7 +173,7 @@ class RedisSetStorage(SetCommands, UnorderedStorage, RedisListStorage):
 
 
 def connect(owner: object, config: dict[str, Any]) -> Any:
-    """Return a client for the server of a storage_config, which is closed when its owner is gone."""
+    """Return a client for the server of a storage_config; it is closed when its owner is deleted."""
     client = redis.Redis(**server_of(config))
     if hasattr(client, "close"):
         weakref.finalize(owner, client.close)

@@ -1,4 +1,4 @@
-"""What the schemes of hash values differ in: datasketch's three, and this library's two."""
+"""The schemes of hash values: datasketch's three, and this library's two."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ P61 = 2**61 - 1
 
 @dataclass(frozen=True)
 class Scheme:
-    """How tokens become hash values.
+    """A method to compute hash values from tokens.
 
     Attributes
     ----------
     name : str
     bits : int
-        Of a token's hash: it is below 2**bits.
+        The bits of a token's hash, which is below 2**bits.
     dtype : numpy.dtype
-        Of hash values.
+        The dtype of hash values.
     greatest : int
-        The greatest hash value, which stands in each slot of an empty sketch.
+        The greatest hash value, which is the value of each slot of an empty sketch.
     code : int
-        What says in bytes which scheme they are of; 0 for the one that was there before there were codes.
+        The number of the scheme in serialized sketches; 0 for the scheme that is older than these numbers.
     hashfunc : callable
-        The hash of a token unless another is given.
+        The default hash of a token.
     is_own : bool
-        Whether it is this library's, whose constants are not permutations that could be given.
+        Whether it is this library's own scheme, for which no permutations can be given.
     """
 
     name: str
@@ -67,7 +67,7 @@ BY_CODE = {scheme.code: scheme for scheme in SCHEMES.values()}
 
 
 def scheme_of(name: Any) -> Scheme:
-    """Return the scheme of a name, or raise an error that says which there are."""
+    """Return the scheme with this name; raise an error that lists the schemes if there is none."""
     if not isinstance(name, str) or name not in SCHEMES:
         raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, not {name!r}")
     return SCHEMES[name]
@@ -81,9 +81,9 @@ class Permutations:
     ----------
     functions : Functions
     array : ndarray, shape (2, num_perm), or None
-        Multipliers and summands, not to be written to; None for the schemes of this library.
+        Multipliers and summands, read-only; None for the schemes of this library.
     given : bytes or None
-        A digest of permutations that were given; None for those that are drawn from the seed.
+        A digest of given permutations; None for permutations drawn from the seed.
     """
 
     functions: Functions
@@ -108,27 +108,27 @@ def drawn(name: str, seed: int, num_perm: int) -> Permutations:
 
 
 def _affine(scheme: Scheme, seed: int, num_perm: int) -> tuple[Values, Values]:
-    """Draw odd multipliers and any summands, as datasketch does."""
-    generator = np.random.RandomState(seed)  # whose stream is frozen
+    """Draw odd multipliers and arbitrary summands, as datasketch does."""
+    generator = np.random.RandomState(seed)  # its stream never changes
     kind = scheme.dtype.type
     a = generator.randint(0, 2 ** (scheme.bits - 1), num_perm, dtype=kind) * kind(2) + kind(1)
     return a, generator.randint(0, 2**scheme.bits, num_perm, dtype=kind)
 
 
 def _legacy(seed: int, num_perm: int) -> tuple[Values, Values]:
-    """Draw multipliers in [1, p) and summands in [0, p), one of each at a time, as datasketch does."""
-    generator = np.random.RandomState(seed)  # whose stream is frozen
+    """Draw multipliers in [1, p) and summands in [0, p) alternately, as datasketch does."""
+    generator = np.random.RandomState(seed)  # its stream never changes
     pairs = [[generator.randint(low, P61, dtype=np.uint64) for low in (1, 0)] for _ in range(num_perm)]
     a, b = zip(*pairs, strict=True)
     return np.array(a, np.uint64), np.array(b, np.uint64)
 
 
 def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Values:
-    """Return integers in 0..greatest as a new array of one dimension, or say what is wrong with them."""
+    """Return integers in 0..greatest as a new array of one dimension; raise an error if they are invalid."""
     array = values if isinstance(values, np.ndarray) and values.dtype != object else _array(values, name)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
-    if array.dtype.kind not in "iuO" and len(array):  # objects have been looked at, each
+    if array.dtype.kind not in "iuO" and len(array):  # each object was checked before
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if len(array):
         least, most = int(array.min()), int(array.max())
@@ -138,7 +138,7 @@ def integers(values: Any, dtype: np.dtype[Any], greatest: int, name: str) -> Val
 
 
 def _array(values: Any, name: str) -> Values:
-    """Return a sequence of integers as they are: numpy would make floats of large ones among small ones."""
+    """Return a sequence of integers without rounding: numpy would convert mixed large and small integers to floats."""
     try:
         held = list(values)
     except TypeError:
@@ -150,7 +150,7 @@ def _array(values: Any, name: str) -> Values:
 
 
 def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> Permutations:
-    """Return the permutations of a sketch: those that were given, or, with None, those of its seed."""
+    """Return the permutations of a sketch: the given ones, or those of its seed if `given` is None."""
     if given is None:
         return drawn(name, seed, num_perm)
     kind = SCHEMES[name]
@@ -171,12 +171,12 @@ def permutations_for(name: str, seed: int, num_perm: int, given: Any = None) -> 
 
 @lru_cache(maxsize=64)
 def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
-    """Return the permutations that are in these bytes; those of the seed if they are the same."""
+    """Return the permutations in these bytes; those of the seed if they are equal."""
     try:
         of_seed = drawn(name, seed, num_perm)
         if of_seed.array is not None and of_seed.array.tobytes() == data:
             return of_seed
-    except ValueError:  # a seed from which none are drawn
+    except ValueError:  # a seed for which none can be drawn
         pass
     array = np.frombuffer(data, SCHEMES[name].dtype).reshape(2, num_perm).copy()
     if name != "legacy" and not np.all(array[0] & array.dtype.type(1)):
@@ -189,9 +189,9 @@ def _known(name: str, seed: int, num_perm: int, data: bytes) -> Permutations:
 
 
 def permutations_of(sketch: Any) -> bytes | None:
-    """Return the digest of the permutations that were given to a sketch; None if they are drawn, or it has none.
+    """Return the digest of the permutations that were given to a sketch; None if they were drawn, or it has none.
 
-    Of the sketches that keep none, those of this library keep it, and those of datasketch do not.
+    Lean sketches have no permutations: those of this library keep the digest, those of datasketch do not.
     """
     try:
         known: bytes | None = sketch._given
@@ -204,10 +204,10 @@ def permutations_of(sketch: Any) -> bytes | None:
 
 
 def agreements(a: Any, b: Any) -> int:
-    """Return how many hash values of two sketches of one length are the same."""
+    """Return the number of equal hash values of two sketches of the same length."""
     try:
         return equal(a, b)
-    except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
+    except (TypeError, ValueError, BufferError):  # hash values that the user has set
         values, others = np.asarray(a), np.asarray(b)
         if values.dtype.kind not in "iu" or others.dtype.kind not in "iu":
             raise TypeError(f"hash values of {values.dtype} and {others.dtype} cannot be compared") from None
@@ -217,22 +217,22 @@ def agreements(a: Any, b: Any) -> int:
 
 
 def same_values(a: Any, b: Any) -> bool:
-    """Tell whether two sketches have the same hash values."""
+    """Return whether two sketches have the same hash values."""
     if len(a) != len(b):
         return False
     try:
         return equal(a, b) == len(a)
-    except (TypeError, ValueError, BufferError):  # hash values that are not as sketches make them
+    except (TypeError, ValueError, BufferError):  # hash values that the user has set
         return np.array_equal(a, b)
 
 
 def is_empty(scheme: Scheme, values: Values) -> bool:
-    """Tell whether hash values are those of a sketch that has seen nothing."""
+    """Return whether hash values are those of an empty sketch."""
     return bool(values.item(0) == scheme.greatest) and bool((values == scheme.greatest).all())
 
 
 def count(scheme: Scheme, values: Values, seed: int) -> float:
-    """Estimate the number of distinct tokens from hash values: k over their sum, each as a share of the greatest."""
+    """Estimate the number of distinct tokens: k divided by the sum of the hash values, each divided by the greatest."""
     if is_empty(scheme, values):
         return 0.0
     if scheme.is_own:

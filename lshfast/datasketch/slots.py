@@ -1,4 +1,4 @@
-"""What indexes need of sketches: their slots as rows of uint64, and that all sketches of an index are of one form."""
+"""Sketches in indexes: conversion of slots to rows of uint64, and the check that all sketches have the same form."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lshfast.common.types import UInt64Array
 from lshfast.datasketch.schemes import SCHEMES, integers, permutations_of
 from lshfast.sketch.minhash import EMPTY
 
-# The largest value of datasketch's schemes of 32 bits: an empty set's slots hold nothing else.
+# The largest value of datasketch's 32-bit schemes, which is the value of each slot of an empty set.
 EMPTY_32 = 2**32 - 1
 
-# The slots of an empty set whose hash values are EMPTY. Indexes put rows of EMPTY into no bucket, but here empty sets
-# are found like others.
+# Replaces the slots of an empty set whose hash values are EMPTY. Indexes do not insert rows of EMPTY into buckets, but
+# here empty sets are found like others.
 NOTHING = np.uint64(2**64 - 2)
 
 PAIRS = np.dtype(np.int64)
@@ -27,18 +27,18 @@ PAIRS = np.dtype(np.int64)
 
 @dataclass(frozen=True)
 class Form:
-    """What sketches must have in common to be compared.
+    """The properties that sketches must have in common to be compared.
 
     Attributes
     ----------
     scheme : str or None
-        None for weighted sketches, which have none.
+        None for weighted sketches.
     seed : int or None
-        None where it is not known.
+        None if unknown.
     dtype : dtype
-        That of the hash values: uint32, uint64, or int64 for the pairs (k, t) of weighted sketches.
+        The dtype of the hash values: uint32, uint64, or int64 for the pairs (k, t) of weighted sketches.
     permutations : bytes or None
-        What tells those that were given from others; None for those drawn from the seed.
+        The digest of given permutations; None for permutations drawn from the seed.
     """
 
     scheme: str | None
@@ -59,28 +59,28 @@ class Form:
 
     @classmethod
     def of_state(cls, state: tuple[Any, ...]) -> Form:
-        """Return the form of which `state` is a pickle's part."""
+        """Return the form whose `state` is in a pickle."""
         scheme, seed, dtype, *permutations = state
         return cls(scheme, seed, np.dtype(dtype), *permutations)
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """What a pickle of an index says of it."""
+        """The form as part of a pickle of an index."""
         given = () if self.permutations is None else (self.permutations,)
         return self.scheme, self.seed, self.dtype.str, *given
 
     @cached_property
     def width(self) -> int:
-        """Bytes of a slot in the names of buckets: 4, 8 or 16."""
+        """The bytes of a slot in the names of buckets: 4, 8 or 16."""
         return 16 if self.dtype == PAIRS else self.dtype.itemsize
 
     @property
     def empty(self) -> int:
-        """What each slot of an empty set holds."""
+        """The value of each slot of an empty set."""
         return EMPTY_32 if self.width == 4 or self.scheme == "legacy" else int(EMPTY)
 
     def check_same(self, other: Form) -> None:
-        """Raise ValueError, naming what differs, unless the other's sketches can be compared with these."""
+        """Raise a ValueError that names the difference unless sketches of both forms can be compared."""
         if (self.dtype == PAIRS) != (other.dtype == PAIRS):
             raise ValueError("weighted sketches and others cannot be compared")
         for name, of in (("scheme", "scheme"), ("seed", "seed"), ("dtype", "hash values")):
@@ -91,7 +91,7 @@ class Form:
             raise ValueError("the sketches here are of other permutations: these cannot be compared")
 
     def values_of(self, rows: UInt64Array) -> npt.NDArray[Any]:
-        """Return the hash values that became these rows."""
+        """Return the hash values from which these rows were made."""
         if self.dtype == PAIRS:
             return np.stack([rows >> np.uint64(32), rows.astype(np.uint32).view(np.int32)], axis=-1).astype(np.int64)
         values = rows.astype(self.dtype)
@@ -100,7 +100,7 @@ class Form:
         return values
 
     def buckets_of(self, row: UInt64Array, bands: int, rows: int) -> list[bytes]:
-        """Return the names of the buckets of a row: of each band the hash values as they are, the high bytes first."""
+        """Return the names of the buckets of a row: the hash values of each band as big-endian bytes."""
         big, is_plain = self._named
         text = (row if is_plain else self.values_of(row)).astype(big).tobytes()
         size = rows * self.width
@@ -108,35 +108,35 @@ class Form:
 
     @cached_property
     def _named(self) -> tuple[np.dtype[Any], bool]:
-        """The dtype of slots in the names of buckets, and whether rows are cast to it as they are."""
+        """The dtype of slots in the names of buckets, and whether rows are cast to it directly."""
         return self.dtype.newbyteorder(">"), self.dtype != PAIRS and self.empty != EMPTY
 
     def check_width(self, width: int | None) -> None:
-        """Raise ValueError unless slots of so many bytes may be of this form; None may be of any."""
+        """Raise ValueError unless slots of this form have `width` bytes; None is always valid."""
         if width not in (None, self.width):
             raise ValueError(f"the sketches on the server are of {width} bytes a slot, not {self.width}")
 
     def to_bytes(self, values: npt.NDArray[Any]) -> bytes:
-        """Return hash values as bytes that mean the same on each machine."""
+        """Return hash values as bytes that do not depend on the machine."""
         return values.astype(self.dtype.newbyteorder("<")).tobytes()
 
     def of_bytes(self, data: bytes, length: int) -> npt.NDArray[Any]:
-        """Return the hash values of sketches of so many slots, an array of one row each, from `to_bytes`."""
+        """Return the hash values in the result of `to_bytes`: one row for each sketch of `length` slots."""
         pair = (2,) if self.dtype == PAIRS else ()
         return np.frombuffer(data, self.dtype.newbyteorder("<")).astype(self.dtype).reshape(-1, length, *pair)
 
     def row_of(self, names: list[bytes]) -> UInt64Array:
-        """Return the slots that these buckets are named after."""
+        """Return the slots in the names of these buckets."""
         return rows_of(self.values_in(names), self)
 
     def values_in(self, names: list[bytes]) -> npt.NDArray[Any]:
-        """Return the hash values that these buckets are named after."""
+        """Return the hash values in the names of these buckets."""
         values = np.frombuffer(b"".join(names), self._named[0]).astype(self.dtype)
         return values.reshape(-1, 2) if self.dtype == PAIRS else values
 
 
 def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
-    """Return hash values as rows of uint64, a copy; no row is all ones, so that empty sets are kept like others."""
+    """Return a copy of hash values as rows of uint64. No row is all ones, so that empty sets are stored like others."""
     if form.dtype == PAIRS:
         k, t = values[..., 0], values[..., 1]
         if k.min(initial=0) < 0 or max(k.max(initial=0), t.max(initial=0)) >= 2**31 or t.min(initial=0) < -(2**31):
@@ -149,19 +149,19 @@ def rows_of(values: npt.NDArray[Any], form: Form) -> UInt64Array:
 
 
 class SketchReader:
-    """The reader of an index's sketches, which refuses those that the first cannot be compared with.
+    """The reader of an index's sketches. It refuses sketches that cannot be compared with the first one.
 
     Parameters
     ----------
     length : int
-        Slots of each.
+        Slots of each sketch.
     longer : bool, default False
-        Whether longer ones are taken too: their first slots.
+        Whether longer sketches are accepted too; their first slots are used.
 
     Attributes
     ----------
     form : Form or None
-        That of all sketches; None before the first.
+        The form of all sketches; None before the first.
     """
 
     __slots__ = ("_dtype", "_empty", "_form", "_given", "_kind", "_scheme", "_seed", "_shape", "length", "longer")
@@ -173,7 +173,7 @@ class SketchReader:
         self.length, self._shape = length, (length,)
         self.longer = longer
         self.form = None
-        self._kind: type | None = None  # the last that was found to be a sketch and says its permutations at once
+        self._kind: type | None = None  # the class of the last sketch, if it has an attribute for its permutations
 
     @property
     def form(self) -> Form | None:
@@ -192,18 +192,18 @@ class SketchReader:
         Raises
         ------
         TypeError
-            If it is no MinHash, LeanMinHash or WeightedMinHash.
+            If it is not a MinHash, LeanMinHash or WeightedMinHash.
         ValueError
             If it has another number of slots, or cannot be compared with the others of the index.
         """
         return self.read(sketch)[0]
 
     def read(self, sketch: Any) -> tuple[UInt64Array, Form]:
-        """Return a sketch's row, as `row` does, and its form: that of the index, if it has one."""
+        """Return a sketch's row, as `row` does, and its form, which is the form of the index if that is known."""
         try:
             values, seed = sketch.hashvalues, sketch.seed
             form = self._form
-            if (  # as the last was: what `_check` would say takes longer than the rest
+            if (  # like the last sketch: calling `_check` would take longer than the rest
                 type(sketch) is self._kind
                 and values.dtype is self._dtype
                 and seed == self._seed
@@ -230,7 +230,7 @@ class SketchReader:
                 raise ValueError(f"the sketch must have {least}{self.length} slots, not {length}")
             values = values[: self.length]
         kind = SCHEMES.get(getattr(sketch, "scheme", None) or "")
-        if kind is not None and getattr(values, "dtype", None) != kind.dtype:  # somebody set them
+        if kind is not None and getattr(values, "dtype", None) != kind.dtype:  # the user set them
             values = integers(values, kind.dtype, kind.greatest, "hashvalues")
         values = np.asarray(values)
         known, form = self._form, Form.of(sketch, values)
@@ -246,10 +246,10 @@ class SketchReader:
 
 
 class made_when_read:
-    """Make an attribute when it is first read; from then on it is an ordinary attribute, and as quick to read.
+    """Create an attribute when it is first read. From then on it is an ordinary attribute, and as fast to read.
 
-    Unlike `functools.cached_property` it does not go through the dict of the object, which would make all its
-    attributes slower.
+    Unlike `functools.cached_property`, this does not access the dict of the object, which would make all its attributes
+    slower.
     """
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
@@ -264,14 +264,14 @@ class made_when_read:
 
 
 def forget(thing: Any, *names: str) -> None:
-    """Delete attributes, so that they are made anew when they are read again."""
+    """Delete attributes, so that they are created again when they are read."""
     for name in names:
         with suppress(AttributeError):
             delattr(thing, name)
 
 
 def with_attributes(index: Any, parts: frozenset[str], state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a pickle with the attributes that others gave an index: all that are not its parts."""
+    """Return the state of a pickle, with the attributes that the user has added to an index: all except `parts`."""
     others = {name: value for name, value in vars(index).items() if name not in parts}
     return {**state, "attributes": others} if others else state
 

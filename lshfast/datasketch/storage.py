@@ -1,6 +1,6 @@
-"""Storages with the interface of ``datasketch.storage``: a key and its values, in memory or on a Redis server.
+"""Storages with the interface of ``datasketch.storage``: keys and their values, in memory or on a Redis server.
 
-The classes for Redis are in `redis_storage`, which imports the client. They are imported when they are first read.
+The classes for Redis are in `redis_storage`, which imports the client. They are imported at their first use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lshfast.datasketch.storage_base import random_name
 
 ON_REDIS = ("RedisBuffer", "RedisListStorage", "RedisSetStorage", "RedisStorage")
 
-_random_name = random_name  # datasketch's name, which programs with storages of their own import
+_random_name = random_name  # datasketch's name, which programs with their own storages import
 
 
 class DictListStorage(OrderedStorage):
@@ -26,7 +26,7 @@ class DictListStorage(OrderedStorage):
     Parameters
     ----------
     config : dict
-        Not read.
+        Not used.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class DictSetStorage(UnorderedStorage, DictListStorage):
     Parameters
     ----------
     config : dict
-        Not read.
+        Not used.
     """
 
     def __init__(self, config: Any, name: bytes | None = None) -> None:
@@ -91,16 +91,16 @@ def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> Ordere
     Parameters
     ----------
     config : dict
-        As `MinHashLSH` takes it.
+        The storage_config of `MinHashLSH`.
     name : bytes, optional
-        Of the storage on the server; drawn at random by default.
+        The name of the storage on the server; random by default.
 
     Raises
     ------
     KeyError
         If config has no type, or no ``"redis"`` for a server.
     ValueError
-        If the type is another.
+        If the type is unknown.
     """
     kind = check_type(config)
     made: OrderedStorage = DictListStorage(config) if kind == "dict" else _on_redis("RedisListStorage")(config, name)
@@ -108,7 +108,7 @@ def ordered_storage(config: dict[str, Any], name: bytes | None = None) -> Ordere
 
 
 def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> UnorderedStorage:
-    """Return a storage of sets: parameters and errors are those of `ordered_storage`.
+    """Return a storage of sets. Parameters and errors are those of `ordered_storage`.
 
     Examples
     --------
@@ -124,14 +124,14 @@ def unordered_storage(config: dict[str, Any], name: bytes | None = None) -> Unor
 
 
 def check_storage(config: Any) -> dict[str, Any]:
-    """Return a storage_config, {"type": "dict"} for None, or raise an error that names what is wrong."""
+    """Return a storage_config, {"type": "dict"} for None; raise an error if it is invalid."""
     checked = check_form(config)
     check_type(checked)
     return checked
 
 
 def check_form(config: Any) -> dict[str, Any]:
-    """Return what `check_storage` does, for a storage_config of any type."""
+    """Return a storage_config like `check_storage`, but allow any type."""
     if not config:
         return {"type": "dict"}
     if not isinstance(config, dict):
@@ -143,7 +143,7 @@ def check_form(config: Any) -> dict[str, Any]:
 
 
 def check_type(config: dict[str, Any]) -> str:
-    """Return the type that a storage_config names, "dict" or "redis", or raise an error that says what there is."""
+    """Return the type in a storage_config, "dict" or "redis"; raise an error that names the valid types."""
     _check_has_type(config)
     kind = config["type"]
     if kind not in ("dict", "redis"):

@@ -1,4 +1,4 @@
-"""What the storages of `storage`, `redis_storage` and `aio.storage` share: the interface, and the forms of options."""
+"""The common base of `storage`, `redis_storage` and `aio.storage`: the interface, and the reading of options."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-# Commands that a session keeps until they are sent.
+# The number of pending commands at which a session sends them.
 BUFFER_SIZE = 50_000
 
 
 class Storage(ABC):
-    """A mapping from keys to values, several for each key.
+    """A mapping from keys to one or more values.
 
-    Options such as ``buffer=True`` mean something to storages on a server only.
+    Options such as ``buffer=True`` only have an effect for storages on a server.
 
     Attributes
     ----------
     buffer_size : int
-        How many changes are kept back, at most, before they are sent.
+        The number of pending changes at which they are sent.
     """
 
     buffer_size = BUFFER_SIZE
@@ -56,7 +56,7 @@ class Storage(ABC):
 
     @abstractmethod
     def insert(self, key: Any, *vals: Any, **kwargs: Any) -> None:
-        """Add values to those of a key."""
+        """Add values to a key."""
 
     @abstractmethod
     def remove(self, *keys: Any, **kwargs: Any) -> None:
@@ -76,21 +76,21 @@ class Storage(ABC):
 
     @abstractmethod
     def has_key(self, key: Any) -> bool:
-        """Tell whether there is such a key."""
+        """Return whether the key exists."""
 
     def status(self) -> dict[str, Any]:
-        """Return the number of keys, and on a server where they are."""
+        """Return the number of keys, and on a server their location."""
         return {"keyspace_size": len(self)}
 
-    def empty_buffer(self) -> None:  # noqa: B027 (in memory nothing is kept back)
+    def empty_buffer(self) -> None:  # noqa: B027 (in memory nothing is pending)
         """Send the changes that were made with ``buffer=True``."""
 
     def add_to_select_buffer(self, keys: Any) -> None:
-        """Keep keys whose values `collect_select_buffer` shall return."""
+        """Record keys whose values `collect_select_buffer` returns."""
         self._selected = (*self._selected, *keys)
 
     def collect_select_buffer(self) -> list[Any]:
-        """Return the values of the keys that were kept, and forget these keys."""
+        """Return the values of the recorded keys, and remove the record."""
         keys, self._selected = self._selected, ()
         return self.getmany(*keys)
 
@@ -104,12 +104,12 @@ class UnorderedStorage(Storage):
 
 
 def random_name(length: int = 11) -> bytes:
-    """Return a name of small letters for a storage that was given none."""
+    """Return a random name of lower-case letters for a storage without a name."""
     return "".join(random.choices(string.ascii_lowercase, k=length)).encode()
 
 
 def resolved(config: dict[str, Any]) -> dict[str, Any]:
-    """Return options, where {"env": NAME, "default": VALUE} is what the environment has under NAME."""
+    """Return options, with {"env": NAME, "default": VALUE} replaced by the environment variable NAME."""
     return {
         name: os.getenv(value["env"], value.get("default")) if isinstance(value, dict) and "env" in value else value
         for name, value in config.items()
@@ -117,7 +117,7 @@ def resolved(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def server_of(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the client that a storage_config names."""
+    """Return the arguments of the client from a storage_config."""
     if "redis" not in config:
         raise KeyError('storage_config needs "redis": {"host": ..., "port": ...}')
     return resolved(config["redis"])

@@ -1,9 +1,9 @@
-"""datasketch's WeightedMinHash and WeightedMinHashGenerator: its hash values, bit for bit, from batch kernels.
+"""datasketch's WeightedMinHash and WeightedMinHashGenerator: the same hash values, bit for bit, from batch kernels.
 
-datasketch computes in single precision: its tables are drawn by numpy, its logarithms are numpy's, and everything else
-is one correctly rounded operation after the other. The tables and logarithms here come from the same calls of numpy and
-the rest from a kernel, so that nothing can round otherwise. (Where numpy's logarithms differ, between versions or
-processors, datasketch's values differ from its own.)
+datasketch computes in single precision: numpy draws its tables and computes its logarithms, and all further operations
+are correctly rounded. Here the tables and logarithms come from the same numpy calls, and a kernel performs the same
+further operations, so that all roundings are equal. (numpy's logarithms may differ between versions or processors. Then
+datasketch's values differ between these too.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lshfast.kernels import weighted as kernels
 
 Float32Array = npt.NDArray[np.float32]
 
-# Elements a piece of work: their logarithms stay in the cache while one block of samples after the other is taken.
+# Elements in a piece of work: their logarithms stay in the cache while the blocks of samples are processed.
 PIECE_ELEMENTS = 1 << 15
 
 
@@ -33,7 +33,7 @@ class WeightedMinHash:
     Parameters
     ----------
     seed : int
-        That of the generator.
+        The seed of the generator.
     hashvalues : ndarray of int64, shape (k, 2)
         The dimension and the level of each sample. Not copied.
 
@@ -56,12 +56,12 @@ class WeightedMinHash:
         self.hashvalues = hashvalues
 
     def jaccard(self, other: WeightedMinHash) -> float:
-        """Return the estimated weighted Jaccard similarity, the sum of the least weights over that of the greatest.
+        """Return the estimated weighted Jaccard similarity: the sum of the minimum weights over that of the maximums.
 
         Raises
         ------
         ValueError
-            If the other has another seed, or another number of hash values, or there are none.
+            If the other sketch has another seed or number of hash values, or there are no hash values.
         """
         if other.seed != self.seed:
             raise ValueError(f"cannot compare weighted MinHashes of seeds {self.seed} and {other.seed}")
@@ -72,7 +72,7 @@ class WeightedMinHash:
             raise ValueError("cannot compare weighted MinHashes without hash values")
         try:
             return kernels.agreement(self.hashvalues, other.hashvalues) / k
-        except (TypeError, ValueError):  # hash values of the user's own making
+        except (TypeError, ValueError):  # hash values created by the user
             values, others = np.asarray(self.hashvalues), np.asarray(other.hashvalues)
             if values.shape != others.shape:
                 raise ValueError(f"cannot compare hash values of shapes {values.shape} and {others.shape}") from None
@@ -83,7 +83,7 @@ class WeightedMinHash:
         return copy.copy(self.hashvalues)
 
     def copy(self) -> WeightedMinHash:
-        """Return a copy that shares nothing with this one."""
+        """Return an independent copy."""
         return WeightedMinHash(self.seed, self.digest())
 
     __copy__ = copy
@@ -102,15 +102,15 @@ class WeightedMinHash:
 
 @dataclass(frozen=True)
 class Tables:
-    """The random numbers of a generator, which are read-only, and their arrangement for the kernels.
+    """The read-only random numbers of a generator, and their arrangement for the kernels.
 
     Attributes
     ----------
     rs, ln_cs, betas : ndarray of float32, shape (sample_size, dim)
     lanes : ndarray of float32, shape (4, blocks, dim, LANES)
-        Blocks of samples, and in each block a line a dimension.
+        Blocks of samples; each block has one line per dimension.
     margin : float
-        More than rounding can add to the time of a sample.
+        An upper bound of the rounding error of the time of a sample.
     """
 
     rs: Float32Array
@@ -121,7 +121,7 @@ class Tables:
 
     @classmethod
     def of(cls, generator: WeightedMinHashGenerator) -> Tables:
-        """Return the tables of the numbers of a generator, or raise an error if their shapes are wrong."""
+        """Return the tables of a generator's numbers; raise an error if their shapes are wrong."""
         numbers = []
         for name in ("rs", "ln_cs", "betas"):
             given = np.array(getattr(generator, name), np.float32)
@@ -136,39 +136,39 @@ class Tables:
         for table, filled in zip(tables, (rs, ln_cs, betas, ln_cs - rs), strict=True):
             table[: generator.sample_size] = filled
         lanes = tables.reshape(4, blocks, kernels.LANES, generator.dim)
-        # 2**-24 of what enters a sum is lost in each of its eight roundings; a float's logarithm is within +-104.
+        # Each of the eight roundings loses at most 2**-24 of the summands; the logarithm of a float is within +-104.
         margin = 2.0**-19 * (105 + float(np.max(np.abs(ln_cs) + 2 * rs)))
         return cls(rs, ln_cs, betas, np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)), margin)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Samples and dimensions."""
+        """The number of samples and of dimensions."""
         return self.rs.shape
 
 
 class WeightedMinHashGenerator:
-    """Make WeightedMinHashes of vectors of weights, by improved consistent weighted sampling (Ioffe 2010).
+    """Create WeightedMinHashes of vectors of weights, by improved consistent weighted sampling (Ioffe 2010).
 
     Parameters
     ----------
     dim : int
-        Dimensions of the vectors: 1 to 2**31 - 1. The tables take 28 bytes a dimension and sample.
+        Dimensions of the vectors: 1 to 2**31 - 1. The tables take 28 bytes per dimension and sample.
     sample_size : int, default 128
-        Samples of each, k: 1 to 65,536.
+        The number k of samples of each vector: 1 to 65,536.
     seed : int, default 1
         0 to 2**32 - 1.
 
     Attributes
     ----------
     rs, ln_cs, betas : ndarray of float32, shape (sample_size, dim)
-        What the samples are drawn with. Others may be put in their place; they are copied when they are first used, and
-        cannot be written to from then on. So a generator can be made of saved arrays: give an object of `__new__` the
-        attributes dim, sample_size, seed, rs, ln_cs and betas.
+        The random numbers of the sampling. You may assign other arrays; they are copied at first use and are read-only
+        afterwards. To create a generator from saved arrays, set the attributes dim, sample_size, seed, rs, ln_cs and
+        betas of an object made with `__new__`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or out of range.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class WeightedMinHashGenerator:
         self.dim = dim
         self.sample_size = sample_size
         self.seed = seed
-        # The generator that datasketch draws from, and in its order.
+        # datasketch's random generator and order of draws.
         generator = np.random.RandomState(seed=seed)
         shape = sample_size, dim
         self.rs: Float32Array = generator.gamma(2, 1, shape).astype(np.float32)
@@ -197,7 +197,7 @@ class WeightedMinHashGenerator:
         self.betas: Float32Array = generator.uniform(0, 1, shape).astype(np.float32)
 
     def _arranged(self) -> Tables:
-        """Return the tables of the kernels, made anew if the numbers were replaced."""
+        """Return the tables of the kernels, created again if the numbers were replaced."""
         tables: Tables | None = getattr(self, "_tables", None)
         if (
             tables is None
@@ -221,14 +221,14 @@ class WeightedMinHashGenerator:
         Parameters
         ----------
         v : sequence or ndarray of float, shape (dim,)
-            Weights, taken as float32: finite and at least 0, and not all 0.
+            Weights, converted to float32: finite and at least 0, and not all 0.
 
         Raises
         ------
         TypeError
             If the vector has no length.
         ValueError
-            If it has another length, all of it is 0, or a weight is NaN, negative or infinite.
+            If it has another length, all weights are 0, or a weight is NaN, negative or infinite.
         """
         if not isinstance(v, Sized):
             raise TypeError(f"the vector must be a sequence or an array, not {type(v).__name__}")
@@ -250,22 +250,22 @@ class WeightedMinHashGenerator:
     def minhash_many(self, X: Any, *, threads: int | None = None) -> list[WeightedMinHash | None]:
         """Return the WeightedMinHashes of the rows of a matrix, and None for rows that are all 0.
 
-        As in datasketch, ln a is rounded in another order than in `minhash`, so that now and then a sample is another:
-        compare those made in one way.
+        As in datasketch, ln a is rounded in another order than in `minhash`, so that samples differ occasionally.
+        Compare only sketches that were created by the same method.
 
         Parameters
         ----------
         X : ndarray, or a sparse matrix or array of scipy, shape (n, dim)
-            Weights, taken as float32: finite and at least 0.
+            Weights, converted to float32: finite and at least 0.
         threads : int, optional
-            At least 1; the CPUs this process may use by default. The result does not depend on it.
+            At least 1. By default the number of CPUs that this process may use. The result does not depend on it.
 
         Raises
         ------
         TypeError
-            If it is no matrix.
+            If X is not a matrix.
         ValueError
-            If it has not two dimensions, not `dim` columns, or a weight is NaN, negative or infinite.
+            If X does not have two dimensions or `dim` columns, or a weight is NaN, negative or infinite.
         """
         offsets, _, _ = rows = self._rows(X)
         made = self._sketch(*rows, threads)
@@ -292,14 +292,14 @@ class WeightedMinHashGenerator:
         Parameters
         ----------
         a, b : array_like of int64, shapes (n, k, 2) and (m, k, 2)
-            As `sketch` returns them. What is all 0 is similar to nothing.
+            As returned by `sketch`. The sketch of a row that is all 0 is not similar to any row.
 
         Raises
         ------
         TypeError
             If they are not integers.
         ValueError
-            If they are of other shapes, or k is 0.
+            If they have other shapes, or k is 0.
         """
         left, right = (np.ascontiguousarray(_samples(*given), np.int64) for given in ((a, "a"), (b, "b")))
         if left.ndim != 3 or right.ndim != 3 or left.shape[1:] != right.shape[1:] or left.shape[2] != 2:
@@ -312,7 +312,7 @@ class WeightedMinHashGenerator:
         return found
 
     def _rows(self, matrix: Any) -> tuple[Int64Array, npt.NDArray[np.int32], Float32Array]:
-        """Return (offsets, columns, logs) of the weights that are not 0, columns in rising order."""
+        """Return (offsets, columns, logs) of the weights that are not 0, with ascending columns."""
         sparse = hasattr(matrix, "tocsr")
         if not sparse and not isinstance(matrix, np.ndarray):
             raise TypeError(f"X must be a sparse matrix or an ndarray, not {type(matrix).__name__}")
@@ -361,13 +361,13 @@ def _samples(samples: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def _float32(values: Any) -> Float32Array:
-    """Return values as float32; what is too large becomes infinite, and is refused with the infinite."""
+    """Return values as float32. Values that are too large become infinite, and are refused like infinities."""
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray(np.asarray(values), np.float32)
 
 
 def _logs(weights: Float32Array, offsets: Int64Array, columns: npt.NDArray[np.integer[Any]]) -> Float32Array:
-    """Return the logarithms of weights, or say which is not finite or below 0."""
+    """Return the logarithms of weights; raise an error that names a weight that is negative or not finite."""
     if len(weights) and not (weights.min() > 0 and weights.max() < np.inf):
         place = int(np.flatnonzero(~((weights > 0) & (weights < np.inf)))[0])
         row = int(np.searchsorted(offsets, place, side="right")) - 1

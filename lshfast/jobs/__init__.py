@@ -1,4 +1,4 @@
-"""What works on files: deduplication, indexes made and changed, queries."""
+"""Jobs over files: deduplication, creating and changing indexes, queries."""
 
 from lshfast.jobs.api import dedup_files
 

@@ -1,4 +1,4 @@
-"""The main job over files as one function of plain arguments: those of the command line."""
+"""The main job over files as one function, with the arguments of the command line."""
 
 from __future__ import annotations
 
@@ -56,71 +56,71 @@ def dedup_files(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> DedupResult:
-    """Find the near-duplicates among the rows of files, and write the rows that stay.
+    """Find near-duplicate rows of files, and write the rows that are kept.
 
-    The arguments are the options of ``lshfast dedup``. Outputs are written whole, all of them, or not at all. Texts are
-    held in memory, other columns are not. Needs pyarrow and orjson (``pip install "lshfast[cli]"``) for the formats
-    that they read.
+    The arguments are the options of ``lshfast dedup``. Either all outputs are written completely or none. Texts are
+    held in memory, other columns are not. Parquet requires pyarrow, and JSONL requires orjson
+    (``pip install "lshfast[cli]"``).
 
     Parameters
     ----------
     inputs : path or iterable of paths
         Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
-        read in this order; "-" is standard input. docs/command-line.md says which files of a folder are read.
+        read in this order; "-" is standard input. docs/command-line.md lists which files of a folder are read.
     output : path, optional
-        Where the rows that stay are written, all of their columns and in their order: .jsonl, .csv, .tsv (each also
-        .gz, .zst, .bz2, .xz) or .parquet, by its name. Without it no rows are written.
+        The file for the rows that are kept, with all their columns and in their order: .jsonl, .csv, .tsv (each also
+        .gz, .zst, .bz2, .xz) or .parquet. Without it no rows are written.
     column, id_column : str
         The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
     glob : str, optional
-        Which files of a folder are read; by default its data files, or .txt files where it has none.
+        Pattern of the files of a folder to read. By default its data files, or its .txt files if it has no data files.
     encoding : str, default "utf-8"
-        Of JSONL, CSV, TSV and texts: any that Python knows.
+        The encoding of JSONL, CSV, TSV and texts; any that Python supports.
     format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
-        What the inputs are, whatever their names say.
+        The format of the inputs, regardless of their names.
     max_row_bytes : int, default 2**28
-        A longer row of JSONL, CSV or TSV, or a longer text, is an error.
+        The largest size of a row of JSONL, CSV or TSV, or of a text, in bytes. A longer one is an error.
     threshold, unit, size, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
-        contradicts it is refused.
+        differs from the index raises an error.
     verify, groups, threads : optional
         As for `dedup`.
     keep : str, default "first"
         "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
-        greatest or least value of a column, the first row among equals.
+        greatest or least value of a column; among equal values, the first row.
     annotate : bool, default False
         Write all rows to `output`, with the columns duplicate_of and similarity.
     pairs, removed : path, optional
-        Where the similar pairs (key_i, key_j, similarity) and the removed rows (key, kept_key, similarity) are written:
+        The files for the similar pairs (key_i, key_j, similarity) and for the removed rows (key, kept_key, similarity):
         .csv, .tsv, .jsonl (each also .gz, .zst, .bz2, .xz) or .parquet.
     against : path, optional
-        The index of earlier texts: rows similar to one of them are removed first.
+        An index of earlier texts. Rows similar to one of its entries are removed first.
     save_index : path, optional
-        Where that index, or else a new one, is written with the rows that stay added.
+        The file to which this index, or a new index without `against`, is written after adding the kept rows.
     on_duplicate : {"error", "replace", "skip"}, default "error"
-        What happens to a row that stays and whose key the index has.
+        How to treat a kept row whose key is already in the index.
     on_error : {"stop", "skip"}, default "stop"
-        Stop at a bad row; or skip it, and name it with the reason in ``OUTPUT.rejects.jsonl``.
+        Stop at a bad row; or skip it and record it with the reason in ``OUTPUT.rejects.jsonl``.
     overwrite : bool, default False
-        Replace outputs that exist.
+        Replace existing outputs.
     dry_run : bool, default False
-        Write nothing, whatever outputs are named.
+        Write nothing, even if outputs are given.
     progress : callable, optional
-        Called with (stage, done, total) now and then: bytes of the inputs in "read" and "write", bytes of text in
-        "sketch" (total None), rows in "verify" (pairs where `pairs` is given), bytes of the index in "save".
+        Called regularly with (stage, done, total): bytes of the inputs in "read" and "write", bytes of text in "sketch"
+        (total None), rows in "verify" (pairs if `pairs` is given), bytes of the index in "save".
 
     Returns
     -------
     DedupResult
-        Its `pairs` are those that the groups rest on; or all similar pairs, if they are written to a file and come from
-        at most 2**21 candidates. `summary.pairs` counts those of the file.
+        Its `pairs` are the pairs from which the groups were formed; or all similar pairs, if they are written to a file
+        and come from at most 2**21 candidates. `summary.pairs` is the number of pairs in the file.
 
     Raises
     ------
     DataError
-        If a row is bad or a file is damaged: the error names file, line and reason.
+        If a row is bad or a file is damaged. The error names file, line and reason.
     ValueError, TypeError, OSError
-        If an argument cannot be used, or a file cannot be read or written.
+        If an argument is invalid, or a file cannot be read or written.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""The main job over files: read, find near-duplicates, write the rows that stay and an account of those that do not."""
+"""The main job over files: read them, find near-duplicates, write the kept rows and a table of the removed rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from lshfast.readers.output import output_format
 
 @dataclass(frozen=True)
 class Outputs:
-    """What to write: the rows that stay (or all, annotated), and tables of pairs and of removed rows; None for none."""
+    """The outputs: the kept rows (or all rows, annotated), and tables of pairs and of removed rows; None for none."""
 
     rows: str | None = None
     pairs: str | None = None
@@ -56,21 +56,21 @@ class Outputs:
 
     @property
     def rejects(self) -> str | None:
-        """Where rows that were skipped are named: beside the first output there is."""
+        """The path for the skipped rows, beside the first output; None without outputs."""
         main = self.rows or self.pairs or self.removed
         return f"{main}.rejects.jsonl" if main else None
 
 
 NO_INDEXES = Indexes()
 
-# Columns of an account that may name earlier entries: whether it does, and whether the similarity is an estimate.
+# Columns of a table of removed rows that may name index entries: whether it does, and whether similarity is estimated.
 OF_EARLIER = "earlier", "estimated"
 
 Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
 
 
 class _Keys(Sequence[Any]):
-    """The keys of a corpus, made when asked for."""
+    """The keys of a corpus, created on access."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -101,23 +101,23 @@ def run_files(
     keep : str, default "first"
         first, last, longest, shortest, max:COLUMN or min:COLUMN.
     indexes : Indexes
-        The index of earlier rows, and the one to save. It is written after the outputs: what ends early leaves the old
-        one, beside all outputs or none.
+        The index of earlier rows, and the index to save. The index is written after the outputs: a run that ends early
+        leaves the old index unchanged, and has written all outputs or none.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read" and "write", rows in "verify" (pairs where all are
+        Called with (stage, done, total): bytes of input in "read" and "write", rows in "verify" (pairs if all pairs are
         written), bytes of the index in "save".
 
     Returns
     -------
     DedupResult
-        Its keys are the ids, or PATH:LINE where there is no id column.
+        Its keys are the ids, or PATH:LINE without an id column.
 
     Raises
     ------
     DataError
-        If the data are at fault: one line with file, line and reason.
+        If the data are invalid. The message is one line with file, line and reason.
     ValueError, OSError
-        If an option is wrong, or an output cannot be written; then nothing stands under its name.
+        If an option is invalid, or an output cannot be written; then no file with its name is created.
     """
     policy, _, order_column = keep.partition(":")
     if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
@@ -157,7 +157,7 @@ def _find(
     outputs: Outputs,
     progress: Progress | None,
 ) -> DedupResult:
-    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index that is to be saved."""
+    """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
     sketches = sketch_rows(batches, plan, clock, progress)
@@ -210,7 +210,7 @@ def _ranks(corpus: Corpus, policy: str) -> Int64Array:
 
 @contextmanager
 def _after_outputs() -> Iterator[None]:
-    """Say what an index that cannot be written leaves behind."""
+    """Add to the error of writing the index that the outputs have been written."""
     try:
         yield
     except OSError as error:
@@ -221,7 +221,7 @@ def _after_outputs() -> Iterator[None]:
 def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     """Return Arrow's names for the types of all columns that a run adds or writes.
 
-    Kept keys are of the ids' type, or strings if the keys of an index are not of that type.
+    Kept keys have the type of the ids, or are strings if the keys of the index have another type.
     """
     ids, earlier = id_kind(corpus), None if index is None else key_kind(index)
     kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
@@ -229,12 +229,12 @@ def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     return kinds | {"similarity": "double"} | dict.fromkeys(OF_EARLIER, "bool")
 
 
-# Pairs whose keys are held at once.
+# The number of pairs whose keys are in memory at a time.
 PAIRS_AT_ONCE = 1 << 16
 
 
 def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]]) -> None:
-    """Write batches of pairs, a part of a batch at a time."""
+    """Write batches of pairs, each in parts."""
 
     def tables() -> Iterator[Table]:
         for found in chain([np.empty(0, PAIR)], batches):
@@ -275,7 +275,7 @@ def _write(
 
 
 def _account(result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
-    """Name the keepers of removed rows; the last two columns only where a keeper may be an earlier entry."""
+    """Return the table of removed rows; it has the last two columns only if a keeper may be an entry of an index."""
     kept_keys = [result.kept_key(row) for row in gone.tolist()]
     if kinds["kept_key"] == "string":
         kept_keys = list(map(str, kept_keys))
@@ -319,18 +319,18 @@ def _write_rows(
     )  # fmt: skip
 
 
-# Text that `measure` and `recommend_for` look at.
+# Bytes of text that `measure` and `recommend_for` read.
 SAMPLE_BYTES = 16 << 20
 
 
 def recommend_for(inputs: Inputs) -> Recommendation | None:
-    """Recommend shingles for the texts of the inputs by their first few megabytes; None where there are no texts."""
+    """Recommend shingles for the inputs, based on their first few megabytes; None if there are no texts."""
     first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES).batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
 
 
 def measure(inputs: Inputs) -> tuple[int, int]:
-    """Estimate (rows, bytes of text) of the inputs from their size on disk and their first few megabytes."""
+    """Estimate the rows and bytes of text of the inputs by their size on disk and their first few megabytes."""
     corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES)
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
@@ -341,7 +341,7 @@ def measure(inputs: Inputs) -> tuple[int, int]:
 
 
 def peak_memory() -> int | None:
-    """Return the peak resident memory of this process in bytes, or None where the system does not tell."""
+    """Return the peak resident memory of this process in bytes, or None if the system does not report it."""
     try:
         import resource
         import sys

@@ -1,4 +1,4 @@
-"""Real input that every machine has: the source files of the running Python's own standard library."""
+"""Real input that is available everywhere: the source files of the running Python's standard library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OTHERS = {"site-packages", "dist-packages", "__pycache__"}
 
 
 def standard_library() -> tuple[list[str], list[bytes]]:
-    """Return the names and texts of the standard library's .py files, those that are not UTF-8 left out."""
+    """Return the names and texts of the standard library's .py files, without files that are not UTF-8."""
     root = Path(sysconfig.get_path("stdlib"))
     names, texts = [], []
     for path in sorted(root.rglob("*.py")):

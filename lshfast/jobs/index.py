@@ -1,7 +1,7 @@
-"""Indexes of the texts in files: made, added to, taken from, and held against by a run.
+"""Indexes of the texts in files: create, add, remove, and compare rows with the entries.
 
-Rows come in batches, so that memory holds what is new in the index and the batches at work, never all of the texts. A
-file is in its old state until all is done: what ends early has changed nothing.
+Rows are processed in batches, so that memory holds only the new entries and the current batches, not all texts. The
+file of an index keeps its old state until the end: a run that ends early changes nothing.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from lshfast.sketch.minhash import EMPTY
 
 KINDS = {"int": "integers", "str": "strings"}
 
-# Arrow's names for the types of keys; an index without keys has None.
+# Arrow's names for the types of keys; the kind of an index without keys is None.
 ARROW_KINDS = {"int": "int64", "str": "string", None: "string"}
 
-# Inserted at once.
+# The number of rows inserted at a time.
 BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Indexes:
-    """What a run over files has to do with indexes.
+    """The indexes of a run over files.
 
     Attributes
     ----------
     against : path, optional
-        The index of earlier rows that the run is held against.
+        The index of earlier rows with which the rows of the run are compared.
     save : path, optional
-        Where that index, or else a new one, is written with the rows that stay added: the same file, or another.
+        The file to which this index, or a new index without `against`, is written after adding the kept rows: the same
+        file, or another.
     on_duplicate : {"error", "skip", "replace"}
-        What becomes of a row that stays and whose key the index has: DataError; it is not added; it takes the entry's
-        place.
+        How to treat a kept row whose key is in the index: raise DataError, do not add it, or replace the entry.
     dry : bool
-        Do all that can fail before an index is written, but do not write it.
+        Perform all steps that can fail before an index is written, but do not write it.
     """
 
     against: str | None = None
@@ -66,14 +66,14 @@ class Indexes:
 
     @property
     def in_place(self) -> bool:
-        """Whether the index of earlier rows is itself to be changed."""
+        """Whether the index of earlier rows is itself changed."""
         if self.against is None or self.save is None:
             return False
         return os.path.realpath(self.against) == os.path.realpath(self.save)
 
     @contextmanager
     def opened(self, plan: Plan) -> Iterator[LSHIndex | None]:
-        """Open the index of earlier rows, or make one that is only to be saved; the end of the block writes nothing."""
+        """Open the index of earlier rows, or create a new index to save; the end of the block writes nothing."""
         if self.against is None:
             yield None if self.save is None else new_index(plan, self.on_duplicate)
             return
@@ -88,11 +88,11 @@ class Indexes:
 
     @property
     def name(self) -> str:
-        """What messages call the index."""
+        """The name of the index in messages."""
         return str(self.against or self.save)
 
     def checked(self, index: LSHIndex | None, corpus: Corpus, batches: Iterable[Texts]) -> Iterator[Texts]:
-        """Pass batches on, and after the first one stop where the keys of a corpus cannot join those of the index."""
+        """Yield batches; after the first, raise an error if the keys of the corpus have another type than the index."""
         unchecked = index is not None and self.save is not None
         for batch in batches:
             if index is not None and unchecked and corpus.accepted:
@@ -101,14 +101,14 @@ class Indexes:
             yield batch
 
     def add(self, index: LSHIndex, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
-        """Insert rows of a corpus, and return how many entries are new or replaced."""
+        """Insert rows of a corpus, and return the number of entries that are new or replaced."""
         parts = (rows[start : start + BATCH_ROWS] for start in range(0, len(rows), BATCH_ROWS))
         return sum(add_rows(index, self.name, corpus, part, signatures[part]) for part in parts)
 
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Name the file of an index in a ValueError."""
+    """Add the file name of an index to a ValueError."""
     try:
         yield
     except ValueError as error:
@@ -116,7 +116,7 @@ def naming(path: str) -> Iterator[None]:
 
 
 def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:
-    """Return the plan of a run that is held against the index of a file; see `plan_of_index`."""
+    """Return the plan of a run that is compared with the index in a file; see `plan_of_index`."""
     with opened_index(path) as index, naming(path):
         return plan_of_index(index.parameters, given, **others)
 
@@ -125,7 +125,7 @@ def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:
 def opened_index(
     path: str, mode: Literal["r", "r+"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
 ) -> Iterator[LSHIndex]:
-    """Open the index of a file; the end of the block writes nothing."""
+    """Open the index in a file; the end of the block writes nothing."""
     store = FileStore(path, mode, verify=verify)
     try:
         yield LSHIndex.on(store, on_duplicate=on_duplicate)
@@ -134,14 +134,14 @@ def opened_index(
 
 
 def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
-    """Return an empty index in memory for the signatures of a plan."""
+    """Return an empty index in memory for signatures of this plan."""
     store = MemoryStore()
     store.bind(plan.parameters)
     return LSHIndex.on(store, on_duplicate=on_duplicate)
 
 
 def key_kind(index: LSHIndex) -> str | None:
-    """Return what the keys of an index in memory or in a file are, "int" or "str"; None while there are none."""
+    """Return the type of the keys of an index in memory or in a file, "int" or "str"; None if it has no keys."""
     return index.store.kind
 
 
@@ -163,23 +163,23 @@ def build_index(
     ----------
     inputs : Inputs
     path : path
-        The file; it stands under its name when it is complete.
+        The file. It gets its name when it is complete.
     plan : Plan
-        How it verifies and groups does not matter.
+        Its settings for verification and groups are not used.
     on_duplicate : {"error", "skip", "replace"}
-        Of rows with one id: the second is a bad row; the first counts; the last counts.
+        How to treat a row with an earlier row's id: it is a bad row, it is ignored, or it replaces the earlier row.
     overwrite : bool
         Whether an existing file is replaced.
     progress : callable, optional
-        Called with ("read", bytes of input read, bytes in all), ("sketch", bytes of text, None), and ("save", bytes of
-        the index written, bytes in all).
+        Called with ("read", bytes of input read, total bytes), ("sketch", bytes of text, None), and ("save", bytes of
+        the index written, total bytes).
 
     Raises
     ------
     DataError
-        If the data are at fault: one line with file, line and reason.
+        If the data are invalid. The message is one line with file, line and reason.
     OSError
-        If the file cannot be written; what was there is as it was.
+        If the file cannot be written; an existing file is unchanged.
     """
     clock = Clock()
     corpus = inputs.open(unique_ids=on_duplicate == "error")
@@ -204,10 +204,10 @@ def add_to_index(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexSummary:
-    """Add all rows of the inputs to the index of a file.
+    """Add all rows of the inputs to the index in a file.
 
-    Parameters and errors as for `build_index`; `overwrite` speaks of the file that names rejected rows. The index is
-    in its old state until all rows are in it.
+    Parameters and errors are those of `build_index`; `overwrite` refers to the file of rejected rows. The file of the
+    index keeps its old state until all rows are added.
     """
     clock = Clock()
     with opened_index(path, "r+", on_duplicate) as index:
@@ -225,7 +225,7 @@ def add_to_index(
 
 
 def _rejects(path: str, corpus: Corpus, overwrite: bool) -> str | None:
-    """Return where rows that are passed over are to be named, if they may be, once that is known to be possible."""
+    """Return the path for rejected rows if bad rows are skipped, after checking that it can be written; else None."""
     if corpus.layout.on_error != "skip":
         return None
     rejects = f"{path}.rejects.jsonl"
@@ -234,7 +234,7 @@ def _rejects(path: str, corpus: Corpus, overwrite: bool) -> str | None:
 
 
 def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, progress: Progress | None) -> int:
-    """Insert all rows of a corpus, and return how many of them have no shingles."""
+    """Insert all rows of a corpus, and return the number of rows without shingles."""
     row = empty = 0
     batches = text_batches(corpus, progress)
     with (
@@ -251,19 +251,19 @@ def _fill(index: LSHIndex, name: str, corpus: Corpus, plan: Plan, clock: Clock, 
 
 
 def check_kind(index: LSHIndex, name: str, corpus: Corpus, row: int) -> None:
-    """Raise the error that names a row if its key, and so that of any other row, is not of the index's kind."""
+    """Raise an error that names a row if its key, and thus each key of the corpus, has another type than the index."""
     kind, key = key_kind(index), corpus.key(row)
     if kind is not None and kind != type(key).__name__:
         raise corpus.fault(row, f"key {key!r}: the keys of {name} are {KINDS[kind]}")
 
 
 def add_rows(index: LSHIndex, name: str, corpus: Corpus, rows: Int64Array, signatures: UInt64Array) -> int:
-    """Insert rows of a corpus under their keys, and return how many entries are new or replaced.
+    """Insert rows of a corpus under their keys, and return the number of entries that are new or replaced.
 
     Raises
     ------
     DataError
-        Naming the first row whose key the index, called `name`, cannot take.
+        If the index cannot accept a key. The error names the first such row, and the index by `name`.
     """
     if not len(rows):
         return 0
@@ -298,24 +298,24 @@ def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int
     )
 
 
-# ---- the other way ----
+# ---- removing and checking ----
 
 
 def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"] = "error") -> tuple[int, int]:
-    """Remove entries from the index of a file, and return how many were removed and how many are left.
+    """Remove entries from the index in a file, and return the number of removed and of remaining entries.
 
     Parameters
     ----------
     path : path
     keys : iterable of str
-        Integers as decimal digits, where the keys of the index are integers.
+        If the keys of the index are integers, their decimal digits.
     missing : {"error", "skip"}
-        What becomes of a key that is not in the index.
+        How to treat a key that is not in the index.
 
     Raises
     ------
     DataError
-        If a key is not in the index, or not of its kind; nothing was removed.
+        If a key is not in the index, or has the wrong type; nothing is removed.
     """
     with opened_index(path, "r+") as index:
         wanted = _own_keys(path, index, keys)
@@ -330,7 +330,7 @@ def remove_keys(path: str, keys: Iterable[str], missing: Literal["error", "skip"
 
 
 def _own_keys(path: str, index: LSHIndex, keys: Iterable[str]) -> Column:
-    """Return keys that were given as text as the index has them."""
+    """Convert keys given as text to the type of the index's keys."""
     if key_kind(index) != "int":
         return as_column(keys)
     listed = list(keys)
@@ -345,7 +345,7 @@ def _listed(column: Column) -> list[Any]:
 
 
 def key_lines(path: str) -> Iterator[str]:
-    """Read keys from a file, one a line; "-" is standard input. Empty lines are passed over."""
+    """Read keys from a file, one per line; "-" is standard input. Empty lines are skipped."""
     with open(path, "rb") if path != "-" else sys.stdin.buffer as file:
         for number, line in enumerate(file, 1):
             try:
@@ -357,12 +357,12 @@ def key_lines(path: str) -> Iterator[str]:
 
 
 def verify_index(path: str) -> tuple[int, int]:
-    """Check all of the index of a file, and return its entries and bytes.
+    """Check the complete index in a file, and return its entries and bytes.
 
     Raises
     ------
     FormatError
-        Naming the section that is damaged.
+        If the file is damaged. The error names the damaged section.
     """
     with opened_index(path, verify=False) as index:
         index.verify()
@@ -370,7 +370,7 @@ def verify_index(path: str) -> tuple[int, int]:
 
 
 def compact_index(path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Write the file of an index anew without what is removed or lies waste, and return its bytes before and after."""
+    """Rewrite the file of an index without deleted entries and unused space; return its bytes before and after."""
     before = os.path.getsize(path)
     with opened_index(path, "r+") as index:
         index.compact(progress=progress)

@@ -1,4 +1,4 @@
-"""The rows that a run over files reads, as batches of texts; its errors name files and lines."""
+"""The rows of a run over files, as batches of texts; errors name files and lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
 
 @dataclass(frozen=True)
 class Inputs:
-    """What to read; see `lshfast.readers.open_corpus`."""
+    """The inputs and the options of reading; see `lshfast.readers.open_corpus`."""
 
     paths: Sequence[str]
     column: str = "text"
@@ -32,7 +32,7 @@ class Inputs:
 
 
 def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:
-    """Read a corpus once; `progress` is called with ("read", bytes of input read, bytes in all)."""
+    """Read a corpus once; `progress` is called with ("read", bytes of input read, total bytes)."""
     done = 0
     for batch in corpus.batches():
         yield Texts(batch.texts)
@@ -43,7 +43,7 @@ def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None
 
 @contextmanager
 def faults_of(corpus: Corpus) -> Iterator[None]:
-    """Turn the error of a text that cannot be shingled into that of its file and line."""
+    """Convert the error of a text that cannot be shingled to an error with its file and line."""
     try:
         yield
     except TextError as error:

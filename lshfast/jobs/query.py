@@ -1,4 +1,4 @@
-"""Texts, in files or one at a time, looked up in the index of a file."""
+"""Look up texts, in files or single texts, in the index in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lshfast.sketch.minhash import EMPTY
 
 
 class Answers(NamedTuple):
-    """The matches of some texts: the text's key, the entry's, and their estimated similarity, as columns."""
+    """The matches of some texts as columns: the key of the text, the key of the entry, their estimated similarity."""
 
     keys: list[Any]
     matches: list[Any]
@@ -40,7 +40,7 @@ def query_text(
     k: int | None = None,
     threshold: float | None = None,
 ) -> list[Match]:
-    """Return the entries like one text, and write them to a table if `output` is given; see `query_files`."""
+    """Return the entries similar to one text, and write them to a table if `output` is given; see `query_files`."""
     with opened_index(path) as index:
         if output:
             check_output(output, [path], overwrite)
@@ -66,23 +66,24 @@ def query_files(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> QuerySummary:
-    """Look up the texts of files in the index of a file.
+    """Look up the texts of files in the index in a file.
 
     Parameters
     ----------
     path : path
-        Of the index.
+        The file of the index.
     inputs : Inputs
     show : callable
-        Called with `Answers` piece by piece, in the order of the texts, the best of each first.
+        Called with `Answers` in pieces, in the order of the texts, with the best match of each text first.
     output : path, optional
-        A table of the answers is written there instead; rows that are passed over are named beside it.
+        The file for a table of the answers, which are then not shown. Skipped rows are recorded in a file beside it.
     overwrite : bool
         Whether an existing file is replaced.
     k : int, optional
-        Only the k most similar of each.
+        Return only the k most similar entries of each text.
     threshold : float, optional
-        Only those whose estimated similarity is at least this, in [0, 1]; by default that of the index, and 0 with k.
+        Return only entries whose estimated similarity is at least this, in [0, 1]. By default the threshold of the
+        index, or 0 if `k` is given.
     threads, progress
         As for `build_index`.
     """

@@ -1,4 +1,4 @@
-"""Bucket keys to candidates, candidates to pairs, pairs to groups."""
+"""Find candidates by bucket keys, verify them as pairs, and form groups from pairs."""
 
 from lshfast.join.banded import candidates, find_copies
 from lshfast.join.groups import component_groups, star_groups

@@ -1,4 +1,4 @@
-"""All similar pairs in ascending order, a batch at a time: memory grows with the rows, not with the pairs."""
+"""All similar pairs in ascending order, in batches: memory grows with the number of rows, not of pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lshfast.join.groups import first_copies
 from lshfast.join.jaccard import Rows, as_pairs, estimate, least_agreement, verify
 from lshfast.kernels import grouping as kernels
 
-# Candidates that are verified at once. Where there are no more, each row's tokens are made once.
+# Candidates in one batch. If one batch holds all of them, the tokens of each row are computed once.
 BATCH_PAIRS = 1 << 21
 
 
@@ -23,14 +23,14 @@ class AllPairs:
 
     Parameters
     ----------
-    rows : TokenSets, or what makes them for chosen rows
+    rows : TokenSets, or an object with the interface `Rows`
     signatures : ndarray of uint64, shape (n, k)
     keys : ndarray of uint64, shape (n, b)
         Bucket keys of the signatures.
     comparison : Comparison
-        Its `chains` means nothing here.
+        `chains` is not used.
     copies : ndarray of int64, shape (n,), optional
-        Each row's first copy; the other copies are left out.
+        The first copy of each row. Only first copies are compared.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class AllPairs:
         )
 
     def _least(self) -> int:
-        """Return how many slots of a candidate must agree."""
+        """Return the smallest number of equal slots that a candidate must have."""
         k, comparison = self._signatures.shape[1], self._comparison
         if comparison.exact:
             return least_agreement(k, comparison.threshold)
@@ -59,7 +59,7 @@ class AllPairs:
 
     @property
     def candidates(self) -> int:
-        """How many pairs that share a bucket were met so far."""
+        """The number of pairs sharing a bucket that were found so far."""
         return self._candidates.met
 
     @property
@@ -68,13 +68,13 @@ class AllPairs:
         return self._candidates.done
 
     def next_candidates(self) -> tuple[Int64Array, Int64Array]:
-        """Return the next candidates (i, j) that agree in enough slots, sorted; fewer than a batch only at the end."""
+        """Return the next candidates (i, j) with enough equal slots, sorted; only the last batch may be smaller."""
         return self._candidates.batch(BATCH_PAIRS)
 
     def verified(
         self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None
     ) -> npt.NDArray[np.void]:
-        """Return those of the candidates that are similar, a structured array of i, j, similarity."""
+        """Return the similar pairs among the candidates as a structured array of i, j, similarity."""
         if not self._comparison.exact:
             return as_pairs(i, j, estimate(self._signatures, i, j))
         threshold, threads = self._comparison.threshold, self._comparison.threads

@@ -1,4 +1,4 @@
-"""Candidate pairs: rows that share a bucket, each pair once, exact copies collapsed first."""
+"""Candidate pairs: rows that share a bucket. Each pair is reported once, and exact copies count as one row."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from lshfast.kernels import bands as kernels
 from lshfast.kernels import sets
 from lshfast.tokens import TokenSets
 
-# More candidates than this (16 bytes each) are refused: the parameters do not fit the data.
+# The largest number of candidates (16 bytes each). More mean that the parameters do not fit the data.
 MOST_PAIRS = 1 << 28
 
-# Pairs that numpy works on at a time: it cannot be interrupted.
+# Pairs passed to numpy at a time, because a numpy call cannot be interrupted.
 PIECE = 1 << 20
 
 
 def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
-    """Return, for each row, the smallest row with the same multiset of tokens: itself where it is the first.
+    """Return, for each row, the smallest row with the same multiset of tokens; the row itself if it is the first.
 
-    Rows are compared by fingerprints under a key that is drawn for the call, so that nobody can choose different rows
-    with equal fingerprints: two different rows of n tokens have them with probability at most n / 2**121
-    (docs/definitions.md). An empty row is no copy of another.
+    Rows are compared by fingerprints under a secret key that is drawn for each call, so that different rows with equal
+    fingerprints cannot be constructed. Two different rows of n tokens have equal fingerprints with probability at most
+    n / 2**121 (docs/definitions.md). An empty row is never a copy.
 
     Parameters
     ----------
     sets_or_fingerprints : TokenSets, or ndarray of uint64, shape (n, m)
-        The sets, or what `lshfast.kernels.sets.fingerprints` gave for them: the number of tokens of each row, and words
-        that are equal for equal rows.
+        The sets, or the result of `lshfast.kernels.sets.fingerprints` for them: the number of tokens of each row, and
+        words that are equal for equal rows.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def find_copies(sets_or_fingerprints: TokenSets | UInt64Array) -> Int64Array:
 
 
 def copy_marks(rows: TokenSets) -> UInt64Array:
-    """Return what copies agree in, uint64 (n, 2): the number of tokens of each row, and their sum mod 2**64."""
+    """Return the number of tokens of each row and their sum mod 2**64, uint64 (n, 2); copies have equal values."""
     marks = np.zeros((len(rows), 2), np.uint64)
     marks[:, 0] = rows.counts
     full = marks[:, 0] > 0
@@ -67,14 +67,14 @@ def copy_marks(rows: TokenSets) -> UInt64Array:
 
 
 def equal_rows(prints: UInt64Array) -> Int64Array:
-    """Return, for each row of numbers, the first one equal to it; itself where the first number of the row is 0."""
+    """Return, for each row of numbers, the first equal row; the row itself if its first number is 0."""
     first = np.arange(len(prints), dtype=np.int64)
     if len(prints) < 2:
         return first
     order = np.argsort(prints[:, 1], kind="stable")
     same = np.diff(prints[order, 1]) == 0
     if np.any(same & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
-        order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # words that clash: sort by all there is
+        order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # different rows with equal words
     is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
     starts = np.concatenate([[True], ~is_copy])
     first[order] = order[starts][np.cumsum(starts, dtype=np.int64) - 1]
@@ -84,9 +84,9 @@ def equal_rows(prints: UInt64Array) -> Int64Array:
 def confirm_copies(
     copies: Int64Array, doubtful: Int64Array, fingerprints: Callable[[Int64Array], UInt64Array]
 ) -> Int64Array:
-    """Return each row's first copy, given `copies` of which the doubtful rows are not certain.
+    """Return the first copy of each row, given `copies`, of which the doubtful rows are uncertain.
 
-    `fingerprints` returns the fingerprints of chosen rows: the doubtful ones, and those that they may be copies of.
+    `fingerprints` returns the fingerprints of the given rows: the doubtful rows and the rows they may be copies of.
     """
     if not len(doubtful):
         return copies
@@ -109,17 +109,17 @@ def candidates(
     Parameters
     ----------
     keys : ndarray of uint64, shape (n, b)
-        Bucket keys, as `Bands.keys` gives them. Rows of all 2**64 - 1 are empty and match nothing.
+        Bucket keys, as returned by `Bands.keys`. Rows in which each key is 2**64 - 1 are empty and match nothing.
     copies : ndarray of int64, shape (n,), optional
-        Each row's first copy (see `find_copies`): only first copies become candidates, so that a bucket of a million
-        equal rows costs a million steps and not 10**12.
+        The first copy of each row (see `find_copies`). Only first copies become candidates, so that a bucket of a
+        million equal rows takes a million steps instead of 10**12.
     screen : callable, optional
-        Called with (i, j) of some pairs at a time, from several threads; returns which of them to keep, bool. The
+        Called with (i, j) of some pairs at a time, from several threads. Returns a bool array of the pairs to keep; the
         others take no memory.
     most : int, default 2**28
-        As many pairs may be kept; more raise OverflowError.
+        The largest number of pairs to keep. More raise OverflowError.
     threads : int, optional
-        At least 1; the CPUs this process may use by default.
+        At least 1. By default the number of CPUs that this process may use.
 
     Returns
     -------
@@ -158,14 +158,14 @@ def candidates(
 def number_buckets(
     keys: UInt64Array, members: Int64Array, threads: int
 ) -> tuple[npt.NDArray[np.int32], Int64Array]:
-    """Number the buckets that hold two members or more, band by band.
+    """Number the buckets of each band that hold at least two members.
 
     Returns
     -------
     buckets : ndarray of int32, shape (members, b)
-        The number of each member's bucket in each band, -1 where it is alone.
+        The number of each member's bucket in each band; -1 if the bucket holds one member only.
     counts : ndarray of int64, shape (b,)
-        How many buckets each band has.
+        The number of numbered buckets of each band.
     """
     bands = keys.shape[1]
     buckets = np.full((len(members), bands), -1, np.int32)
@@ -177,7 +177,7 @@ def number_buckets(
 
 
 def check_copies(n: int, copies: Int64Array) -> Int64Array:
-    """Return copies as int64, or raise an error where they are not one row number a row."""
+    """Return `copies` as int64; raise an error unless it has one row number per row."""
     copies = np.asarray(copies)
     if copies.shape != (n,) or copies.dtype.kind not in "iu":
         raise ValueError(f"copies must be {n} row numbers, not {copies.dtype} {copies.shape}")
@@ -189,7 +189,7 @@ def check_copies(n: int, copies: Int64Array) -> Int64Array:
 
 
 def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array, Int64Array]:
-    """Return the pairs of several (i, j) sorted by (i, j), a piece at a time so that it can be interrupted."""
+    """Return the pairs of several (i, j) sorted by (i, j). Works in pieces, so that it can be interrupted."""
     width, total = max((_width(i, j) for i, j in parts), default=0), sum(len(i) for i, _ in parts)
     if width > 32:
         i, j = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -211,16 +211,16 @@ def sorted_pairs(parts: list[tuple[Int64Array, Int64Array]]) -> tuple[Int64Array
 
 
 def order_of_pairs(i: Int64Array, j: Int64Array) -> Int64Array:
-    """Return the stable order that sorts pairs of numbers from 0 up by (i, j)."""
+    """Return the stable order that sorts pairs of non-negative numbers by (i, j)."""
     width = _width(i, j)
     return kernels.order(_as_numbers(i, j, width)) if width <= 32 else np.lexsort((j, i))
 
 
 def _width(i: Int64Array, j: Int64Array) -> int:
-    """Return how many bits the numbers of pairs take."""
+    """Return the number of bits that the largest number of the pairs takes."""
     return int(max(i.max(), j.max())).bit_length() if len(i) else 0
 
 
 def _as_numbers(i: Int64Array, j: Int64Array, width: int) -> UInt64Array:
-    """Return pairs as one number each, which sorts several times faster than two keys."""
+    """Return each pair as one number: sorting these is several times faster than sorting by two keys."""
     return i.view(np.uint64) << np.uint64(width) | j.view(np.uint64)

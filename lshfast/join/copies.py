@@ -1,4 +1,4 @@
-"""Pairs of exact copies: the pairs of different rows, spelled out for their copies."""
+"""Pairs of exact copies, added to the pairs of different rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ def copy_pairs(copies: Int64Array) -> npt.NDArray[np.void]:
 def with_copies(
     similar: npt.NDArray[np.void], copies: Int64Array, expand: Literal["first", "all"] = "first"
 ) -> npt.NDArray[np.void]:
-    """Add the pairs of exact copies to those of different texts: with the first of a kind only, or all of them."""
+    """Add the pairs of exact copies to the pairs of different texts.
+
+    "first" pairs each copy with its first copy. "all" adds all pairs of copies, and repeats each pair of different
+    texts for all their copies.
+    """
     added = [similar, copy_pairs(copies)]
     if expand == "all":
         added = [_spread(similar, copies), _all_of_a_kind(copies)]
@@ -30,14 +34,14 @@ def with_copies(
 
 
 def _members(copies: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Return (start, count) of each row's kind, at the kind's first row, and all rows ordered by kind."""
+    """Return (start, count) of each set of copies, indexed by its first row, and all rows ordered by first copy."""
     count = np.bincount(copies, minlength=len(copies))
     order = np.argsort(copies, kind="stable").astype(np.int64)
     return np.cumsum(count, dtype=np.int64) - count, count, order
 
 
 def _spread(similar: npt.NDArray[np.void], copies: Int64Array) -> npt.NDArray[np.void]:
-    """Return each pair for all copies of its left and of its right row."""
+    """Return each pair for all copies of its left row and of its right row."""
     start, count, order = _members(copies)
     i, j = similar["i"], similar["j"]
     times = count[i] * count[j]
@@ -49,7 +53,7 @@ def _spread(similar: npt.NDArray[np.void], copies: Int64Array) -> npt.NDArray[np
 
 
 def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:
-    """Return all pairs of copies of one kind."""
+    """Return all pairs of rows that are copies of each other."""
     start, count, order = _members(copies)
     parts = [np.empty(0, PAIR)]
     for kind in np.flatnonzero(count > 1).tolist():

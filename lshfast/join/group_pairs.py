@@ -1,7 +1,7 @@
-"""Pairs for groups: only those comparisons that the definition of the groups needs, whatever shares a bucket.
+"""Pairs for groups: of the rows that share a bucket, only the comparisons that the definition of the groups needs.
 
-A star needs each row compared with the kept rows that it shares a bucket with, a chain those of other components. In a
-bucket of n similar rows that is n comparisons, where all pairs would be n²/2.
+For stars, each row is compared with the kept rows that share a bucket with it; for chains, with the rows of other
+components. A bucket of n similar rows takes n comparisons; all pairs would be n²/2.
 """
 
 from __future__ import annotations
@@ -21,35 +21,38 @@ from lshfast.join.jaccard import PIECE, Rows, as_pairs, least_agreement
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
-# A row that shares buckets with more kept rows than this, none of them similar, makes its component a crowd.
+# If a row shares buckets with more kept rows than this, and none of them is similar, its component is a crowd.
 CROWD = 64
 
-# A component of more rows than this is walked by itself, where a crowd in it can be seen.
+# A component of more rows than this is processed by itself, so that a crowd in it is detected.
 FEW = 256
 
-# How many rows are looked at for the tokens they will need, where one needs an earlier row's, and how many earlier rows
-# each may need. In a crowd a look costs more, and nearly all rows that are met are similar. The last is for one row.
+# When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched too. The values are
+# the number of next rows and the number of earlier rows for each. In a crowd a prediction costs more, and nearly all
+# rows that are compared are similar. AHEAD_OF_ONE is the number of earlier rows for a single row.
 AHEAD = 512, 1
 AHEAD_IN_CROWD = 32, 8
 AHEAD_OF_ONE = 512
 
-# Rows of a crowd whose tokens are counted, to tell frequent ones: those that one of so many rows has.
+# The number of rows of a crowd whose tokens are counted. A token is frequent if at least one in FREQUENT_ROWS of these
+# rows has it.
 SAMPLE_ROWS = 512
 FREQUENT_ROWS = 64
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How rows are compared, and for which groups.
+    """How rows are compared, and for which kind of groups.
 
     Attributes
     ----------
     threshold : float
         In [0, 1].
     exact : bool
-        By their tokens, after a screen by their signatures; otherwise by their signatures alone.
+        If true, rows are screened by their signatures and then compared by their tokens; otherwise they are compared by
+        their signatures only.
     chains : bool
-        For components instead of stars.
+        If true, the groups are connected components instead of stars.
     threads : int
     """
 
@@ -69,11 +72,11 @@ def pairs_for_groups(
     preference: npt.ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return similar pairs from which `star_groups` or `component_groups` make the groups that all pairs would give.
+    """Return a subset of the similar pairs from which `star_groups` or `component_groups` form the same groups.
 
     Parameters
     ----------
-    rows : TokenSets, or what makes them for chosen rows
+    rows : TokenSets, or an object with the interface `Rows`
     signatures : ndarray of uint64, shape (n, k)
     keys : ndarray of uint64, shape (n, b)
         Bucket keys of the signatures.
@@ -81,14 +84,15 @@ def pairs_for_groups(
     copies, preference
         As for `star_groups`.
     progress : callable, optional
-        Called with (rows done, rows that share a bucket with another).
+        Called with (rows done, total), where the total is the number of rows that share a bucket with another row.
 
     Returns
     -------
     pairs : structured ndarray with fields i, j, similarity
-        Sorted by (i, j): for stars each removed row with its keeper, for chains a spanning forest; copies left out.
+        Sorted by (i, j). For stars: each removed row with its keeper; for chains: a spanning forest. Copies are not
+        included.
     compared : int
-        How many pairs were compared.
+        The number of pairs that were compared.
     """
     n, threads = len(keys), comparison.threads
     first = first_copies(n, copies)
@@ -119,7 +123,7 @@ def pairs_for_groups(
 
 
 class _Walk:
-    """The walk over all rows that share a bucket: small components side by side, large ones piece by piece."""
+    """The pass over all rows that share a bucket: small components in parallel, large components in pieces."""
 
     def __init__(
         self,
@@ -131,12 +135,12 @@ class _Walk:
     ) -> None:
         self.state, self.rows, self.walked, self.comparison = state, rows, walked, comparison
         self._progress, self._done, self._ahead = progress, 0, AHEAD
-        self._fetched: dict[int, int] = {}  # of earlier rows at hand: the number of each hold, and its tokens
+        self._fetched: dict[int, int] = {}  # of fetched earlier rows: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
         self._ends = np.cumsum(self._sizes, dtype=np.int64)
 
     def run(self, starts: Int64Array) -> int:
-        """Walk all components, which begin at these places, and return how many pairs were compared."""
+        """Process all components, which begin at `starts`, and return the number of pairs that were compared."""
         compared = 0
         stops = np.append(starts[1:], len(self.walked))
         small = np.ones(len(starts), bool)
@@ -158,7 +162,7 @@ class _Walk:
         return np.asarray(self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0))
 
     def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-        """Yield runs of whole small components, of about PIECE tokens each."""
+        """Yield runs of complete small components of about PIECE tokens each."""
         begin = end = filled = 0
         for start, stop, more in zip(
             starts[small].tolist(), stops[small].tolist(), self._tokens(starts, stops)[small].tolist(), strict=True
@@ -176,7 +180,7 @@ class _Walk:
 
     @contextmanager
     def _at_hand(self, begin: int, sets: TokenSets) -> Iterator[None]:
-        """Have the tokens of consecutive rows at hand."""
+        """Hold the tokens of consecutive rows in memory during the block."""
         rows = np.arange(begin, begin + len(sets), dtype=np.int32)
         number = self.state.hold(rows, sets.offsets, sets.tokens)
         try:
@@ -192,7 +196,7 @@ class _Walk:
             return self.state.walk(begin, end), end - begin
 
     def _walk_large(self, start: int, stop: int) -> int:
-        """Walk one component piece by piece; the tokens of earlier rows are fetched when they are needed."""
+        """Process one component in pieces. The tokens of earlier rows are fetched when they are needed."""
         self.state.start(start, CROWD)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
@@ -206,7 +210,7 @@ class _Walk:
         return int(self.state.compared)
 
     def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> None:
-        """Walk the rows begin..end, at hand, of the component start..stop."""
+        """Process the rows begin..end of the component start..stop; their tokens are in memory."""
         before = -1
         while (ended := self.state.step(end))[0] != kernels.DONE:
             why, row, needed = ended
@@ -219,7 +223,7 @@ class _Walk:
                 rows, most = self._ahead
                 self._fetch(needed, self.state.missing(min(end, row + rows), most))
                 before = row
-            else:  # what was likely did not do: it may need many more
+            else:  # the predicted rows were not enough: this row may need many more
                 self._fetch(needed, self.state.missing(row + 1, AHEAD_OF_ONE))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -232,7 +236,7 @@ class _Walk:
             start = end
 
     def _fetch(self, needed: int, likely: npt.NDArray[np.int32]) -> None:
-        """Have the tokens of an earlier row at hand, and of as many likely ones as fit."""
+        """Fetch the tokens of an earlier row, and of as many likely rows as fit."""
         rows = np.concatenate([np.array([needed], np.int32), likely[likely != needed]])
         fit = int(np.searchsorted(np.cumsum(self._sizes[rows], dtype=np.int64), PIECE, side="right"))
         rows = rows[: max(1, fit)]
@@ -247,7 +251,7 @@ class _Walk:
         self._fetched.clear()
 
     def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
-        """Make a crowd of the rows start..row of a component, whose rows from `begin` on are at hand."""
+        """Make a crowd of the rows start..row of a component; the tokens of the rows from `begin` on are in memory."""
         counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
         wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * PIECE // max(1, tokens)))

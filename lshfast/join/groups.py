@@ -1,4 +1,4 @@
-"""Groups from pairs: stars, in which each removed row is similar to the kept one, or chained components."""
+"""Groups from pairs: stars, in which each removed row is similar to the kept row, or connected components."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lshfast.kernels import sets as kernels
 
 @dataclass(frozen=True)
 class Groups:
-    """Which row is kept in each row's place.
+    """The row that is kept in place of each row.
 
     Attributes
     ----------
     keeper : ndarray of int64, shape (n,)
-        The kept row; the row itself where it is kept.
+        The kept row; the row itself if it is kept.
     similarity : ndarray of float64, shape (n,)
-        Similarity to the keeper as the pairs say; 1 for a copy, NaN where no pair joins the two.
+        Similarity to the keeper, taken from the pairs. 1 for a copy; NaN if there is no pair of the two rows.
     labels : ndarray of int64, shape (n,)
         The smallest row of the group.
     """
@@ -39,13 +39,13 @@ def plain_list(column: Any) -> list[Any]:
 
 
 def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
-    """Return the rows in order of preference: the greatest value first, the smaller row first among equals."""
+    """Return the rows in order of preference: by descending value, then by ascending row number."""
     if preference is None:
         return np.arange(n, dtype=np.int64)
     values = np.asarray(preference)
     if values.shape != (n,):
         raise ValueError(f"one value a row is needed to prefer rows by: {n}, not shape {values.shape}")
-    if values.dtype.kind in "OUSV":  # numpy makes strings of numbers beside strings; these compare as what they are
+    if values.dtype.kind in "OUSV":  # numpy converts numbers beside strings to strings; Python objects keep their types
         values = np.fromiter(plain_list(preference), object, n)
     missing = np.asarray(values != values)  # NaN and NaT
     if missing.any():
@@ -64,21 +64,21 @@ def star_groups(
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
 ) -> Groups:
-    """Group rows into stars: each row that is not kept is itself similar to the one kept in its place.
+    """Group rows into stars: each removed row is itself similar to the row that is kept in its place.
 
-    Rows are gone through in order of preference; one that nobody keeps yet is kept, and is kept in place of all rows
-    similar to it that nobody keeps yet.
+    Rows are processed in order of preference. A row that has no keeper yet is kept, and becomes the keeper of all rows
+    that are similar to it and have no keeper yet.
 
     Parameters
     ----------
     n : int
-        Rows.
+        Number of rows.
     pairs : structured ndarray with fields i, j, similarity
-        Similar rows; a copy stands for the first of its kind.
+        Pairs of similar rows. A copy is treated as its first copy.
     copies : ndarray of int64, shape (n,), optional
-        Each row's first copy (see `find_copies`).
+        The first copy of each row (see `find_copies`).
     preference : array_like, shape (n,), optional
-        The greater, the rather a row is kept; by default the first.
+        Rows with greater values are kept first. By default rows are preferred in their order.
 
     Examples
     --------
@@ -107,7 +107,9 @@ def component_groups(
     copies: Int64Array | None = None,
     preference: npt.ArrayLike | None = None,
 ) -> Groups:
-    """Group rows that are joined by a chain of similar pairs (single linkage); parameters as for `star_groups`.
+    """Group rows that are connected by chains of similar pairs (single linkage).
+
+    The parameters are those of `star_groups`.
 
     Examples
     --------
@@ -121,7 +123,7 @@ def component_groups(
     labels = kernels.components(i, j, n)[first]
     best, _ = best_copies(order, labels)
     keeper = best[labels]
-    # Similarities of the pairs there are, looked up by (kind, kind of the keeper).
+    # The similarity of each pair, by (first copy, first copy of the keeper).
     keys = i * n + j
     order = order_of_pairs(i, j)
     wanted = np.minimum(first, first[keeper]) * n + np.maximum(first, first[keeper])
@@ -142,7 +144,7 @@ def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
 def _between_kinds(
     n: int, pairs: npt.NDArray[np.void], first: Int64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """Return (i, j, similarity) of pairs as pairs of first copies, those within a kind left out."""
+    """Return (i, j, similarity) of pairs as pairs of first copies, without pairs of copies of the same row."""
     parts = [_part_between_kinds(n, pairs[start : start + PIECE], first) for start in range(0, len(pairs), PIECE)]
     parts = parts or [_part_between_kinds(n, pairs, first)]
     i, j, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -161,9 +163,9 @@ def _part_between_kinds(
 
 
 def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the most preferred row of each label (at the label's place), and each row's rank."""
+    """Return the most preferred row of each label (indexed by label), and the rank of each row."""
     best = np.zeros(len(order), np.int64)
-    best[label[order[::-1]]] = order[::-1]  # written last, the most preferred stays
+    best[label[order[::-1]]] = order[::-1]  # the most preferred row is written last and stays
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order), dtype=np.int64)
     return best, rank
@@ -172,7 +174,7 @@ def best_copies(order: Int64Array, label: Int64Array) -> tuple[Int64Array, Int64
 def _adjacency(
     n: int, i: Int64Array, j: Int64Array, similarity: Float64Array
 ) -> tuple[Int64Array, Int64Array, Float64Array]:
-    """Return (offsets, neighbours, similarities) of the graph of pairs, neighbours ascending."""
+    """Return (offsets, neighbours, similarities) of the graph of pairs, with ascending neighbours."""
     ends, others = np.concatenate([i, j]), np.concatenate([j, i])
     order = order_of_pairs(ends, others)
     offsets = np.zeros(n + 1, np.int64)
@@ -181,6 +183,6 @@ def _adjacency(
 
 
 def _smallest(keeper: Int64Array) -> Int64Array:
-    """Return the smallest row of each group of rows with one keeper."""
+    """Return, for each row, the smallest row with the same keeper."""
     _, first, group = np.unique(keeper, return_index=True, return_inverse=True)
     return first.astype(np.int64)[group.reshape(-1)] if len(keeper) else keeper

@@ -1,4 +1,4 @@
-"""Verification: candidates become pairs by their exact Jaccard similarity, or by their signatures'."""
+"""Verification of candidates by their exact Jaccard similarity, or by the estimate of their signatures."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from lshfast.tokens import TokenSets
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
 
-# Tokens, and pairs, that a piece of work holds at most, unless the rows of one pair alone have more.
+# The largest number of tokens, and of pairs, in a piece of work, unless the rows of a single pair have more.
 PIECE = 1 << 21
 
-# The chance that `screen` may drop a pair at the threshold.
+# The largest probability with which `screen` drops a pair at the threshold.
 SCREEN_CHANCE = 1e-6
 
 
 class Rows(Protocol):
-    """Where the token sets of chosen rows come from: TokenSets, or texts that are shingled when asked."""
+    """A source of token sets of chosen rows: TokenSets, or texts that are shingled on request."""
 
     @property
     def sizes(self) -> Int64Array:
-        """What each row weighs, in tokens."""
+        """The approximate number of tokens of each row."""
 
     def take(self, rows: Int64Array) -> TokenSets:
         """Return the token sets of the rows."""
@@ -61,9 +61,9 @@ def verify(
     i, j : ndarray of int64, shape (m,)
         Candidates.
     threshold : float
-        In [0, 1]. A pair counts if overlap / union, as doubles divide, is at least this.
+        In [0, 1]. A pair is returned if overlap / union, divided as doubles, is at least this.
     threads : int, optional
-        At least 1; the CPUs this process may use by default.
+        At least 1. By default the number of CPUs that this process may use.
     progress : callable, optional
         Called with (pairs done, pairs) after each piece of work.
 
@@ -107,9 +107,9 @@ def verify(
 
 
 def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs (their numbers) in pieces of about PIECE tokens, and at most so many pairs, each.
+    """Yield the numbers of the pairs in pieces of about PIECE tokens and at most PIECE pairs each.
 
-    Rows joined by pairs stay together, so that each row is fetched once; a component that is too large is cut.
+    Rows connected by pairs stay in one piece, so that each row is fetched once. A component that is too large is cut.
     """
     if len(i) == 0:
         return
@@ -143,10 +143,10 @@ def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Ar
 
 
 def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) -> Iterator[Int64Array]:
-    """Yield the pairs of one large component in pieces of about PIECE tokens of different rows.
+    """Yield the pairs of one large component in pieces whose distinct rows have about PIECE tokens.
 
-    Rows are cut into blocks of half a piece, and pairs are sorted by their blocks: among n blocks, a row is fetched n
-    times at most.
+    Rows are divided into blocks of half a piece, and pairs are sorted by their blocks. With n blocks, a row is fetched
+    at most n times.
     """
     rows = np.unique(np.concatenate([i[chosen], j[chosen]]))
     block = _blocks(sizes[rows], PIECE // 2)
@@ -167,7 +167,7 @@ def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) ->
 
 
 def _blocks(sizes: Int64Array, most: int) -> Int64Array:
-    """Return the block of each row: consecutive rows of at most so many tokens, or a single row of more."""
+    """Return the block of each row: consecutive rows of at most `most` tokens, or a single row of more."""
     ends, begins, start = np.cumsum(sizes, dtype=np.int64), np.zeros(len(sizes) + 1, np.int64), 0
     while start < len(sizes):
         before = int(ends[start - 1]) if start else 0
@@ -182,10 +182,10 @@ def estimate(signatures: UInt64Array, i: Int64Array, j: Int64Array) -> Float64Ar
 
 
 def screen(signatures: UInt64Array, i: Int64Array, j: Int64Array, threshold: float) -> npt.NDArray[np.bool_]:
-    """Tell which candidates are worth an exact look: all but those whose signatures agree improbably little.
+    """Return which candidates to verify exactly, bool: those with at least `least_agreement` equal slots.
 
     A pair at the threshold is dropped with probability at most 10**-6 (the binomial tail; `fast` signatures vary
-    less), and two texts that only met by chance hardly ever stay.
+    less). Most pairs of dissimilar texts that share a bucket by chance are dropped.
     """
     k = signatures.shape[1]
     return np.asarray(kernels.agreements(signatures, i, j) >= least_agreement(k, threshold))

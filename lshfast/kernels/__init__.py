@@ -1,7 +1,7 @@
-"""The compiled kernels, one module a stage, and the choice of the CPU level they run on.
+"""The compiled kernels, one module per stage, and the choice of their CPU level.
 
-The levels are scalar, avx2 and avx512 on x86, and scalar and neon on AArch64. Each gives the same bits; `use` is there
-for tests and benchmarks.
+The levels are scalar, avx2 and avx512 on x86, and scalar and neon on AArch64. All levels return identical results;
+`use` is meant for tests and benchmarks.
 
 >>> from lshfast import kernels
 >>> kernels.available()[0]
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 
 
 def _missing() -> list[str]:
-    """Return the names of the compiled modules, those with a stub, that have no file for this Python."""
+    """Return the names of the compiled modules (those with a stub) that have no file for this Python."""
     files = set(os.listdir(os.path.dirname(__file__)))
     stubs = sorted(name.removesuffix(".pyi") for name in files if name.endswith(".pyi"))
     suspects = [name for name in stubs if not any(name + suffix in files for suffix in EXTENSION_SUFFIXES)]
@@ -27,7 +27,7 @@ def _missing() -> list[str]:
 
 
 def _advice(missing: list[str]) -> ImportError:
-    """Make the error that says how to build modules that are missing."""
+    """Return the error that says how to build the missing modules."""
     names = ", ".join(missing) if len(missing) < 4 else f"{', '.join(missing[:3])}, ..."
     return ImportError(
         f"the compiled modules of lshfast for this Python are not in {os.path.dirname(__file__)} (missing: {names}): "
@@ -46,7 +46,7 @@ except ModuleNotFoundError as error:  # _cython has no stub
 
 
 def available() -> tuple[str, ...]:
-    """Return the CPU levels that this machine can run, the slowest first."""
+    """Return the CPU levels that this machine supports, slowest first."""
     return cpu.available()
 
 
@@ -56,9 +56,9 @@ def level() -> str:
 
 
 class use:
-    """Run the kernels of one CPU level from now on, or for the length of a with statement.
+    """Use the kernels of one CPU level from now on, or within a with statement.
 
-    The choice holds for the whole process: do not change it while other threads sketch.
+    The setting applies to the whole process. Do not change it while other threads sketch.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class use:
     Raises
     ------
     ValueError
-        If this machine cannot run that level.
+        If this machine does not support the level.
     """
 
     def __init__(self, name: str) -> None:

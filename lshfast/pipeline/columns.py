@@ -1,8 +1,8 @@
 """The rows of a run: texts, sets of the user's elements, or sets of tokens.
 
-A column hashes the rows that are asked for: once under the seed, for signatures, and again under the key of the run for
-the rows that are to be compared exactly. Hashing again takes less time and memory than keeping all tokens, and nobody
-can write texts or elements whose tokens collide under a key that is drawn for the run.
+A column hashes the requested rows: once with the seed, for signatures, and again with the secret key of the run for
+rows that are compared exactly. Hashing again takes less time and memory than keeping all tokens. The key is drawn for
+each run, so that texts or elements with colliding tokens cannot be constructed.
 """
 
 from __future__ import annotations
@@ -34,43 +34,43 @@ Chosen: TypeAlias = slice | Int64Array
 DEFAULT_UNIT: Unit = "word"
 DEFAULT_SIZE = 5
 
-# Bytes of an element of a set when work is cut into pieces: those of its token.
+# The size of an element of a set in bytes, used to divide work into pieces: the size of its token.
 ELEMENT_BYTES = 8
 
 
 class Column(Protocol):
-    """The rows of a run, and how they become token sets."""
+    """The rows of a run, and their conversion to token sets."""
 
     def __len__(self) -> int: ...
 
     @property
     def lengths(self) -> Int64Array:
-        """The length of each row, by which the longest is kept: bytes of a text, elements of a set."""
+        """The length of each row, used to keep the longest or shortest row: bytes of a text, elements of a set."""
 
     @property
     def nbytes(self) -> Int64Array:
-        """The bytes of each row, by which work is cut into pieces and measured."""
+        """The bytes of each row, used to divide work into pieces and to measure progress."""
 
     @property
     def sizes(self) -> Int64Array:
-        """About how many tokens each row has."""
+        """The approximate number of tokens of each row."""
 
     def take(self, rows: Chosen) -> Column:
-        """Return some of the rows."""
+        """Return the chosen rows."""
 
     def tokens(self, key: int | HashKey) -> TokenSets:
-        """Return the token sets of all rows, under a seed or a secret key."""
+        """Return the token sets of all rows, hashed with a seed or a secret key."""
 
     def hashes(self, seed: int) -> UInt64Array:
-        """Return a hash of each row's content: of the bytes of a text, of the elements of a set in any order."""
+        """Return a hash of the bytes of each text, or of the elements of each set independent of their order."""
 
     def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
-        """Tell which pairs of rows are known to be equal without hashing them; others may be equal too."""
+        """Return which pairs of rows are known to be equal without hashing them, bool; others may be equal too."""
 
 
 @dataclass(frozen=True)
 class ShingledTexts:
-    """Texts, as sets of their shingles."""
+    """Texts, converted to the sets of their shingles."""
 
     texts: Texts
     unit: Unit
@@ -90,7 +90,7 @@ class ShingledTexts:
     @property
     def sizes(self) -> Int64Array:
         lengths = self.lengths
-        return np.asarray(lengths // 6 + 1 if self.unit == "word" else lengths)  # English has six bytes a word
+        return np.asarray(lengths // 6 + 1 if self.unit == "word" else lengths)  # English has about six bytes per word
 
     def take(self, rows: Chosen) -> ShingledTexts:
         return ShingledTexts(self.texts.take(rows), self.unit, self.size)
@@ -106,7 +106,7 @@ class ShingledTexts:
 
 
 class _Sets:
-    """What columns of sets share."""
+    """The common base of columns of sets."""
 
     @property
     def lengths(self) -> Int64Array:
@@ -136,7 +136,7 @@ class _Sets:
 
 @dataclass(frozen=True)
 class Elements(_Sets):
-    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the first one."""
+    """Sets of str, bytes and int objects, which are not copied; `first_row` is the number of the first set."""
 
     rows: Sequence[Collection[Any]]
     first_row: int = 0
@@ -159,7 +159,7 @@ class Elements(_Sets):
 
 @dataclass(frozen=True)
 class ArrowLists(_Sets):
-    """Sets that an Arrow column of lists holds: row i is ``elements[offsets[i]:offsets[i + 1]]``."""
+    """Sets in an Arrow column of lists: row i is ``elements[offsets[i]:offsets[i + 1]]``."""
 
     offsets: Int64Array
     elements: Texts | UInt64Array
@@ -189,7 +189,7 @@ class ArrowLists(_Sets):
 
 @dataclass(frozen=True)
 class Tokens(_Sets):
-    """Sets of tokens, which are the same under every key: equal tokens are equal elements."""
+    """Sets of tokens. The tokens do not depend on the key: equal tokens are equal elements."""
 
     sets: TokenSets
 
@@ -211,7 +211,7 @@ class Tokens(_Sets):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Rows whose tokens are made anew under the key of a run; `verify` takes its token sets from here."""
+    """Rows whose tokens are computed again with the key of a run; `verify` takes its token sets from here."""
 
     column: Column
     key: RunKey
@@ -224,7 +224,7 @@ class KeyedRows:
         return self.column.take(rows).tokens(self.key.tokens)
 
     def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
-        """Return each row's first copy, given the row that each may be a copy of."""
+        """Return the first copy of each row, given for each row the row it may be a copy of."""
 
         def of_part(rows: Int64Array) -> UInt64Array:
             tokens = self.take(rows)
@@ -239,7 +239,7 @@ class KeyedRows:
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Return the rows of several columns of texts as one; a single column of any kind is returned itself."""
+    """Return the rows of several columns of texts as one column; a single column of any kind is returned as it is."""
     if len(columns) == 1:
         return columns[0]
     texts = [column for column in columns if isinstance(column, ShingledTexts)]
@@ -247,17 +247,17 @@ def joined(columns: Sequence[Column]) -> Column:
 
 
 def column_of(source: Any, unit: Unit, size: int) -> Column:
-    """Return what the user gave as a column: TokenSets, a sequence of sets of elements, or texts.
+    """Return the user's data as a column: TokenSets, a sequence of sets of elements, or texts.
 
-    A sequence is one of sets if its first item that is not missing is an iterable other than a str or bytes, or if it
-    is an Arrow column of lists. A missing set, null, None or NaN, is an empty one.
+    A sequence contains sets if its first item that is not missing is an iterable other than a str or bytes, or if it is
+    an Arrow column of lists. A missing set (null, None or NaN) is an empty set.
 
     Raises
     ------
     TypeError
         If an item of a sequence of sets is not a set, or an Arrow column holds neither texts nor lists of elements.
     ValueError
-        If there are sets, and a unit or a size other than the default.
+        If the data are sets, and the unit or the size is not the default.
     """
     if isinstance(source, TokenSets):
         _check_no_shingles(unit, size)
@@ -278,14 +278,14 @@ def column_of(source: Any, unit: Unit, size: int) -> Column:
 
 
 def _holds_objects(source: Any) -> bool:
-    """Tell columns of pandas that hold any Python objects, of which the Arrow interface would guess one type."""
+    """Return whether this is a pandas column of Python objects, for which the Arrow interface would guess one type."""
     dtype = getattr(source, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def _may_hold_sets(source: Any) -> bool:
-    """Tell sequences of Python objects, and arrays of more than one dimension."""
-    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"  # of numpy and pandas
+    """Return whether this is a sequence of Python objects, or an array of more than one dimension."""
+    objects = getattr(getattr(source, "dtype", None), "kind", None) == "O"  # dtype of numpy or pandas
     return objects or isinstance(source, (list, tuple)) or (isinstance(source, np.ndarray) and source.ndim > 1)
 
 
@@ -300,7 +300,7 @@ def _check_no_shingles(unit: Unit, size: int) -> None:
 
 
 def _set_of(item: Any, row: int) -> Collection[Any]:
-    """Return one of the sets, as it is if it can be iterated over several times."""
+    """Return a set as it is if it can be iterated several times, else as a list."""
     if _is_missing(item):
         return ()
     if isinstance(item, Mapping):

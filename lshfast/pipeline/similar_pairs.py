@@ -1,4 +1,4 @@
-"""All similar pairs of a run, a batch at a time: memory grows with the rows, not with the pairs."""
+"""All similar pairs of a run, in batches: memory grows with the number of rows, not of pairs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PairArray: TypeAlias = npt.NDArray[np.void]
 
 
 class SimilarPairs:
-    """All similar pairs of a run in ascending order, a batch at a time; an exact copy is paired with the first only.
+    """All similar pairs of a run in ascending order, in batches. An exact copy is paired with its first copy only.
 
     Attributes
     ----------
     found : int
-        Pairs that `batches` has yielded.
+        The number of pairs that `batches` has yielded.
     only : structured ndarray or None
-        The similar pairs of rows that are no copies, if one batch held all of them.
+        The similar pairs of rows that are not copies, if one batch held all of them.
     """
 
     def __init__(self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None) -> None:
@@ -41,13 +41,13 @@ class SimilarPairs:
         copies = copy_pairs(sketches.copies)
         self._copies = copies[order_of_pairs(copies["i"], copies["j"])]
         self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0
-        self._ended = False  # also where there are no candidates, one batch has the pairs of copies
+        self._ended = False  # without candidates there is still one batch, of the pairs of copies
         self.found = 0
         self.only: PairArray | None = None
 
     @property
     def candidates(self) -> int:
-        """The pairs that share a bucket, of those met so far."""
+        """The number of pairs sharing a bucket that were found so far."""
         return self._pairs.candidates
 
     def batches(self) -> Iterator[PairArray]:
@@ -60,12 +60,12 @@ class SimilarPairs:
             yield pairs
 
     def of_different_rows(self) -> Iterator[PairArray]:
-        """Yield the similar pairs of rows that are no copies."""
+        """Yield the similar pairs of rows that are not copies."""
         while not self._ended:
             yield self._next()[0]
 
     def _next(self) -> tuple[PairArray, tuple[int, int]]:
-        """Return the next similar pairs of rows that are no copies, and the pair up to which they are complete."""
+        """Return the next similar pairs of rows that are not copies, and the pair up to which they are complete."""
         with self._clock.stage("match", 0):
             i, j = self._pairs.next_candidates()
         self._ended = self._pairs.done
@@ -81,7 +81,7 @@ class SimilarPairs:
             self._progress("verify", self._done + done, self._done + total if self._ended else None)
 
     def _with_copies(self, similar: PairArray, upto: tuple[int, int]) -> PairArray:
-        """Add the pairs of copies up to this pair."""
+        """Add the pairs of copies up to the pair `upto`."""
         at = int(np.searchsorted(self._copies["i"], upto[0], side="left"))
         at += int(np.searchsorted(self._copies["j"][self._copies["i"] == upto[0]], upto[1], side="right"))
         added, self._copies = self._copies[:at], self._copies[at:]

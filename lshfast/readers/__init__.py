@@ -1,4 +1,4 @@
-"""Inputs as batches of texts, and outputs: JSONL, CSV, TSV, Parquet and files of one text, from files and URLs."""
+"""Read inputs in batches of texts, and write outputs: JSONL, CSV, TSV, Parquet and files of one text."""
 
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.files import DataError, Reject

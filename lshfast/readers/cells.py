@@ -1,7 +1,7 @@
-"""Types for the cells of CSV and TSV, where other inputs of the run have columns of the same names.
+"""Types for the cells of CSV and TSV, if other inputs of the run have columns of the same names.
 
-A cell is text. Where Parquet or JSONL inputs hold integers, floats or booleans in a column, the cells of that column
-are converted to the same type, exactly or not at all: no digit is lost, and `str` of an integer gives the cell back.
+A cell is text. If Parquet or JSONL inputs have integers, floats or booleans in a column, the cells of that column are
+converted to the same type. A conversion is exact or fails: no digit is lost, and `str` of an integer equals the cell.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ OTHER = "other"  # the type of columns whose cells stay text
 
 @dataclass(frozen=True)
 class CellType:
-    """The type of a column by Arrow's name (an integer type, "double" or "bool"), and the file that it is from."""
+    """The type of a column by Arrow's name (an integer type, "double" or "bool"), and the file it was found in."""
 
     name: str
     source: str
 
     def convert(self, cell: str) -> Any:
-        """Return the value of a cell, None if it is empty; raise ValueError if it does not convert exactly."""
+        """Return the value of a cell, None for an empty cell; raise ValueError if it does not convert exactly."""
         return _CONVERTERS[self.name](cell) if cell else None
 
 
 def merged(columns: Iterable[tuple[str, CellType]]) -> dict[str, CellType]:
-    """Merge the types that several files give to columns; columns of more than one kind stay text."""
+    """Merge the column types of several files; columns with different kinds of types stay text."""
     found: dict[str, CellType] = {}
     for column, other in columns:
         known = found.setdefault(column, other)
@@ -48,9 +48,9 @@ def _common(one: str, other: str) -> str:
 
 
 def converter(names: Sequence[str], types: Mapping[str, CellType]) -> Callable[[list[Any]], list[Any]] | None:
-    """Return a function that converts the cells of a row in place, or None if no column of these names has a type.
+    """Return a function that converts the cells of a row in place, or None if none of these columns has a type.
 
-    The function raises ValueError with the column, the cell and the type.
+    The function raises a ValueError that names the column, the cell and the type.
     """
     typed = [(index, name, types[name]) for index, name in enumerate(names) if name in types]
 
@@ -87,12 +87,12 @@ def _float(cell: str) -> float:
 
 
 def _same(one: str, other: str) -> bool:
-    """Tell whether two decimal numbers are equal, whatever their digits."""
+    """Return whether two decimal numbers are equal, in any notation."""
     from decimal import Decimal, InvalidOperation
 
     try:
         return Decimal(one) == Decimal(other)
-    except InvalidOperation:  # an exponent beyond all bounds
+    except InvalidOperation:  # the exponent is too large
         return False
 
 

@@ -1,7 +1,7 @@
 """A corpus: the rows of several inputs, read in two passes.
 
-Pass one hands out texts and keeps of a row its line number (8 bytes) and, where asked for, its id and order
-value. Pass two reads the inputs again and hands out the rows that stay: no payload waits in memory between.
+Pass one yields the texts, and stores the line number of each row (8 bytes) and, on request, its id and order value.
+Pass two reads the inputs again and yields the rows to keep. No other columns are held in memory between the passes.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _TYPED = {"parquet": parquet.column_types, "jsonl": jsonl.column_types}
 class Batch(NamedTuple):
     """Texts of consecutive rows, and the bytes on disk that were read for them.
 
-    `texts` is a list of str, or a pyarrow.Array of string or large_string where the input is Parquet.
-    `source_bytes` sums to `Corpus.total_bytes` over all batches.
+    `texts` is a list of str, or a pyarrow.Array of string or large_string for Parquet inputs. The sum of `source_bytes`
+    over all batches is `Corpus.total_bytes`.
     """
 
     texts: Any
@@ -69,48 +69,49 @@ def open_corpus(
     max_row_bytes: int = MAX_ROW_BYTES,
     output: Format | None = None,
 ) -> Corpus:
-    """List the inputs, without reading them.
+    """List the inputs without reading them.
 
     Parameters
     ----------
     inputs : path or paths
-        Files: .jsonl, .ndjson, .json (with one object a line), .csv, .tsv, .txt (one text), each also with .gz, .zst,
-        .bz2 or .xz, and .parquet. Folders: their .parquet, .jsonl, .ndjson, .csv and .tsv files at any depth, or if
-        there are none their .txt files; hidden files and folders are passed over. Glob patterns. URLs that fsspec knows
-        (s3://, hf://, ...) of files, folders and patterns. ``-`` is standard input, which is copied into a temporary
-        file first, and needs `format`. Rows keep the order of the inputs; files of a folder or pattern are sorted.
+        Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also with .gz, .zst, .bz2
+        or .xz, and .parquet. Folders: their .parquet, .jsonl, .ndjson, .csv and .tsv files at any depth, or their .txt
+        files if there are no others; hidden files and folders are skipped. Glob patterns. URLs of files, folders and
+        patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first copied into a
+        temporary file, and requires `format`. Rows keep the order of the inputs; files of a folder or pattern are
+        sorted.
     column : str
-        Column of the text; ``a.b`` is b inside the JSON object or Parquet struct a, unless a column has this very name.
+        Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a column has the full name.
         In Parquet it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
     id_column : str, optional
-        Column of the ids: all strings or all 64-bit integers. For a file of one text it is its path.
+        Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its path.
     order_column : str, optional
-        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is one, or
-        if the column is numeric in other inputs. Strings are compared by characters; dates and times of Parquet are
-        strings like ``2024-05-01 12:00:00.123456``, in UTC if they have a zone. Integers become doubles if there are
-        fractions.
+        Column of values to rank rows by: all numbers or all strings. In CSV they are numbers if the first is a number,
+        or if the column is numeric in other inputs. Strings are compared by characters. Dates and times of Parquet are
+        strings like ``2024-05-01 12:00:00.123456``, in UTC if they have a time zone. Integers become doubles if there
+        are fractions.
     glob : str, optional
-        Which files of a folder are read, hidden ones too, instead of the choice above. A file whose suffix says nothing
-        else is one text.
+        Pattern of the files of a folder to read, including hidden files, instead of the choice above. A file without a
+        known suffix is one text.
     on_error : {"stop", "skip"}
-        Whether a bad row raises `DataError` or is put on `Corpus.rejected`.
+        Whether a bad row raises `DataError` or is appended to `Corpus.rejected`.
     batch_bytes : int
-        Bytes of text in a batch, about.
+        Approximate bytes of text in a batch.
     unique_ids : bool
-        Whether a row whose id came before is bad.
+        Whether a row with an earlier row's id is bad.
     encoding : str
-        The encoding of JSONL, CSV, TSV and texts, any that Python knows. If it is UTF-8, a byte order mark of UTF-16 or
-        UTF-32 is recognised.
+        The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte order mark of UTF-16
+        or UTF-32 is recognised.
     format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
-        What the inputs are, whatever their names say. Of a folder without `glob` the files of this kind are read.
+        The format of the inputs, regardless of their names. Without `glob`, the files of this format are read from a
+        folder.
     max_row_bytes : int
-        Bytes of UTF-8 that a row of JSONL or a text may take; a row of CSV or TSV about so many. A longer one is a bad
-        row.
-
+        The largest size of a row of JSONL or of a text in bytes of UTF-8; approximate for CSV and TSV. A longer row is
+        a bad row.
     output : {"jsonl", "csv", "tsv", "parquet"}, optional
-        What `write_rows` will write, if it will. A row that this format cannot hold is bad then: with JSONL or Parquet,
-        a row of CSV with a cell that does not convert to the type that its column has in other inputs. With
-        ``on_error="skip"`` and JSONL or CSV, also a row of Parquet with a string or bytes that are not UTF-8.
+        The format that `write_rows` will write, if it will be called. Rows that this format cannot hold are then bad:
+        for JSONL or Parquet, a CSV row with a cell that does not convert to the type of its column in other inputs. For
+        ``on_error="skip"`` and JSONL or CSV, also a Parquet row with a string or bytes that are not UTF-8.
 
     Returns
     -------
@@ -119,11 +120,11 @@ def open_corpus(
     Raises
     ------
     DataError
-        If an input is missing, of an unknown kind, named twice, or a folder or pattern without a file to read.
+        If an input is missing, has an unknown format, is named twice, or is a folder or pattern without a file to read.
     ValueError
-        If there are no inputs, or an option is not as above.
+        If there are no inputs, or an option has an invalid value.
     ImportError
-        If an input is a URL and fsspec, or what it needs for that kind of URL, is not installed.
+        If an input is a URL, and fsspec or the package it needs for this kind of URL is not installed.
 
     Examples
     --------
@@ -144,20 +145,20 @@ def open_corpus(
 class Corpus:
     """The rows of several inputs, numbered from 0 in input order; bad rows have no number.
 
-    `batches` is pass one; all else speaks of the rows it has read so far. For one thread at a time.
+    `batches` is pass one. All other members refer to the rows that it has read so far. Not thread-safe.
 
     Attributes
     ----------
     layout : Layout
-        What to read.
+        The columns and options of reading.
     files : list of File
-        All input files, those of folders one by one.
+        All input files, including the files of folders.
     total_bytes : int
         Their size on disk.
     rejected : list of Reject
-        Bad rows passed over (``on_error="skip"``).
+        Bad rows that were skipped (``on_error="skip"``).
     complete : bool
-        Whether `batches` has come to the end of the inputs.
+        Whether `batches` has reached the end of the inputs.
     """
 
     layout: Layout
@@ -179,9 +180,9 @@ class Corpus:
 
     @cached_property
     def types(self) -> Mapping[str, CellType]:
-        """Give the types to which cells of CSV are converted, by column: those of the other inputs.
+        """Return the types to which CSV cells are converted, by column: the types in the other inputs.
 
-        Without an output that has types, only ids and order values are converted.
+        If the output has no types, only ids and order values are converted.
         """
         if not any(file.delimited for file in self.files):
             return {}
@@ -192,49 +193,49 @@ class Corpus:
 
     @property
     def accepted(self) -> int:
-        """Count the rows that have a number."""
+        """Return the number of good rows; only these are numbered."""
         return len(self._lines)
 
     @property
     def read(self) -> int:
-        """Count all rows met, the rejected ones too."""
+        """Return the number of all rows that were read, including rejected rows."""
         return self.accepted + len(self.rejected)
 
     @property
     def ids(self) -> list[str | int] | None:
-        """Give the id of each row; None without an id column."""
+        """Return the id of each row; None without an id column."""
         return self._keys.ids if self.layout.id_column is not None else None
 
     @property
     def order(self) -> npt.NDArray[Any] | list[str] | None:
-        """Give each row's order value: an int64 or float64 array or list of str; None without a column."""
+        """Return the order value of each row: an int64 or float64 array or list of str; None without a column."""
         if self.layout.order_column is None:
             return None
         orders = self._keys.orders
         return orders if isinstance(orders, list) else np.array(orders)
 
     def place(self, row: int) -> tuple[str, int | None]:
-        """Give a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
+        """Return a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
         file = self._file(row)
         return file.name, None if file.format == "text" else self._lines[row]
 
     def fault(self, row: int, reason: str) -> DataError:
-        """Make the error that names a row."""
+        """Return an error that names a row."""
         return self._file(row).fault(self.place(row)[1], reason)
 
     def key(self, row: int) -> str | int:
-        """Give the name of a row for the user: its id, else ``PATH:LINE``, or PATH for a file of one text."""
+        """Return the key of a row: its id, else ``PATH:LINE``, or PATH for a file of one text."""
         if self.layout.id_column is not None:
             return self._keys.ids[row]
         name, line = self.place(row)
         return name if line is None else f"{name}:{line}"
 
     def span(self, index: int) -> tuple[int, int]:
-        """Give the half-open range of the rows of ``files[index]``."""
+        """Return the half-open range of the rows of ``files[index]``."""
         return self._first[index], self._first[index + 1] if index + 1 < len(self._first) else self.accepted
 
     def batches(self) -> Iterator[Batch]:
-        """Read all inputs once, and record where each row is.
+        """Read all inputs once, and record the position of each row.
 
         Yields
         ------
@@ -244,10 +245,10 @@ class Corpus:
         Raises
         ------
         DataError
-            At the first bad row if ``on_error="stop"``; in any case if a file cannot be read to its end,
-            lacks a column, or changed since it was listed.
+            At the first bad row if ``on_error="stop"``. Always if a file cannot be read to its end, lacks a column, or
+            has changed since it was listed.
         ImportError
-            If an input needs orjson or pyarrow and it is not installed.
+            If an input needs orjson or pyarrow, and it is not installed.
         """
         self._reset()
         pending: Any = []
@@ -282,27 +283,27 @@ class Corpus:
             raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
 
     def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
-        """Read some rows of one file once more, as they stand there: pass two.
+        """Read some rows of one file again, without converting them: pass two.
 
         Parameters
         ----------
         index : int
-            Which of `files`.
+            Index in `files`.
         rows : int64 array of shape (m,)
             Rows of that file, ascending.
 
         Yields
         ------
         rows : list or pyarrow.RecordBatch
-            JSONL: list of bytes, a line of UTF-8 without its end. CSV: list of list of str. Parquet: a record batch
-            of all columns. Text: a list of one str.
+            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of str. Parquet: a record
+            batch of all columns. Text: a list of one str.
         position : int
             Bytes of the file on disk read so far.
 
         Raises
         ------
         DataError
-            If the file changed since it was listed, or cannot be read.
+            If the file has changed since it was listed, or cannot be read.
         """
         if len(rows):
             file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
@@ -314,7 +315,7 @@ class Corpus:
         return self.files[bisect_right(self._first, row) - 1]
 
     def _admit(self, file: File, block: Block) -> Any:
-        """Number the good rows of a block and give their texts; reject the others."""
+        """Number the good rows of a block and return their texts; reject the others."""
         if not block.bad and not self.layout.keyed:
             self._lines.extend(block.lines)
             return block.texts

@@ -1,7 +1,8 @@
-"""CSV and TSV: records by the csv module, numbered by their first line; the first is the header.
+"""CSV and TSV: the csv module parses the records, which are numbered by their first line. The first is the header.
 
-Records are found before they are decoded. Quotes, delimiters and line ends are ASCII, so bytes that are not UTF-8 stand
-for themselves as lone surrogates while the csv module looks for the end of the record, which is then rejected.
+The end of a record is found before the record is decoded. Quotes, delimiters and line ends are ASCII. Bytes that are
+not UTF-8 are represented as lone surrogates while the csv module searches for the end of the record; the record is then
+rejected.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from lshfast.readers.files import Block, File, Rows, column_index
 from lshfast.readers.lines import Lines, line_numbers, long_row, too_long
 from lshfast.readers.record_end import RecordEnd
 
-_NUL = "\ud800"  # in the place of NUL where the csv module refuses it
+_NUL = "\ud800"  # replaces NUL if the csv module refuses it
 _REFUSES_NUL = sys.version_info < (3, 11)
 
 
-# First line, from 1; fields; why the record is bad; bytes of lines in the blocks read so far; their end in the file.
+# First line, from 1; fields; the reason if the record is bad; bytes of the lines read so far; their end in the file.
 _Record: TypeAlias = tuple[int, list[Any], str | None, int, int]
 
 _UNCLOSED = "is a quote in it never closed?"
-_PIECE = 1 << 16  # bytes that are decoded and cut into lines at a time, to stay in the cache
+_PIECE = 1 << 16  # bytes that are decoded and split into lines at a time, so that they fit the cache
 
 
 def blocks(file: File) -> Iterator[Block]:
-    """Read a file once, in blocks: pass one."""
+    """Read a file in blocks: pass one."""
     layout, keyed, records = file.layout, file.layout.keyed, _records(file, file.layout.batch_bytes)
     _, header, _, done, position = next(records, (0, None, None, 0, 0))
     if header is None:
@@ -68,7 +69,7 @@ def blocks(file: File) -> Iterator[Block]:
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
-    """Read the rows on these lines once more, and how far the file is read: pass two."""
+    """Read the rows on these lines again, and yield them with the position in the file: pass two."""
     left = line_numbers(wanted)
     target = next(left, None)
     found: list[list[str]] = []
@@ -87,42 +88,42 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
 
 
 def columns(file: File) -> list[str]:
-    """Read the column names of a CSV file; none if it is empty."""
+    """Return the column names of a CSV file; an empty list if it is empty."""
     return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
 
 
 class _TooLong(Exception):
-    """The record that is being read has more than `Layout.max_row_bytes`."""
+    """The current record has more than `Layout.max_row_bytes`."""
 
 
 def _raise_too_long() -> Iterator[str]:
-    """Raise the error in the reader that asks for the next line, not in what makes the lines."""
+    """Raise the error in the csv reader that requests the next line, not in the generator of lines."""
     raise _TooLong
     yield ""
 
 
 class _Text:
-    """The lines of a file for the csv module, which can go back to the beginning of the record that is being read.
+    """The lines of a file for the csv module. Reading can restart at the beginning of the current record.
 
-    Of a record that is too long nothing is kept; where bad rows are skipped, `_rest` goes on behind it.
+    The lines of a record that is too long are not kept. If bad rows are skipped, reading continues after the record.
     """
 
     def __init__(self, file: File, size: int) -> None:
         self.first = 1  # line of the record
         self.seen = self.position = 0
         self.ended = self.nul = self.lone_cr = False
-        self.faults: dict[int, str] = {}  # by line: why it does not decode
+        self.faults: dict[int, str] = {}  # by line: the reason why it does not decode
         self._file, self._size, self._encoding = file, size, ""
         self._delimiter = "\t" if file.format == "tsv" else ","
-        self._end: RecordEnd | None = None  # of the record that is passed over
-        self._held: list[tuple[int, int, list[bytes]]] = []  # of the record: first line, bytes, pieces
+        self._end: RecordEnd | None = None  # of the record that is being skipped
+        self._held: list[tuple[int, int, list[bytes]]] = []  # of the current record: first line, bytes, pieces
         self._rest = self._pieces()
         self._lines: Iterator[str] = chain.from_iterable(self._rest)
         self.before = 0  # lines before those that `reader` reads
         self.reader = self._reader(self._lines, True)
 
     def read_again(self) -> Any:
-        """Read on from the beginning of the record, by lines that from now on end at a lone CR, too."""
+        """Restart at the beginning of the record; from now on, lines also end at a lone CR."""
         start = self._held[0][0]
         piece = b"".join(piece for _, _, pieces in self._held for piece in pieces)
         piece = b"\n".join(piece.split(b"\n")[self.first - start :])
@@ -132,7 +133,7 @@ class _Text:
         return self.reader
 
     def read_over(self) -> Any:
-        """Read on after a record that is no valid CSV, which ends where it does when quotes are taken leniently."""
+        """Continue after a record that is not valid CSV. The lenient rules for quotes determine its end."""
         last, lines = self.before + self.reader.line_num, []
         for at, _, raws in self._held:
             part = raws[max(0, self.first - at) : last + 1 - at]
@@ -143,7 +144,7 @@ class _Text:
         return self.reader
 
     def read_past(self) -> Any:
-        """Read on after a record that is too long."""
+        """Continue after a record that is too long."""
         piece = next(self._rest, ())
         self._lines = chain(piece, chain.from_iterable(self._rest))
         self.reader = self._reader(self._lines, True)
@@ -153,7 +154,7 @@ class _Text:
         return csv.reader(lines, delimiter=self._delimiter, strict=strict)
 
     def fault(self, last: int) -> str | None:
-        """Return why the record does not decode, if it does not."""
+        """Return the reason why the record does not decode, or None if it decodes."""
         return next((self.faults[line] for line in range(self.first, last + 1) if line in self.faults), None)
 
     def _pieces(self) -> Iterator[Iterable[str]]:
@@ -179,7 +180,7 @@ class _Text:
         self.ended = True
 
     def _is_too_long(self, lines: Lines) -> bool:
-        """Tell whether the record that is being read is too long, and let go of the lines before it."""
+        """Return whether the current record is too long, and release the lines before it."""
         if self.first > lines.count:
             self._held = []
         else:
@@ -187,7 +188,7 @@ class _Text:
         return lines.unfinished or sum(size for _, size, _ in self._held[1:]) > self._file.layout.max_row_bytes
 
     def _begin_to_pass_over(self, last: int) -> RecordEnd:
-        """Look through the lines of the record that were read, up to the line `last`."""
+        """Search the lines of the record that were read, up to the line `last`, for the end of the record."""
         if self._file.layout.on_error == "stop" or self.lone_cr:
             raise too_long(self._file, self.first, "" if self.first > last else _UNCLOSED)
         end = RecordEnd(self._delimiter.encode())
@@ -198,7 +199,7 @@ class _Text:
         return end
 
     def _pass_over(self, end: RecordEnd, buffer: bytearray, start: int, stop: int) -> int:
-        """Return where the record ends that is passed over, or `stop`."""
+        """Return the end of the skipped record, or `stop` if it is not in the buffer."""
         found = end.search(buffer, start, stop)
         behind = found if found >= 0 else stop
         self.before += buffer.count(b"\n", start, behind)
@@ -207,7 +208,7 @@ class _Text:
         return behind
 
     def _cut(self, piece: bytes, line: int) -> Iterable[str]:
-        """Cut bytes into lines and decode them; keep them while the record is being read."""
+        """Split bytes into lines and decode them; keep them while the record is being read."""
         raws: Iterable[bytes] = io.BytesIO(piece)
         if self.lone_cr:
             raws = piece.splitlines(keepends=True)
@@ -217,7 +218,7 @@ class _Text:
         return [self._decoded(raw, at) for at, raw in enumerate(raws, line)]
 
     def _hold(self, line: int, size: int, pieces: list[bytes]) -> None:
-        """Keep lines of the record that is being read, and let go of the faults of those before it."""
+        """Keep lines of the current record, and release the faults of the lines before it."""
         if self.faults:
             self.faults = {at: reason for at, reason in self.faults.items() if at >= self.first}
         self._held.append((line, size, pieces))
@@ -236,7 +237,7 @@ class _Text:
 def _records(file: File, size: int) -> Iterator[_Record]:
     """Read the records of a CSV file, the header first.
 
-    Raises the limit of the csv module on the length of a field, which holds for the whole process.
+    This increases the csv module's limit on the length of a field, which applies to the whole process.
     """
     csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
     text = _Text(file, size)

@@ -1,7 +1,7 @@
-"""Encodings of inputs: everything becomes UTF-8 before rows are looked for.
+"""Encodings of inputs: all inputs are converted to UTF-8 before rows are parsed.
 
-A byte that the encoding does not know becomes a lone surrogate in UTF-8, which no decoder accepts. So the row that
-holds the byte is found as usual and rejected as one row, and the rows around it are not affected.
+A byte that is invalid in the encoding becomes a lone surrogate in UTF-8, which no decoder accepts. The row that
+contains the byte is therefore parsed as usual and rejected, and the rows around it are not affected.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",  # after UTF-32, whose mark begins with this one
+    codecs.BOM_UTF16_LE: "utf-16",  # after UTF-32, whose mark begins with this mark
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
 
 def checked_encoding(name: str) -> str:
-    """Return Python's name of an encoding of texts, or raise ValueError if there is none."""
+    """Return Python's name of a text encoding; raise ValueError if Python has no such encoding."""
     try:
         codec = codecs.lookup(name)
         codecs.getincrementaldecoder(name)
@@ -30,7 +30,7 @@ def checked_encoding(name: str) -> str:
 
 
 def actual_encoding(start: bytes, expected: str) -> str:
-    """Return UTF-16 or UTF-32 if UTF-8 is expected and the first bytes are their byte order mark, else `expected`."""
+    """Return UTF-16 or UTF-32 if UTF-8 is expected and a byte order mark of these is found, else `expected`."""
     if expected == "utf-8":
         for mark, encoding in _MARKS.items():
             if start.startswith(mark):
@@ -39,7 +39,7 @@ def actual_encoding(start: bytes, expected: str) -> str:
 
 
 def decode_whole(data: bytes, expected: str, where: str) -> str:
-    """Decode a text without its byte order mark; raise ValueError with the first byte that does not decode."""
+    """Decode a text and drop its byte order mark; raise a ValueError that names the first undecodable byte."""
     encoding = actual_encoding(data[:4], expected)
     try:
         return data.decode(encoding).removeprefix("\ufeff")
@@ -50,7 +50,7 @@ def decode_whole(data: bytes, expected: str, where: str) -> str:
 
 
 def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") -> str:
-    """Say where a row that `Utf8Stream` made from `encoding`, or that was read as UTF-8, does not decode."""
+    """Return a message with the position at which a row from `Utf8Stream`, or a row of UTF-8, does not decode."""
     if encoding == "utf-8":
         return f"not UTF-8: {_byte(error, 'offset', error.start)} of {where}"
     character = len(error.object[: error.start].decode())
@@ -59,7 +59,7 @@ def undecodable(error: UnicodeDecodeError, where: str, encoding: str = "utf-8") 
 
 
 class Utf8Stream:
-    """A binary stream in another encoding, read as UTF-8 (see the head of this module for bytes it does not know)."""
+    """A binary stream in another encoding, read as UTF-8 (see the module docstring for invalid bytes)."""
 
     def __init__(self, stream: Any, start: bytes, encoding: str) -> None:
         self._stream, self._start = stream, start
@@ -79,7 +79,7 @@ class Utf8Stream:
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
-    """Turn undecodable bytes into U+DC00 + byte, one at a time where characters begin at any byte."""
+    """Replace undecodable bytes by U+DC00 + byte, one at a time in encodings whose characters begin at any byte."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     wide = error.encoding.lower().startswith(("utf-16", "utf-32"))

@@ -1,4 +1,4 @@
-"""What all readers share: an input file and its rows, faults with their place, and small helpers."""
+"""Common code of all readers: an input file and its rows, errors with their position, and small helpers."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _KINDS = {
 
 
 class DataError(ValueError):
-    """Report a fault in the data in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or ``FILE:``).
+    """An error in the data, reported in one line: ``FILE:LINE: reason`` (or ``FILE: row N:``, or ``FILE:``).
 
-    `path` is the file as it was named, `line` the line or Parquet row from 1 (None: the whole file).
+    `path` is the name of the file as given, `line` the line or Parquet row from 1 (None: the whole file).
     """
 
     path: str
@@ -71,7 +71,7 @@ class DataError(ValueError):
 
 
 class Reject(NamedTuple):
-    """A bad row that was passed over: its file, its line or row from 1 (None: the whole file), the reason."""
+    """A bad row that was skipped: its file, its line or row from 1 (None: the whole file), the reason."""
 
     path: str
     line: int | None
@@ -80,7 +80,7 @@ class Reject(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """What to read from the inputs, and how; see `open_corpus` for the fields."""
+    """The columns and options of reading; see `open_corpus` for the fields."""
 
     column: str = "text"
     id_column: str | None = None
@@ -112,18 +112,18 @@ class Layout:
 
     @property
     def keys(self) -> list[str]:
-        """List the id column and the order column."""
+        """Return the names of the id column and the order column, if any."""
         return [name for name in (self.id_column, self.order_column) if name is not None]
 
     @property
     def typed(self) -> bool:
-        """Tell whether the output has types, so that cells of CSV are converted."""
+        """Return whether the output has types, so that CSV cells are converted."""
         return self.output in ("jsonl", "parquet")
 
 
 @dataclass(frozen=True)
 class File:
-    """One input file: its name in messages and keys, how it is read, and its state when it was listed."""
+    """One input file: its name in messages and keys, its format, and its state when it was listed."""
 
     path: str
     name: str
@@ -131,17 +131,17 @@ class File:
     codec: str | None
     source: Source
     size: int  # bytes
-    version: object  # what changes when the content does, beside the size
+    version: object  # changes with the content, like the size
     layout: Layout
     types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
 
     def fault(self, line: int | None, reason: str) -> DataError:
-        """Make the error that names this file."""
+        """Return an error that names this file."""
         return DataError(self.name, line, reason, self.format == "parquet")
 
     @property
     def delimited(self) -> bool:
-        """Tell whether this is a file of the csv module."""
+        """Return whether the file is CSV or TSV."""
         return self.format in ("csv", "tsv")
 
 
@@ -149,9 +149,9 @@ class File:
 class Block:
     """Some consecutive rows of one file, good and bad, before they are numbered."""
 
-    texts: Any  # anything in the place of a bad row
+    texts: Any  # the values of bad rows are ignored
     lines: Sequence[int]
-    size: int = 0  # bytes of text, about
+    size: int = 0  # approximate bytes of text
     position: int = 0  # bytes of the file on disk read so far
     bad: dict[int, str] = field(default_factory=dict)  # index in the block: reason
     ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
@@ -160,7 +160,7 @@ class Block:
 
 @contextmanager
 def steady(file: File) -> Iterator[None]:
-    """Check before and after that a file is the one that was listed."""
+    """Check before and after the block that a file has not changed since it was listed."""
 
     def check() -> None:
         try:
@@ -176,7 +176,7 @@ def steady(file: File) -> Iterator[None]:
 
 
 def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | None:
-    """Tell format and compression from a file's name; None for names of no known kind."""
+    """Return format and compression by a file's name; None for an unknown suffix."""
     codec = codec_of(path)
     stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)
     kind = _FORMATS.get(os.path.splitext(stem)[1].lower())
@@ -184,34 +184,34 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
 
 
 def codec_of(path: str | os.PathLike[str]) -> str | None:
-    """Tell the compression from a file's name."""
+    """Return the compression by a file's name."""
     return _CODECS.get(os.path.splitext(os.fspath(path))[1].lower())
 
 
 def codec_of_bytes(head: bytes) -> str | None:
-    """Tell the compression from the first ten bytes of a file."""
+    """Return the compression by the first ten bytes of a file."""
     return next((codec for start, codec in _MAGIC.items() if re.match(start, head, re.DOTALL)), None)
 
 
 def reason_of(error: OSError) -> str:
-    """Say in a few words what failed; errors of remote file systems often have no message of their own."""
+    """Return a short reason for the error; errors of remote file systems often have no message."""
     if isinstance(error, FileNotFoundError):
         return os.strerror(errno.ENOENT)
     return error.strerror or str(error) or type(error).__name__
 
 
 def kind_of(value: Any) -> str:
-    """Name the JSON kind of a value, with its article."""
+    """Return the name of a value's JSON type, with its article."""
     return _KINDS.get(type(value).__name__, type(value).__name__)
 
 
 def is_int64(value: Any) -> bool:
-    """Tell whether a value is an int (and no bool) that fits 64 bits."""
+    """Return whether a value is an int (not a bool) that fits 64 bits."""
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
 def column_index(file: File, names: Sequence[str], name: str) -> int:
-    """Find the one column of that name."""
+    """Return the index of the column with this name; it must be unique."""
     if list(names).count(name) != 1:
         fault = "more than one column" if name in names else "no column"
         raise file.fault(None, f"{fault} {name!r}; columns are: {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""Files of one text each; a text's path is its id, and the column "path" of its row."""
+"""Files of one text each. The path of a text is its id, and the column "path" of its row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lshfast.readers.lines import long_row, read_whole
 
 
 def columns(file: File) -> list[str]:
-    """Name the columns of a text as a row."""
+    """Return the names of the columns of a text's row."""
     return list(record(file, ""))
 
 
 def record(file: File, text: str) -> dict[str, str]:
-    """Make a row of a text, which stands in the column that holds the text of the other inputs."""
+    """Return the row of a text; its text column has the same name as in the other inputs."""
     return {"path": file.name, file.layout.column: text}
 
 
@@ -34,7 +34,7 @@ def blocks(file: File) -> Iterator[Block]:
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
-    """Read it once more: pass two."""
+    """Read the text again: pass two."""
     yield [_text(file, read_whole(file) or b"")], file.size
 
 

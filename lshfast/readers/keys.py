@@ -1,4 +1,4 @@
-"""Ids and order values: what is kept of the rows beside their places."""
+"""Ids and order values, which are stored with the positions of the rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lshfast.readers.files import Layout, is_int64, kind_of
 
 
 class RowKeys:
-    """The ids and order values of the rows taken so far; `place` tells where a row of them is."""
+    """The ids and order values of the rows read so far; `place` returns the position of one of these rows."""
 
     def __init__(self, layout: Layout, place: Callable[[int], tuple[str, int | None]]) -> None:
         self.ids: list[str | int] = []
@@ -20,11 +20,11 @@ class RowKeys:
         self._row_of: dict[str | int, int] = {}
 
     def close(self) -> None:
-        """Let go of what only serves to take more rows."""
+        """Release the data that is only needed to add more rows."""
         self._row_of.clear()
 
     def take(self, identity: Any, order: Any, untyped: bool) -> str | None:
-        """Record the next row's id and order value, or give the reason to reject the row."""
+        """Record the next row's id and order value, or return the reason to reject the row."""
         if self._layout.id_column is not None:
             reason = self._refused(identity)
             if reason:
@@ -48,7 +48,7 @@ class RowKeys:
             return f"id {_short(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not type(self.ids[0]):
             return f"id {_short(identity)} is {kind_of(identity)}, the ids before it are not"
-        if identity in self._row_of:  # empty if ids may come twice
+        if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
             return f"id {_short(identity)} is taken by {name}" + ("" if line is None else f":{line}")
         return None

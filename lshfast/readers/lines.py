@@ -1,4 +1,4 @@
-"""Files as bytes, plain or compressed, and as lines in blocks: slices of one buffer, not line by line."""
+"""Read plain or compressed files as bytes, or as blocks of lines in one buffer instead of line by line."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _LEAST = 64  # bytes of a buffer
 
 
 class Lines:
-    """The lines of a file as UTF-8; `encoding` is what they were in, known from the first block on.
+    """The lines of a file as UTF-8. `encoding` is their original encoding, known from the first block on.
 
-    Iteration gives whole lines, about `size` bytes at once: a buffer, start and end in it, position in the file. The
-    buffer is used again for the next lines, and grows to hold the longest one, up to `Layout.max_row_bytes`. A longer
-    one is an error, or where bad rows are skipped comes in pieces: `unfinished` is true for those without its end.
+    Iteration yields complete lines, about `size` bytes at a time: a buffer, start and end in it, position in the file.
+    The buffer is reused for the next lines. It grows to hold the longest line, up to `Layout.max_row_bytes`. A longer
+    line is an error; if bad rows are skipped, it is yielded in pieces, and `unfinished` is true for all but its last.
     """
 
     encoding: str
 
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
-        self.count = 0  # lines that were read, set by who counts them; for errors
+        self.count = 0  # lines that were read, for errors; set by the caller that counts them
         self.unfinished = False
         self._file, self._size = file, size
 
@@ -68,7 +68,7 @@ class Lines:
 
 
 def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
-    """Yield what `Lines` yields, but an empty range that ends at 0 for a line of more than `Layout.max_row_bytes`."""
+    """Yield the blocks of `Lines`; an empty range that ends at 0 replaces a line that exceeds `max_row_bytes`."""
     inside = False
     for buffer, start, end, position in lines:
         if lines.unfinished:
@@ -82,7 +82,7 @@ def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
 
 
 def _grown(buffer: bytearray, more: int) -> bytearray:
-    """Copy a buffer into a larger one; the old one may be in use."""
+    """Copy a buffer into a larger one; the old buffer may be in use."""
     grown = bytearray(len(buffer) + more)
     grown[: len(buffer)] = buffer
     return grown
@@ -102,20 +102,21 @@ def read_whole(file: File) -> bytes | None:
 
 
 def too_long(file: File, line: int | None, hint: str = "") -> DataError:
-    """Make the error for a row of more than `Layout.max_row_bytes`."""
+    """Return the error for a row of more than `Layout.max_row_bytes`."""
     return file.fault(line, f"{long_row(file)}; {hint}" if hint else long_row(file))
 
 
 def long_row(file: File) -> str:
-    """Say that a row has more than `Layout.max_row_bytes`."""
+    """Return the message for a row of more than `Layout.max_row_bytes`."""
     return f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
 
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[Any, Any]]:
-    """Open a file, steady while it is read: the decompressed stream, and the one whose position is that on disk.
+    """Open a file and check that it does not change while it is read.
 
-    Compressed bytes are also recognised where the name does not say so, as on standard input.
+    Returns the decompressed stream, and the stream whose position is the position on disk. Compression is also
+    recognised by the first bytes if the name has no suffix for it, for example on standard input.
     """
     codec = file.codec
     try:
@@ -149,7 +150,7 @@ def opened(file: File) -> Iterator[tuple[Any, Any]]:
 
 
 def _damage(codec: str | None) -> type[Exception]:
-    """Return the error for damaged data, beside OSError, of a codec."""
+    """Return the exception, besides OSError, that a codec raises for damaged data."""
     if codec == "gzip":
         import zlib
 
@@ -162,13 +163,13 @@ def _damage(codec: str | None) -> type[Exception]:
 
 
 def line_numbers(wanted: Rows) -> Iterator[int]:
-    """Give line numbers as Python integers, without making all of them at once."""
+    """Yield line numbers as Python integers, without creating all of them at once."""
     for at in range(0, len(wanted), 1 << 16):
         yield from wanted[at : at + (1 << 16)].tolist()
 
 
 def _first_bytes(stream: Any) -> bytes:
-    """Read four bytes, or as many as there are."""
+    """Read four bytes, or fewer at the end of the stream."""
     head = b""
     while len(head) < 4 and (more := stream.read(4 - len(head))):
         head += more

@@ -1,4 +1,4 @@
-"""Which files the inputs are: paths, folders, patterns, URLs and standard input."""
+"""List the files of the inputs: paths, folders, patterns, URLs and standard input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz) or .parquet"
 
 
 class _Found(NamedTuple):
-    """A file to read: its name for the user, where its bytes are, and what tells whether two are the same."""
+    """A file to read: its name for the user, its location, and an identity that is equal for the same file."""
 
     path: str
     name: str
@@ -34,7 +34,7 @@ class _Found(NamedTuple):
 
 
 def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list[File]:
-    """List the files of some inputs; raise as `open_corpus` says."""
+    """List the files of the inputs; the errors are those of `open_corpus`."""
     files: list[File] = []
     seen: dict[str, str] = {}
     for given in inputs:
@@ -51,7 +51,7 @@ def list_files(inputs: Iterable[str | os.PathLike[str]], layout: Layout) -> list
 
 
 def _file(found: _Found, layout: Layout) -> File:
-    """Tell what a file is, and look at its state."""
+    """Determine the format of a file, and record its state."""
     known = file_format(found.path)
     if layout.format is not None:
         known = layout.format, None if layout.format == "parquet" else codec_of(found.path)
@@ -111,7 +111,7 @@ def _local_file(path: str) -> _Found:
 
 
 def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
-    """List the files to read of a folder, sorted."""
+    """List the files of a folder to read, sorted."""
     inside: list[str] = []
     for folder, folders, names in os.walk(path, onerror=_unreadable):
         if layout.glob is None:
@@ -137,7 +137,7 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
 
 
 def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
-    """Choose among the files of a folder, by their relative paths: shards, or if there are none texts."""
+    """Select files of a folder by their relative paths: data files, or .txt files if there are no data files."""
     seen = [path for path in inside if not _HIDDEN.search(path)]
     for suffixes in (_SHARDS, _TEXTS):
         chosen = [path for path in seen if suffixes.search(path)]
@@ -156,7 +156,7 @@ def _nothing(name: str, layout: Layout) -> DataError:
 
 
 def _unreadable(error: OSError) -> None:
-    """Stop at a folder that cannot be listed: otherwise its files would be missing silently."""
+    """Raise an error for a folder that cannot be listed; otherwise its files would be silently missing."""
     raise DataError(printable(os.fspath(error.filename)), None, f"cannot be read: {error.strerror}") from error
 
 
@@ -184,7 +184,7 @@ def _remote(url: str, layout: Layout) -> Iterator[_Found]:
 
 
 def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> list[str]:
-    """List the files to read at a path: itself, those of the folder, or those that match the pattern."""
+    """List the files to read at a path: the file itself, the files of a folder, or the matches of a pattern."""
     try:
         kind = system.info(path)["type"]
     except FileNotFoundError:

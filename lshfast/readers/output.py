@@ -1,4 +1,4 @@
-"""Outputs: where they may be written, compressed as their names say."""
+"""Outputs: checks of their paths, and compression by their names."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def check_output(
     inputs: Iterable[str | os.PathLike[str]] = (),
     overwrite: bool = False,
 ) -> None:
-    """Check that an output can be written, before the work whose result it is to hold.
+    """Check that an output can be written, before the work that produces it.
 
     Parameters
     ----------
     path : path
         The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet.
     inputs : paths
-        Files that must not be written over, whatever `overwrite` says.
+        Files that must never be overwritten, even if `overwrite` is true.
     overwrite : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     ValueError
-        If the name is of no known format, or the output is one of the inputs.
+        If the name has no known suffix, or the output is one of the inputs.
     FileExistsError
         If the file exists and `overwrite` is false.
     OSError
-        If there is no such folder, `path` is a folder itself, or no file, or the folder may not be written to.
+        If the folder does not exist or is not writable, or `path` is not a regular file.
     """
     output_format(path)
     check_place(path, inputs, overwrite)
@@ -49,7 +49,7 @@ def check_place(
     inputs: Iterable[str | os.PathLike[str]] = (),
     overwrite: bool = False,
 ) -> None:
-    """Check that a file of any name can be written: `check_output` without its kinds."""
+    """Check that a file can be written, as `check_output` does, but for any suffix."""
     name, real = printable(os.fspath(path)), os.path.realpath(path)
     folder = os.path.dirname(real)
     if any(os.path.realpath(given) == real for given in inputs):
@@ -69,7 +69,7 @@ def check_place(
 
 
 def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
-    """Tell format and compression from an output's name."""
+    """Return format and compression by an output's name."""
     known = file_format(path)
     if known is None or known[0] == "text":
         name = printable(os.fspath(path))
@@ -80,7 +80,7 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
 
 @contextmanager
 def open_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Any]:
-    """Open an output as `atomic_file` does, compressed as its name says."""
+    """Open an output with `atomic_file`, compressed according to its name."""
     _, codec = output_format(path)
     with atomic_file(path, overwrite) as raw, _compressed(raw, codec) as stream:
         yield stream
@@ -88,7 +88,7 @@ def open_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Any]:
 
 @contextmanager
 def write_behind(stream: Any) -> Iterator[Any]:
-    """Write to a stream in a thread of its own, one block behind: reading goes on while it compresses and writes."""
+    """Write to a stream in a separate thread, one block behind, so that reading continues during compression."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
@@ -98,7 +98,7 @@ def write_behind(stream: Any) -> Iterator[Any]:
 
 
 class _Behind:
-    """The stream of `write_behind`: an error in the thread is raised by the next call."""
+    """The stream of `write_behind`. An error in the thread is raised by the next call."""
 
     def __init__(self, stream: Any, pool: ThreadPoolExecutor) -> None:
         self._stream, self._pool = stream, pool
@@ -116,7 +116,7 @@ class _Behind:
 
 
 class _Unclosed:
-    """A stream that stays open when the compressor over it is closed, to be synced after."""
+    """A stream that stays open when its compressor is closed, so that it can be synced afterwards."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.write, self.flush, self.closed = stream.write, stream.flush, False

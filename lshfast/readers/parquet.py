@@ -1,4 +1,4 @@
-"""Parquet: record batches, whose texts stay in Arrow."""
+"""Parquet: record batches, whose texts stay in Arrow memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lshfast.readers.sources import LocalFile
 
 
 def blocks(file: File) -> Iterator[Block]:
-    """Read a file once, in blocks: pass one."""
+    """Read a file in blocks: pass one."""
     layout = file.layout
     names = [layout.column, *layout.keys]
     schema = schema_of(file)
@@ -42,15 +42,15 @@ def blocks(file: File) -> Iterator[Block]:
 
 
 def _carried_texts(layout: Layout, schema: Any) -> list[str]:
-    """Name the columns, beside those that are read anyway, whose bad values are to be found before rows are written."""
-    if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet takes any bytes
+    """Return further columns to read in pass one, to reject their bad values before rows are written."""
+    if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet accepts any bytes
         return []
     texts = [field.name for field in schema if re.search("string|binary", str(field.type))]
     return [name for name in texts if name not in (layout.column, *layout.keys)]
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
-    """Read the rows on these lines once more, and how far the file is read: pass two."""
+    """Read these rows again, and yield them with the position in the file: pass two."""
     for first, batch, position in _record_batches(file, None, wanted):
         low, high = np.searchsorted(wanted, (first, first + len(batch)))
         if high - low == len(batch):
@@ -60,12 +60,12 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
 
 
 def columns(file: File) -> list[str]:
-    """Read the column names of a Parquet file."""
+    """Return the column names of a Parquet file."""
     return list(schema_of(file).names)
 
 
 def schema_of(file: File) -> Any:
-    """Read the schema of a Parquet file, as Arrow's."""
+    """Return the Arrow schema of a Parquet file."""
     with _opened(file) as source:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):
@@ -74,7 +74,7 @@ def schema_of(file: File) -> Any:
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
-    """Give the columns and their types, as for cells of CSV; a column of nulls has none."""
+    """Yield the columns and their types, for CSV cells; a column of nulls has no type."""
     types, schema = optional("pyarrow").types, schema_of(file)
     kinds = {field.name: field.type for field in schema}
     kinds |= {name: kind for name, kind in _leaves(schema) if name in file.layout.keys and name not in kinds}
@@ -88,9 +88,9 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 
 
 def plain_values(column: Any) -> Any:
-    """Turn a column into one whose Python values any output can hold: dates, times and bytes as strings.
+    """Convert dates, times and bytes of a column to strings, so that any output can hold its Python values.
 
-    Times with a zone are in UTC. Bytes that are not UTF-8 are an Arrow error.
+    Times with a time zone are converted to UTC. Bytes that are not UTF-8 raise an Arrow error.
     """
     types = optional("pyarrow").types
     if types.is_dictionary(column.type):
@@ -102,7 +102,7 @@ def plain_values(column: Any) -> Any:
 
 
 def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Find the rows of a column with strings or bytes, at any depth, that are not UTF-8, and say so."""
+    """Yield (row, reason) for the rows of a column with strings or bytes, at any depth, that are not UTF-8."""
     what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
         yield from ((i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value"))
@@ -112,7 +112,7 @@ def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _decodes(column: Any) -> bool:
-    """Tell whether all strings and bytes in a column, at any depth, are UTF-8."""
+    """Return whether all strings and bytes in a column, at any depth, are UTF-8."""
     pa = optional("pyarrow")
     if pa.types.is_struct(column.type):
         return all(map(_decodes, column.flatten()))
@@ -127,7 +127,7 @@ def _decodes(column: Any) -> bool:
 
 
 def iso_times(column: Any) -> Any:
-    """Turn dates or times into strings like 2024-05-01 12:00:00.123456, with a Z for UTC if they have a time zone."""
+    """Convert dates or times to strings like 2024-05-01 12:00:00.123456; with a time zone, to UTC with a Z."""
     pa = optional("pyarrow")
     if pa.types.is_timestamp(column.type) and column.type.tz:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
@@ -138,7 +138,7 @@ def iso_times(column: Any) -> Any:
 
 @contextmanager
 def _opened(file: File) -> Iterator[Any]:
-    """Open a file; whatever its bytes lead to in pyarrow is an error that names it."""
+    """Open a file; any error of pyarrow is raised as an error that names the file."""
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     try:
         with steady(file), ExitStack() as stack:
@@ -153,10 +153,10 @@ def _opened(file: File) -> Iterator[Any]:
 
 
 def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
-    """Read record batches of about `batch_bytes`: number of the first row, from 1, batch, position.
+    """Read record batches of about `batch_bytes`: yield the number of the first row from 1, the batch, the position.
 
-    With `wanted`, row groups that hold none of those rows are passed over. How much of a row group the columns take is
-    learnt from the groups before: to ask for the size of a column ends the process where a file is damaged.
+    With `wanted`, row groups without any of these rows are skipped. The size of the columns in a row group is estimated
+    from the previous groups, because reading a column's size from a damaged file can crash the process.
     """
     with _opened(file) as source:
         row, share = 1, 1.0
@@ -177,7 +177,7 @@ def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = N
 
 
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Give the columns and their types, those inside structs by names joined with dots."""
+    """Yield the columns and their types; names inside structs are joined with dots."""
     types = optional("pyarrow").types
     left = [(field.name, field.type) for field in reversed(schema)]
     while left:
@@ -190,7 +190,7 @@ def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def type_of(file: File, schema: Any, name: str) -> Any:
-    """Find the type of the one column of that name; ``a.b`` is b inside the struct a."""
+    """Return the type of the column with this name; ``a.b`` is b inside the struct a."""
     found = [field.type for field in schema if field.name == name]
     leaves = list(_leaves(schema))
     if not found:
@@ -202,7 +202,7 @@ def type_of(file: File, schema: Any, name: str) -> Any:
 
 
 def _column(batch: Any, name: str) -> Any:
-    """Take a column of a batch that was read for it; null inside a null struct."""
+    """Return a column of a batch; its value is null inside a null struct."""
     if name in batch.schema.names:
         return batch.column(name)
     outer, *inner = name.split(".")
@@ -225,7 +225,7 @@ def _is_binary(kind: Any) -> bool:
 
 
 def _as_strings(column: Any) -> Any:
-    """Turn a column of text into strings or large strings; that bytes are UTF-8 is not checked."""
+    """Convert a column of text to strings or large strings, without checking that bytes are UTF-8."""
     pa = optional("pyarrow")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -237,7 +237,7 @@ def _as_strings(column: Any) -> Any:
 
 
 def _undecodable(strings: Any, what: str) -> Iterator[tuple[int, str]]:
-    """Find the values that are not UTF-8."""
+    """Yield (row, reason) for the values that are not UTF-8."""
     pa = optional("pyarrow")
     try:
         strings.validate(full=True)
@@ -250,11 +250,11 @@ def _undecodable(strings: Any, what: str) -> Iterator[tuple[int, str]]:
 
 
 def _key_values(block: Block, batch: Any, name: str | None) -> list[Any]:
-    """Give a key column as Python values; those that are not UTF-8 make their rows bad."""
+    """Return a key column as Python values; rows whose values are not UTF-8 become bad rows."""
     if name is None:
         return [None] * len(batch)
     pa, column = optional("pyarrow"), _column(batch, name)
-    if pa.types.is_timestamp(column.type):  # without a zone's mark, so that 20 sorts before 20.5 (seconds)
+    if pa.types.is_timestamp(column.type):  # without the Z, so that 20 seconds sort before 20.5
         column = column.cast(pa.timestamp(column.type.unit))
     elif pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())

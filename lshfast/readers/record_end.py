@@ -1,4 +1,4 @@
-"""The end of a CSV record, found without holding the record."""
+"""Find the end of a CSV record without keeping the record in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _QUOTE, _LF = 34, 10
 
 
 class RecordEnd:
-    """Search for the end of one record in pieces of bytes, by the rules of the csv module when it is not strict."""
+    """Search for the end of one record in pieces of bytes, by the rules of the csv module with ``strict=False``."""
 
     def __init__(self, delimiter: bytes) -> None:
         self.state: _State = "start of a field"
@@ -18,7 +18,7 @@ class RecordEnd:
         self._leave_unquoted = re.compile(b"\n|" + re.escape(delimiter) + rb'(?:"|\Z)')
 
     def search(self, data: bytes | bytearray, at: int, end: int) -> int:
-        """Return where the record ends in ``data[at:end]``, behind its LF; -1 if it goes on behind this piece."""
+        """Return the end of the record in ``data[at:end]``, after its LF; -1 if the record continues after it."""
         while at < end:
             if self.state == "quoted":
                 at = data.find(b'"', at, end) + 1

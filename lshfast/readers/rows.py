@@ -1,7 +1,7 @@
-"""Pass two of a corpus: the rows to keep, in a file of their own.
+"""Pass two of a corpus: write the rows to keep to a file.
 
-Rows are copied as they stand where input and output have one format. Only a change of format goes through
-values, and then a value that the output cannot hold is an error that names its place.
+If input and output have the same format, rows are copied. Otherwise they are converted through Python values, and a
+value that the output cannot hold raises an error that names its position.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _WRITERS: dict[Format, _Writer] = {"jsonl": to_jsonl, "csv": to_csv, "tsv": to_c
 
 
 def check_rows(corpus: Corpus, out: str | os.PathLike[str], annotations: Iterable[str] = ()) -> None:
-    """Check what can be known of `write_rows` before the inputs are read: headers and schemas.
+    """Check the headers and schemas for `write_rows` before the inputs are read.
 
     Parameters
     ----------
     corpus : Corpus
-        Read or not.
+        The corpus; it need not have been read.
     out : path
-        The output; its name says the format.
+        The output; its suffix determines the format.
     annotations : iterable of str
         The names of the columns to add.
 
     Raises
     ------
     DataError
-        If a CSV header or a Parquet schema has a column of that name, or does not fit with those of the other
-        inputs or into the output's format. What JSONL holds shows only in `write_rows`.
+        If a CSV header or a Parquet schema has a column with the name of an annotation, or is not compatible with the
+        other inputs or with the output's format. The columns of JSONL are only checked in `write_rows`.
     ValueError
-        If the output's name is of no known format.
+        If the output's name has no known suffix.
     """
     _WRITERS[output_format(out)[0]].check(Selection(corpus, out, None, dict.fromkeys(annotations, ())))
 
@@ -65,47 +65,47 @@ def write_rows(
 ) -> None:
     """Read a corpus again and write the rows to keep, in input order, with all their columns.
 
-    JSONL to JSONL copies lines byte for byte, except a byte order mark and line ends, which become LF. Parquet to
-    Parquet keeps schema and metadata. CSV to CSV keeps all fields. Outputs are UTF-8, whatever the inputs are in. A
-    file of one text is a row of its ``path`` and of its text in the text column; columns that an input lacks are null.
-    Where the format changes:
+    JSONL to JSONL copies lines byte for byte, except that a byte order mark is removed and line ends become LF. Parquet
+    to Parquet keeps schema and metadata. CSV to CSV keeps all fields. Outputs are always UTF-8. A file of one text
+    becomes a row with its ``path`` and its text in the text column. Columns that an input lacks are null. If the format
+    changes:
 
-    - Parquet to JSONL or CSV: dates and times become strings like ``2024-05-01 12:00:00.123456``, those with a zone in
-      UTC, with a Z at the end; bytes become strings (UTF-8).
+    - Parquet to JSONL or CSV: dates and times become strings like ``2024-05-01 12:00:00.123456``; with a time zone,
+      they are in UTC and end with Z. Bytes become strings (UTF-8).
     - CSV to JSONL or Parquet: cells become values of the column's type in other inputs (`Corpus.types`).
     - Parquet to JSONL: decimals become numbers; NaN and infinities become null.
-    - JSONL to CSV or Parquet: a lone surrogate becomes U+FFFD; NaN and infinities stay. A null is an empty cell of CSV.
+    - JSONL to CSV or Parquet: a lone surrogate becomes U+FFFD; NaN and infinities stay. A null is an empty CSV cell.
 
     Parameters
     ----------
     corpus : Corpus
         Read to its end by `Corpus.batches`.
     out : path
-        The output; its name says format and compression.
+        The output; its suffix determines format and compression.
     keep : bool array of shape (corpus.accepted,)
         Which rows to write.
     annotations : mapping of str to sequences of length corpus.accepted, optional
-        Columns to add: a value or None for each row, kept or not.
+        Columns to add: a value or None for each row, including rows that are not kept.
     kinds : mapping of str to str, optional
-        Arrow's names for the types of annotations in Parquet ("string", "int64", "double", "bool"). Without it the
-        values decide, and a column of None alone has the type null.
+        Arrow's names for the types of annotations in Parquet ("string", "int64", "double", "bool"). By default the
+        types are inferred from the values, and a column with only None has the type null.
     overwrite : bool
-        Whether an existing file is replaced; never an input.
+        Whether an existing file is replaced. An input is never replaced.
     progress : callable, optional
-        Called with the bytes on disk passed since the last call; they sum to ``corpus.total_bytes``.
+        Called with the bytes on disk read since the last call; their sum is ``corpus.total_bytes``.
     threads : int
-        With two or more, JSONL and CSV are compressed and written in a thread of their own.
+        With two or more, JSONL and CSV are compressed and written in a separate thread.
 
     Raises
     ------
     DataError
-        If an input changed, a column has the name of an annotation, or columns do not fit with those of
-        another input or into the output's format.
+        If an input has changed, a column has the name of an annotation, or columns are not compatible with another
+        input or with the output's format.
     ValueError
         If the corpus was not read to its end, `keep` or an annotation has the wrong length or type, or the
         output is an input.
     OSError
-        As `check_output` and `atomic_file` say.
+        As for `check_output` and `atomic_file`.
     """
     if not corpus.complete:
         raise ValueError("the corpus has not been read to its end")

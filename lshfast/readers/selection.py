@@ -1,4 +1,4 @@
-"""Rows to keep on their way from the inputs to an output, with their annotations."""
+"""The rows of the inputs to write to an output, with their annotations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
-Misfit: TypeAlias = Callable[[int, str], DataError]  # makes the error for a value of the i-th row at hand
+Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
 
 _COLUMNS = {
     "csv": csv_files.columns,
@@ -31,7 +31,7 @@ _COLUMNS = {
 
 
 class Selection:
-    """The rows of a corpus to write to `out`; `keep` is None before they are known."""
+    """The rows of a corpus to write to `out`; `keep` is None while they are unknown."""
 
     corpus: Corpus
     out: str
@@ -56,7 +56,7 @@ class Selection:
         self._names: dict[str, list[str]] = {}
 
     def chunks(self) -> Iterator[tuple[File, Rows, Any]]:
-        """Read the rows to keep: file, row numbers, rows as `Corpus.again` gives them."""
+        """Read the rows to keep: yield file, row numbers, and rows as yielded by `Corpus.again`."""
         for index, file in enumerate(self.corpus.files):
             done = 0
             for rows, chunk, position in self._again(index):
@@ -66,7 +66,7 @@ class Selection:
             self._tick(file.size - done)
 
     def ahead(self) -> Iterator[tuple[File, Rows, Any]]:
-        """Read what tells the columns: the rows of JSONL, if they are known; other files come once, without rows."""
+        """Read what determines the columns: the rows of JSONL, if known; other files are yielded once without rows."""
         for index, file in enumerate(self.corpus.files):
             if file.format != "jsonl":
                 yield file, np.zeros(0, np.int64), None
@@ -86,11 +86,11 @@ class Selection:
             raise self.corpus.files[index].fault(None, "changed while it was in use")
 
     def misfit(self, rows: Rows) -> Misfit:
-        """Give the maker of errors for values of these rows."""
+        """Return a function that creates errors for values of these rows."""
         return lambda i, reason: self.corpus.fault(int(rows[i]), reason)
 
     def names(self, file: File) -> list[str]:
-        """Give the columns of a file that is not JSONL; none if it is empty."""
+        """Return the column names of a file that is not JSONL; an empty list if the file is empty."""
         if file.path not in self._names:
             names = _COLUMNS[file.format](file)
             if len(set(names)) < len(names):
@@ -99,7 +99,7 @@ class Selection:
         return self._names[file.path]
 
     def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
-        """Give the columns of JSON rows, in the order in which they come up."""
+        """Return the column names of JSON rows, in order of first occurrence."""
         return self._not_taken(file, list(dict.fromkeys(name for record in records for name in record)))
 
     def _not_taken(self, file: File, names: list[str]) -> list[str]:
@@ -109,7 +109,7 @@ class Selection:
         return names
 
     def added(self, rows: Rows) -> list[dict[str, Any]]:
-        """Give the annotations of some rows."""
+        """Return the annotations of some rows."""
         columns = [
             plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
             for values in self.annotations.values()
@@ -118,7 +118,7 @@ class Selection:
         return added or [{} for _ in rows]
 
     def records(self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]) -> list[dict[str, Any]]:
-        """Give rows as values; `cast` turns a column of Parquet into one that the output can hold."""
+        """Return rows as Python values; `cast` converts a column of Parquet to one that the output can hold."""
         if file.format == "jsonl":
             return list(each(exact_object, chunk, self.misfit(rows)))
         names = self.names(file)
@@ -142,12 +142,12 @@ class Selection:
 
 
 def taken(name: str) -> str:
-    """Say that an annotation has the name of a column."""
+    """Return the message that an annotation has the name of a column."""
     return f"there is a column {name!r} already, so none can be added"
 
 
 def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> Iterator[Any]:
-    """Convert rows; what does not convert is an error that names its row."""
+    """Convert rows; a failed conversion raises an error that names the row."""
     for i, row in enumerate(rows):
         try:
             made = convert(row)
@@ -159,14 +159,14 @@ def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> 
 
 
 def plain(values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
-    """Turn a column into Python values."""
+    """Convert a column to Python values."""
     if isinstance(values, np.ndarray):
         return list(values.tolist())
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def write_lines(stream: Any, lines: Iterable[bytes]) -> None:
-    """Write many short lines in few calls."""
+    """Write many short lines with few calls."""
     left = iter(lines)
     while part := b"".join(islice(left, 4096)):
         stream.write(part)

@@ -1,4 +1,4 @@
-"""Where the bytes of an input come from: a local file, a remote file system, standard input."""
+"""Sources of the bytes of an input: a local file, a remote file system, standard input."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Source(Protocol):
         ...
 
     def open(self) -> Any:
-        """Return a binary stream from the first byte on, which can be sought and closed."""
+        """Return a seekable binary stream at the first byte."""
         ...
 
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file of this machine."""
+    """A local file."""
 
     path: str
 
@@ -88,7 +88,7 @@ class _RemoteStream(io.RawIOBase):
 
 @contextmanager
 def remote_errors() -> Iterator[None]:
-    """Turn whatever a remote file system raises into OSError; a missing package stays an ImportError."""
+    """Convert any exception of a remote file system to OSError; a missing package stays an ImportError."""
     try:
         yield
     except (OSError, ImportError):
@@ -98,9 +98,9 @@ def remote_errors() -> Iterator[None]:
 
 
 class Spool:
-    """A copy of a stream that can be read once, in a temporary file without a name.
+    """A copy of a stream that can be read only once, in an unnamed temporary file.
 
-    The file ends with this object or with the process, however that ends.
+    The file is deleted with this object, or when the process ends for any reason.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -121,14 +121,14 @@ class Spool:
         return _SpoolStream(self)
 
     def read_at(self, offset: int, target: Any) -> int:
-        """Read into a buffer from this offset on; return how many bytes there were."""
+        """Read into a buffer from this offset on; return the number of bytes read."""
         with self._lock:
             self._file.seek(offset)
             return self._file.readinto(target)
 
 
 class _SpoolStream(io.RawIOBase):
-    """A reader of a spool with a position of its own."""
+    """A reader of a spool with its own position."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool, self._at = spool, 0

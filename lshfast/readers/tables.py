@@ -1,4 +1,4 @@
-"""Small tables: columns at hand, in any output format."""
+"""Write small tables from columns in memory, in any output format."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def write_table(
     ----------
     path : path
         The output.
-    columns : mapping of str to arrays or sequences of one length
-        Strings, integers, floats (NaN is null in JSONL), bools; None where there is no value.
+    columns : mapping of str to arrays or sequences of equal length
+        Strings, integers, floats (NaN is null in JSONL), bools; None for a missing value.
     overwrite : bool
         Whether an existing file is replaced.
     kinds : mapping of str to str, optional
-        Arrow's names for the types of columns in Parquet, as for `write_rows`; an array has the type of its dtype.
+        Arrow's names for the types of columns in Parquet, as for `write_rows`. An array has the type of its dtype.
 
     Raises
     ------
     ValueError
-        If columns differ in length, or hold what the format cannot.
+        If columns differ in length, or contain values that the format cannot hold.
     OSError
-        As `check_output` and `atomic_file` say.
+        As for `check_output` and `atomic_file`.
     """
     write_tables(path, [columns], overwrite, kinds)
 
@@ -49,9 +49,10 @@ def write_tables(
     overwrite: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> None:
-    """Write one table that comes in parts, one part or more, of which one at a time is held; the rest as `write_table`.
+    """Write one table from an iterable of one or more parts; only one part is in memory at a time.
 
-    The first part decides the names of the columns, and their types in Parquet.
+    The first part determines the names of the columns, and their types in Parquet. The other arguments and the errors
+    are those of `write_table`.
     """
     check_output(path, overwrite=overwrite)
     kind, name = output_format(path)[0], printable(os.fspath(path))
@@ -81,7 +82,7 @@ def write_tables(
 
 
 def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, Misfit], None]:
-    """Return what writes tables as lines; for CSV it writes the header at once."""
+    """Return a function that writes tables as lines; for CSV, write the header immediately."""
     delimiter = "\t" if kind == "tsv" else ","
     if kind in ("csv", "tsv"):
         stream.write(csv_line(first, delimiter))
@@ -99,7 +100,7 @@ def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, M
 
 
 def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:
-    """Write rejected rows as JSONL of file, line (or null) and reason; raise as `write_table` does."""
+    """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of `write_table`."""
     if output_format(path)[0] != "jsonl":
         raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
     rows = list(rejected)

@@ -1,4 +1,4 @@
-"""Rows to CSV: one header for all inputs, and a cell for every value that is no list and no object."""
+"""Write rows as CSV: one header for all inputs, and a cell for each value that is not a list or an object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lshfast.readers.selection import Selection, each, write_lines
 
 
 def check(selection: Selection) -> list[str]:
-    """Find the columns of the inputs, or raise `DataError` if they do not fit together or into CSV."""
+    """Return the columns of the inputs; raise `DataError` if they are not compatible with each other or with CSV."""
     only_csv = all(file.delimited for file in selection.corpus.files)
     columns: list[str] = []
     for file, rows, chunk in selection.ahead():
@@ -42,12 +42,12 @@ def write(selection: Selection, stream: Any) -> None:
 
 
 def csv_row(record: dict[str, Any], delimiter: str) -> bytes:
-    """Make a line of a row of values."""
+    """Return the CSV line of a row of values."""
     return csv_line((_cell(name, value) for name, value in record.items()), delimiter)
 
 
 def csv_line(cells: Iterable[str], delimiter: str) -> bytes:
-    """Quote what needs it: the csv module of Python 3.10 fails on NUL, and before 3.13 leaves CR bare."""
+    """Return cells as a line, quoted if needed: Python 3.10's csv fails on NUL, and CR is not quoted before 3.13."""
     special = re.compile(f'["{delimiter}\r\n]')
     line = delimiter.join('"' + c.replace('"', '""') + '"' if special.search(c) else c for c in cells)
     return ((line or '""') + "\n").encode()

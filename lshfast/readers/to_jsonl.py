@@ -1,4 +1,4 @@
-"""Rows to JSONL: lines of JSONL are copied byte for byte, other rows are made into objects."""
+"""Write rows as JSONL: lines of JSONL are copied byte for byte, other rows are converted to objects."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def write(selection: Selection, stream: Any) -> None:
 
 
 def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], bytes]:
-    """Add members to the line of a JSON object that has one already, leaving all else as it stands.
+    """Return a function that adds members to the line of a non-empty JSON object and leaves the rest unchanged.
 
-    Only a line with one of these names in it, in UTF-8 or as ASCII with escapes, is parsed to see whether
-    it has such a member; one spelled with needless escapes (``"\\u0061"`` for ``"a"``) is not seen.
+    A line is parsed, to check for existing members with these names, only if it contains one of the names in UTF-8 or
+    as ASCII with escapes. A name with unnecessary escapes (``"\\u0061"`` for ``"a"``) is not detected.
     """
     spelled = {json.dumps(name, ensure_ascii=ascii_only).encode() for name in names for ascii_only in (True, False)}
 
@@ -66,7 +66,7 @@ def _check_free(line: bytes, more: dict[str, Any]) -> None:
 
 
 def json_line(record: dict[str, Any]) -> bytes:
-    """Make a JSON object of a row, without a line end; raise ValueError with the column that JSON cannot hold."""
+    """Return a row as a JSON object without a line end; raise ValueError naming a column that JSON cannot hold."""
     dumps = optional("orjson").dumps
     try:
         return bytes(dumps(record, default=_plain))
@@ -81,7 +81,7 @@ def json_line(record: dict[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Give what orjson takes for a value that it does not know: a decimal is a number with all its digits."""
+    """Convert a value for orjson that it does not support: a decimal becomes a number with all its digits."""
     if isinstance(value, Decimal):
         return optional("orjson").Fragment(str(value))
     if isinstance(value, bytes):

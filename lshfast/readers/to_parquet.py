@@ -1,4 +1,4 @@
-"""Rows to Parquet: batches of Parquet are copied, other rows are made into columns of one schema."""
+"""Write rows as Parquet: batches of Parquet are copied, other rows are converted to columns of one schema."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lshfast.readers.parquet import iso_times, schema_of, type_of
 from lshfast.readers.selection import Misfit, Selection, plain
 
 _GROUP_BYTES = 64 << 20  # of a row group, before compression
-_MOST_LEVELS = 96  # of nested types, of which a list takes two
+_MOST_LEVELS = 96  # of nested types; a list takes two
 
 
 def check(selection: Selection) -> Any:
-    """Find the schema that the rows of all inputs fit, or raise `DataError` if there is none."""
+    """Return a schema for the rows of all inputs, or raise `DataError` if there is none."""
     pa = optional("pyarrow")
     schema = pa.schema([])
     for file, rows, chunk in selection.ahead():
@@ -93,7 +93,7 @@ def id_kind(corpus: Corpus) -> str:
 
 
 def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any:
-    """Make an Arrow array of a type by name, or else of the values' own dtype, or else of what the values are."""
+    """Return an Arrow array of the named type, else of the values' dtype, else of a type inferred from the values."""
     pa = optional("pyarrow")
     if kind is not None:
         return array_of(plain(values), pa.type_for_alias(kind), name, misfit)
@@ -102,7 +102,7 @@ def typed_array(values: Any, kind: str | None, name: str, misfit: Misfit) -> Any
 
 
 def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
-    """Make an Arrow array, or the error that names the first value that does not fit with the others."""
+    """Return an Arrow array, or raise an error that names the first value that is not compatible with the others."""
     pa = optional("pyarrow")
 
     def fault(many: int) -> str:
@@ -129,7 +129,7 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
 
 
 def _levels(kind: Any) -> int:
-    """Count the levels of Parquet's schema that a type takes."""
+    """Return the number of levels of Parquet's schema that a type takes."""
     types, levels, left = optional("pyarrow").types, 0, [(kind, 1)]
     while left:
         kind, level = left.pop()
@@ -140,7 +140,7 @@ def _levels(kind: Any) -> int:
 
 
 def _clash(schema: Any, part: Any) -> tuple[str, str]:
-    """Find the column whose two types do not fit together, and say so."""
+    """Return the column whose two types are not compatible, and the reason."""
     pa = optional("pyarrow")
     for field in part:
         before = schema.field(field.name) if field.name in schema.names else field
@@ -153,7 +153,7 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
 
 
 def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any) -> list[Any]:
-    """Bring rows into the columns of the schema."""
+    """Convert rows to the columns of the schema."""
     pa, misfit = optional("pyarrow"), selection.misfit(rows)
     if file.format != "parquet":
         records = selection.records(file, rows, chunk, iso_times)

@@ -1,6 +1,6 @@
 """AsyncMinHashLSH: a MinHashLSH on a Redis server whose methods are coroutines, in datasketch's own layout.
 
-The layout is the one that `redis_entries` describes, except that the number of a band is one byte.
+The layout is that of `redis_entries`, except that the number of a band is one byte.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from lshfast.datasketch.storage_base import random_name
 
 BATCH_SIZE = 10_000
 
-# Requests that are sent at once, at most; each takes a connection.
+# The largest number of concurrent requests; each takes a connection.
 UNDER_WAY = 32
 
 
 class AsyncMinHashLSH:
-    """A `MinHashLSH` on a Redis server for asyncio, as ``datasketch.AsyncMinHashLSH``.
+    """A `MinHashLSH` on a Redis server for asyncio, like ``datasketch.AsyncMinHashLSH``.
 
-    The layout on the server is datasketch's, so that both libraries can work on one index. As in datasketch, a
-    `MinHashLSH` does not read what an AsyncMinHashLSH wrote, as it names its buckets otherwise.
+    The layout on the server is datasketch's, so that both libraries can use the same index. As in datasketch, a
+    `MinHashLSH` cannot read the entries of an AsyncMinHashLSH, because their names of buckets differ.
 
     Parameters
     ----------
@@ -36,24 +36,24 @@ class AsyncMinHashLSH:
         As for `MinHashLSH`.
     storage_config : dict
         ``{"type": "aioredis", "basename": b"...", "redis": {"host": ..., "port": ...}}``, with the arguments of
-        ``redis.asyncio.Redis``. It must be given; it is checked when the index is opened. ``"loads"`` is that of
+        ``redis.asyncio.Redis``. Required; it is checked when the index is opened. ``"loads"`` is the option of
         `MinHashLSH`.
     prepickle : bool, default True
-        Whether keys are pickled before they are stored. Without it, keys must be bytes.
+        Whether keys are pickled before they are stored. If False, keys must be bytes.
 
     Attributes
     ----------
     h, b, r : int
-        num_perm, bands, and slots a band.
+        num_perm, bands, and slots per band.
     keys : AsyncRedisListStorage
-        The keys as they are stored, and the names of the buckets of each; None before `init_storages`.
+        The keys as they are stored, and the names of the buckets of each key; None before `init_storages`.
     hashtables : list of AsyncRedisSetStorage
         The buckets of each band; None before `init_storages`.
 
     Notes
     -----
     Use it as ``async with AsyncMinHashLSH(...) as lsh``, or ``lsh = await AsyncMinHashLSH(...)`` and ``await
-    lsh.close()``. An object belongs to one event loop. Empty sets' sketches find each other.
+    lsh.close()``. An object belongs to one event loop. Sketches of empty sets find each other.
 
     Examples
     --------
@@ -96,19 +96,19 @@ class AsyncMinHashLSH:
         self.hashtables: list[AsyncRedisSetStorage] | None = None
         self._loads = self._config.get("loads", plain_loads)
         self._sketches = SketchReader(self.h)
-        self._has_any: Any = None  # the script that looks for several forms of a key; None: the server runs none
+        self._has_any: Any = None  # the script that searches several forms of a key; None without scripts
         self._kept: Any = None  # the pipeline of a session
         self._waiting: dict[bytes, bool] = {}  # keys that a session has inserted (True) or removed (False)
         self._left: set[tuple[int, bytes]] = set()  # buckets that a session has removed keys from
 
     @property
     def hashranges(self) -> list[tuple[int, int]]:
-        """The slots of each band: from, and up to but without."""
+        """The first slot of each band, and the slot after its last."""
         return [(band * self.r, (band + 1) * self.r) for band in range(self.b)]
 
     @property
     def batch_size(self) -> int:
-        """How many entries a session keeps until it sends them."""
+        """The number of pending entries at which a session sends them."""
         return self._batch_size
 
     @batch_size.setter
@@ -120,7 +120,7 @@ class AsyncMinHashLSH:
     # ---- opening and closing ----
 
     async def init_storages(self) -> None:
-        """Connect to the server, unless this is connected already."""
+        """Connect to the server, unless already connected."""
         import asyncio  # not at start-up: only programs for asyncio need it
 
         check_type(self._config)
@@ -181,14 +181,14 @@ class AsyncMinHashLSH:
     # ---- writing ----
 
     async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set: parameters and errors are those of `MinHashLSH.insert`.
+        """Insert a key and the sketch of its set. The parameters are those of `MinHashLSH.insert`.
 
         Raises
         ------
         ValueError
-            If the key is there already, or the sketch cannot be compared with those held.
+            If the key is in the index already, or the sketch cannot be compared with those of the index.
         TypeError
-            If this is no sketch, or the key is not bytes and `prepickle` is false.
+            If `minhash` is not a sketch, or the key is not bytes and `prepickle` is false.
         """
         await self._insert(key, minhash, check_duplication, False)
 
@@ -209,7 +209,7 @@ class AsyncMinHashLSH:
             await self._flush()
 
     async def _claim(self, stored: bytes, others: list[bytes], buffer: bool) -> bool:
-        """Take a key that is not there and return True; return False if it is there."""
+        """Store a key that is not in the index and return True; return False if it is in the index."""
         keys, _ = self._storages()
         if buffer:
             there = await self._there([stored, *others])
@@ -235,7 +235,7 @@ class AsyncMinHashLSH:
             self._waiting[stored] = True
 
     async def remove(self, key: Any) -> None:
-        """Remove a key, with all sketches that it was inserted with.
+        """Remove a key and all sketches that it was inserted with.
 
         Raises
         ------
@@ -254,7 +254,7 @@ class AsyncMinHashLSH:
         self._waiting.update(dict.fromkeys(there, False))
         async with self._turns:
             lists = await keys.getmany(*there)
-        pipe = self._pipeline()  # now, as another task may have sent the one before
+        pipe = self._pipeline()  # called here, because another task may have sent the previous pipeline
         for one, names in zip(there, lists, strict=True):
             for at, name in enumerate(names):
                 tables[at % self.b]._discard(pipe, name, one)
@@ -269,7 +269,7 @@ class AsyncMinHashLSH:
         return self._kept
 
     async def _flush(self) -> None:
-        """Send pending changes, and remove the buckets that are empty then."""
+        """Send pending changes, then remove empty buckets."""
         keys, tables = self._storages()
         pipe, self._kept = self._kept, None
         left, self._left = list(self._left), set()
@@ -288,16 +288,16 @@ class AsyncMinHashLSH:
         await self._answers(pipe)
 
     async def _answers(self, pipe: Any) -> list[Any]:
-        """Send a pipeline and return the answers, when it is its turn."""
+        """Send a pipeline and return the answers, after waiting for its turn."""
         async with self._turns:
             return list(await pipe.execute())
 
     def insertion_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHInsertionSession:
-        """Return an asynchronous context that inserts in pieces of `batch_size` entries, all sent at its end."""
+        """Return an async context manager that inserts in batches of `batch_size`, and sends the rest at its end."""
         return AsyncMinHashLSHInsertionSession(self, batch_size)
 
     def delete_session(self, batch_size: int = BATCH_SIZE) -> AsyncMinHashLSHDeleteSession:
-        """Return an asynchronous context that removes in pieces of `batch_size` keys, all sent at its end."""
+        """Return an async context manager that removes in batches of `batch_size`, and sends the rest at its end."""
         return AsyncMinHashLSHDeleteSession(self, batch_size)
 
     # ---- reading ----
@@ -308,7 +308,7 @@ class AsyncMinHashLSH:
         Raises
         ------
         ValueError
-            If the sketch cannot be compared with those held.
+            If the sketch cannot be compared with those of the index.
         """
         keys, tables = self._storages()
         row, form = await self._read(minhash)
@@ -316,12 +316,12 @@ class AsyncMinHashLSH:
         for table, name in zip(tables, form.buckets_of(row, self.b, self.r), strict=True):
             pipe.smembers(table.redis_key(name))
         found = sorted(set().union(*await self._answers(pipe)))
-        if found and self._sketches.form is None:  # what was stored before is of this form
+        if found and self._sketches.form is None:  # the entries found have this form
             self._sketches.form = form
         return given_keys(found, self._loads) if self.prepickle else found
 
     async def has_key(self, key: Any) -> bool:
-        """Tell whether a key is there."""
+        """Return whether a key is in the index."""
         keys, _ = self._storages()
         if not self._can_be_stored(key):
             return False
@@ -335,7 +335,7 @@ class AsyncMinHashLSH:
         return any(await self._on_server(stored))
 
     async def is_empty(self) -> bool:
-        """Tell whether there is no key."""
+        """Return whether the index has no keys."""
         return await self._storages()[0].size() == 0
 
     async def get_counts(self) -> list[dict[bytes, int]]:
@@ -343,7 +343,7 @@ class AsyncMinHashLSH:
         return [await table.itemcounts() for table in self._storages()[1]]
 
     async def get_subset_counts(self, *keys: Any) -> list[dict[bytes, int]]:
-        """Return what `get_counts` does, counting these keys only; keys that are not there are not counted."""
+        """Return the result of `get_counts`, counting only these keys. Keys that are not in the index are ignored."""
         counts: list[dict[bytes, int]] = [{} for _ in range(self.b)]
         stored = dict.fromkeys(form for key in keys for form in self._stored(key))
         for names in await self._storages()[0].getmany(*stored):
@@ -366,18 +366,18 @@ class AsyncMinHashLSH:
         return self.prepickle or isinstance(key, bytes)
 
     def _stored(self, key: Any) -> list[bytes]:
-        """Return the forms in which a key may be stored, the usual one first."""
+        """Return the forms in which a key may be stored, with the default form first."""
         return [dumps(key), *other_pickles(key)] if self.prepickle else [check_bytes(key)]
 
     async def _on_server(self, stored: list[bytes]) -> list[bool]:
-        """Tell of each of the forms of a key whether it is there."""
+        """Return for each form of a key whether it is on the server."""
         keys, _ = self._storages()
         async with self._turns:
             lists = await keys._redis.hmget(keys._name, stored)
         return [name is not None for name in lists]
 
     async def _there(self, stored: list[bytes]) -> list[bytes]:
-        """Return those of the forms of a key that are there, or will be when all pending changes are sent."""
+        """Return the forms of a key that are on the server, or will be when all pending changes are sent."""
         found = await self._on_server(stored)
         return [one for one, there in zip(stored, found, strict=True) if self._waiting.get(one, there)]
 
@@ -388,7 +388,7 @@ def band_number(band: int) -> bytes:
 
 
 class AsyncLSHSession:
-    """What both sessions of an AsyncMinHashLSH share."""
+    """The common base of both sessions of an AsyncMinHashLSH."""
 
     def __init__(self, lsh: AsyncMinHashLSH, batch_size: int) -> None:
         self.lsh = lsh
@@ -398,27 +398,27 @@ class AsyncLSHSession:
         await self.close()
 
     async def close(self) -> None:
-        """Send what was kept back."""
+        """Send all pending changes."""
         await self.lsh._flush()
 
 
 class AsyncMinHashLSHInsertionSession(AsyncLSHSession):
-    """What `AsyncMinHashLSH.insertion_session` returns."""
+    """The asynchronous context manager of `AsyncMinHashLSH.insertion_session`."""
 
     async def __aenter__(self) -> AsyncMinHashLSHInsertionSession:
         return self
 
     async def insert(self, key: Any, minhash: Any, check_duplication: bool = True) -> None:
-        """Insert a key and the sketch of its set, as ``AsyncMinHashLSH.insert`` does, and raise what that raises."""
+        """Insert a key and the sketch of its set; errors are those of ``AsyncMinHashLSH.insert``."""
         await self.lsh._insert(key, minhash, check_duplication, True)
 
 
 class AsyncMinHashLSHDeleteSession(AsyncLSHSession):
-    """What `AsyncMinHashLSH.delete_session` returns."""
+    """The asynchronous context manager of `AsyncMinHashLSH.delete_session`."""
 
     async def __aenter__(self) -> AsyncMinHashLSHDeleteSession:
         return self
 
     async def remove(self, key: Any) -> None:
-        """Remove a key, as ``AsyncMinHashLSH.remove`` does, and raise what that raises."""
+        """Remove a key; errors are those of ``AsyncMinHashLSH.remove``."""
         await self.lsh._remove(key, True)

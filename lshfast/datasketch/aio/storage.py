@@ -1,6 +1,6 @@
-"""Storages on a Redis server for asyncio: those of `redis_storage`, whose methods are coroutines.
+"""Storages on a Redis server for asyncio: those of `redis_storage`, with coroutines as methods.
 
-The client is imported when the first storage is made.
+The client is imported when the first storage is created.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class AsyncRedisListStorage(ListCommands):
     config : dict
         ``{"redis": {"host": ..., "port": ...}}``, with the arguments of ``redis.asyncio.Redis``.
     name : bytes, optional
-        Of the storage on the server; drawn at random by default.
+        The name of the storage on the server; random by default.
     client : redis.asyncio.Redis, optional
-        To be used in place of one of its own.
+        The client to use. By default a new client is created.
 
     Notes
     -----
-    Changes with ``buffer=True`` are kept until `empty_buffer` is called or they are `buffer_size` commands.
+    Changes with ``buffer=True`` are pending until `empty_buffer` is called or there are `buffer_size` commands.
     """
 
     def __init__(self, config: dict[str, Any], name: bytes | None = None, client: Any = None) -> None:
@@ -43,7 +43,7 @@ class AsyncRedisListStorage(ListCommands):
         return list(await self._redis.hkeys(self._name))
 
     async def redis_keys(self) -> list[bytes]:
-        """Return the names under which the values of all keys are."""
+        """Return the names under which the values of all keys are stored."""
         return list(await self._redis.hvals(self._name))
 
     async def size(self) -> int:
@@ -51,11 +51,11 @@ class AsyncRedisListStorage(ListCommands):
         return int(await self._redis.hlen(self._name))
 
     async def has_key(self, key: bytes) -> bool:
-        """Tell whether there is such a key."""
+        """Return whether the key exists."""
         return bool(await self._redis.hexists(self._name, key))
 
     async def status(self) -> dict[str, Any]:
-        """Return where this storage is, and its number of keys."""
+        """Return the location of this storage, and its number of keys."""
         return {**server_of(self.config), "keyspace_size": await self.size()}
 
     async def get(self, key: bytes) -> Any:
@@ -78,7 +78,7 @@ class AsyncRedisListStorage(ListCommands):
             return list(await pipe.execute())
 
     async def insert(self, key: bytes, *vals: Any, **kwargs: Any) -> None:
-        """Add values to those of a key."""
+        """Add values to a key."""
         async with self._changing(kwargs) as pipe:
             self.put(pipe, key, *vals)
 
@@ -95,7 +95,7 @@ class AsyncRedisListStorage(ListCommands):
 
     @asynccontextmanager
     async def _changing(self, options: dict[str, Any]) -> AsyncIterator[Any]:
-        """Yield a pipeline for a change, and send it: at once, or with ``buffer=True`` if enough is pending."""
+        """Yield a pipeline for a change and send it; with ``buffer=True`` only if enough commands are pending."""
         if not options.get("buffer", False):
             pipe = self._redis.pipeline(transaction=True)
             yield pipe
@@ -158,7 +158,7 @@ def async_unordered_storage(config: dict[str, Any], name: bytes | None = None) -
 
 
 def check_type(config: Any) -> None:
-    """Raise an error that says what there is unless a storage_config is one for asyncio."""
+    """Raise an error that names the valid types unless a storage_config is for asyncio."""
     if not isinstance(config, dict):
         raise TypeError(f"storage_config must be a dict, not {type(config).__name__}")
     if config.get("type") != "aioredis":
