@@ -61,7 +61,7 @@ def _cell(name: str, value: Any) -> str:
     if isinstance(value, float) or is_int64(value):
         return repr(value)
     what = "an integer beyond 64 bits" if isinstance(value, int) else kind_of(value)
-    raise ValueError(f"column {name!r} holds {what}, which CSV output cannot")
+    raise ValueError(f"column {name!r} holds {what}: CSV output cannot hold it")
 
 
 def _fits(kind: Any, is_text: bool) -> bool:

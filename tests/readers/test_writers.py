@@ -175,7 +175,7 @@ def test_json_columns_are_joined(tmp_path: Path) -> None:
     write_rows(corpus, tmp_path / "out.parquet", keep=keep_all(corpus))
     found = [(row["n"], row["o"]) for row in load(tmp_path / "out.parquet")]
     assert found == [(None, None), (None, [1]), (0.5, None), (2.0, None)]
-    with pytest.raises(DataError, match=r"a\.jsonl:2: column 'o' holds an array, which CSV output cannot"):
+    with pytest.raises(DataError, match=r"a\.jsonl:2: column 'o' holds an array: CSV output cannot hold it"):
         write_rows(corpus, tmp_path / "out.csv", keep=keep_all(corpus))
     notes = {"b": [True, None, False, None]}
     write_rows(corpus, tmp_path / "out.csv", keep=np.array([1, 0, 1, 1], bool), annotations=notes)
