@@ -385,7 +385,7 @@ enum tables_outcome band_tables_expect(struct band_tables *index, uint64_t befor
 
 enum tables_outcome band_tables_tidy(struct band_tables *index) {
     struct tables_pool tidy;
-    size_t used = index->pool.used < BAND_TABLES_LEAST_UNITS ? BAND_TABLES_LEAST_UNITS : index->pool.used;
+    uint64_t used = index->pool.used < BAND_TABLES_LEAST_UNITS ? BAND_TABLES_LEAST_UNITS : index->pool.used;
     if (tables_pool_begin(&index->heap, &tidy, used) != TABLES_DONE) return TABLES_NO_MEMORY;
     for (size_t i = 0; i < index->bands + (index->names.kind != NAMES_NONE); i++) {
         tables_move_blocks(index->tables + i, &index->pool, &tidy);
