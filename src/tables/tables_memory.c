@@ -14,9 +14,9 @@ struct head {
 
 static inline struct head *head_of(void *memory) { return (struct head *)memory - 1; }
 
-void *tables_memory_get(struct tables_heap *heap, size_t count, size_t width) {
+void *tables_memory_get(struct tables_heap *heap, uint64_t count, size_t width) {
     if (count > (PTRDIFF_MAX - TABLES_MEMORY_ALIGNMENT) / width) return NULL;
-    char *start = heap->source(count * width + TABLES_MEMORY_ALIGNMENT);
+    char *start = heap->source((size_t)count * width + TABLES_MEMORY_ALIGNMENT);
     if (!start) return NULL;
     uintptr_t first = (uintptr_t)start + sizeof(struct head);
     size_t before = (size_t)(-first % TABLES_MEMORY_ALIGNMENT) + sizeof(struct head);
@@ -25,9 +25,9 @@ void *tables_memory_get(struct tables_heap *heap, size_t count, size_t width) {
     return memory;
 }
 
-void *tables_memory_copy(struct tables_heap *heap, const void *items, size_t used, size_t count, size_t width) {
+void *tables_memory_copy(struct tables_heap *heap, const void *items, uint64_t used, uint64_t count, size_t width) {
     void *made = tables_memory_get(heap, count, width);
-    if (made && used) memcpy(made, items, used * width);
+    if (made && used) memcpy(made, items, (size_t)used * width);
     return made;
 }
 

@@ -7,6 +7,7 @@
 #define LSHFAST_TABLES_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct tables_heap {
     void *(*source)(size_t bytes); /* malloc, or a test's function that fails; free takes what it returns */
@@ -15,10 +16,10 @@ struct tables_heap {
 };
 
 /* Memory for `count` items of `width` bytes. */
-void *tables_memory_get(struct tables_heap *heap, size_t count, size_t width);
+void *tables_memory_get(struct tables_heap *heap, uint64_t count, size_t width);
 
 /* A copy of the first `used` of an array's items in memory for `count` items. */
-void *tables_memory_copy(struct tables_heap *heap, const void *items, size_t used, size_t count, size_t width);
+void *tables_memory_copy(struct tables_heap *heap, const void *items, uint64_t used, uint64_t count, size_t width);
 
 /* Free memory that no reader knows; NULL is ignored. */
 void tables_memory_free(void *memory);
