@@ -15,6 +15,16 @@ cdef enum:
     FOUND = 1 << 16  # names that are looked up between two calls of pause()
     STRINGS = 256  # names that are read at once
 
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define HAS_LOCK 0
+    #else
+    #define HAS_LOCK 1
+    #endif
+    """
+    const bint HAS_LOCK  # whether this Python is built with an interpreter lock
+
 
 cdef int check_outcome(int outcome) except -1:
     """Raise the error that an outcome of the tables' C stands for."""
@@ -159,10 +169,15 @@ cdef object find_names(void* tables, names):
 
 
 cdef int gather_crowd(void* tables, size_t compared) except -1:
-    """Gather the crowd of fixed tables once searching crowded buckets has cost about as much."""
+    """Gather the crowd of fixed tables once searching crowded buckets has cost about as much.
+
+    The interpreter lock keeps other readers away while the crowd is put in place. Without one, buckets are searched.
+    """
     cdef band_tables* c = <band_tables*>tables
     cdef names_crowd crowd
     cdef tables_outcome outcome
+    if not HAS_LOCK:
+        return 0
     c.names.compared += compared
     if not c.fixed or c.names.crowd.table.entries or c.names.compared < c.names.table.length:
         return 0

@@ -21,7 +21,8 @@ cdef class _Memory:
 
     def __dealloc__(self):
         if self.watchers:
-            self.watchers[0] -= 1
+            with cython.critical_section(self.owner):
+                self.watchers[0] -= 1
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         PyBuffer_FillInfo(buffer, self, <void*>self.first, self.size, True, flags)
@@ -37,8 +38,9 @@ cdef class _Reader:
         """Return an array of n numbers, read-only."""
         cdef _Memory memory = _Memory.__new__(_Memory)
         memory.owner, memory.first, memory.size = self.owner, first, n * np.dtype(dtype).itemsize
-        memory.watchers = self.watchers
-        self.watchers[0] += 1
+        with cython.critical_section(self.owner):
+            memory.watchers = self.watchers
+            self.watchers[0] += 1
         return np.frombuffer(memory, dtype)
 
 
