@@ -7,24 +7,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 import numpy as np
 
 from lshfast.kernels.arrays cimport text_of
-from lshfast.kernels.guards cimport WORK, aligned, pause
+from lshfast.kernels.guards cimport FREE_THREADED, WORK, aligned, pause
 from tables_declarations cimport *
 
 cdef enum:
     ADMITTED = 4096  # names that are admitted between two looks for signals
     FOUND = 1 << 16  # names that are looked up between two calls of pause()
     STRINGS = 256  # names that are read at once
-
-cdef extern from *:
-    """
-    #ifdef Py_GIL_DISABLED
-    #define HAS_LOCK 0
-    #else
-    #define HAS_LOCK 1
-    #endif
-    """
-    const bint HAS_LOCK  # whether this Python is built with an interpreter lock
-
 
 cdef int check_outcome(int outcome) except -1:
     """Raise the error that an outcome of the tables' C stands for."""
@@ -176,7 +165,7 @@ cdef int gather_crowd(void* tables, size_t compared) except -1:
     cdef band_tables* c = <band_tables*>tables
     cdef names_crowd crowd
     cdef tables_outcome outcome
-    if not HAS_LOCK:
+    if FREE_THREADED:
         return 0
     c.names.compared += compared
     if not c.fixed or c.names.crowd.table.entries or c.names.compared < c.names.table.length:
