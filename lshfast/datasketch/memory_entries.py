@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,13 @@ class MemoryEntries(LSHEntries):
     """
 
     buffer_size = BUFFER_SIZE
+
+    length: int
+    bands: int
+    depth: int
+    hashfunc: HashFunction | None
+    lock: AbstractContextManager[Any]
+    released: bool
 
     def __init__(self, length: int, bands: int, depth: int, hashfunc: HashFunction | None) -> None:
         self.length, self.bands, self.depth, self.hashfunc = length, bands, depth, hashfunc

@@ -47,6 +47,8 @@ class DictView(DictListStorage):
     _plain: type[DictListStorage] = DictListStorage
     _dict = _Shown()
 
+    held: defaultdict[Any, Any]
+
     def __init__(self, entries: Viewed, held: defaultdict[Any, Any]) -> None:
         self._entries, self.held = entries, held
 

@@ -42,7 +42,7 @@ class SimilarPairs:
         self._copies = copies[order_of_pairs(copies["i"], copies["j"])]
         self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0
         self._ended = False  # without candidates there is still one batch, of the pairs of copies
-        self.found = 0
+        self.found: int = 0
         self.only: PairArray | None = None
 
     @property

@@ -27,7 +27,7 @@ class Lines:
     def __init__(self, file: File, size: int) -> None:
         self.encoding = file.layout.encoding
         self.count = 0  # lines that were read, for errors; set by the caller that counts them
-        self.unfinished = False
+        self.unfinished: bool = False
         self._file, self._size = file, size
 
     def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:

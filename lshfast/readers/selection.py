@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
 from lshfast.readers import csv_files, folder, parquet
-from lshfast.readers.cells import converter
+from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
@@ -51,7 +51,8 @@ class Selection:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds = kinds or {}
         self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
-        self.types = corpus.types if corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet") else {}
+        typed = corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet")
+        self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
