@@ -31,7 +31,7 @@ def main() -> None:
                 raise
             sys.exit(f"lshfast: error: the command line needs {error.name}: install lshfast[cli]")
         app(prog_name="lshfast")
-    except KeyboardInterrupt as error:  # outside of all commands
+    except (KeyboardInterrupt, SystemError) as error:  # outside of all commands
         from lshfast.cli.console import interruption
 
         line, status = interruption(error)

@@ -28,9 +28,17 @@ TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save
 PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
-def interruption(error: KeyboardInterrupt) -> tuple[str, int]:
-    """Return the message and the exit status of a run that was interrupted, or ended by the signal in the error."""
-    number = error.args[0] if error.args else signal.SIGINT
+def interruption(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit status of a run that was interrupted, or ended by the signal in the error.
+
+    A C extension that overlooks an interrupt makes Python raise SystemError from it. Other errors are raised again.
+    """
+    interrupt: BaseException | None = error
+    while not isinstance(interrupt, KeyboardInterrupt):
+        if interrupt is None:
+            raise error
+        interrupt = interrupt.__cause__ or interrupt.__context__
+    number = interrupt.args[0] if interrupt.args else signal.SIGINT
     if number == signal.SIGINT:
         return INTERRUPTED, 130
     return f"stopped by {signal.Signals(number).name}; no output was left half-written", 128 + number

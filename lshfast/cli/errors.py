@@ -55,7 +55,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(str(error) or "out of memory", 1) from None
     except (OverflowError, RuntimeError) as error:
         raise leave(str(error) or type(error).__name__, 1) from None
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, SystemError) as error:
         raise leave(*interruption(error)) from None
 
 

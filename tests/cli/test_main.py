@@ -1,6 +1,7 @@
 """The command line as a person meets it: what it writes, what it says, how it ends."""
 
 import gzip
+import io
 import json
 import os
 import re
@@ -12,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 
+from lshfast.cli.errors import one_line_errors
 from tests.cli.commands import ENDINGS, failing, on_terminal, process, read_jsonl, run, stopped, write_jsonl, write_long
 
 WORDS = np.random.default_rng(5).integers(0, 5000, (40, 120))
@@ -450,6 +453,17 @@ def test_interrupt_while_a_module_is_imported(tmp_path, number, module):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == ENDINGS[number]
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupt_that_an_extension_overlooks(number):
+    """Python makes a SystemError of it: "returned a result with an exception set"."""
+    said = io.StringIO()
+    with pytest.raises(typer.Exit) as left, one_line_errors(said):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt(number)
+    assert (left.value.exit_code, said.getvalue()) == ENDINGS[number]
+    with pytest.raises(SystemError, match="internal"), one_line_errors(said):
+        raise SystemError("internal")
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.csv", "out.parquet"])
