@@ -47,9 +47,7 @@ def pieces(costs: npt.NDArray[np.int64], most: int) -> Iterator[slice]:
         start = stop
 
 
-def for_each_piece(
-    work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None
-) -> None:
+def for_each_piece(work: Callable[[slice], None], costs: npt.NDArray[np.int64], most: int, threads: int | None) -> None:
     """Call work(rows) for each of `pieces(costs, most)`, in several threads."""
     for _ in ordered_map(work, pieces(costs, most), thread_count(threads)):
         pass

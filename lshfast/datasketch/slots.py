@@ -243,8 +243,6 @@ class SketchReader:
         return rows, form
 
 
-
-
 class made_when_read:
     """Create an attribute when it is first read. From then on it is an ordinary attribute, and as fast to read.
 

@@ -155,9 +155,7 @@ def candidates(
     return sorted_pairs(found)
 
 
-def number_buckets(
-    keys: UInt64Array, members: Int64Array, threads: int
-) -> tuple[npt.NDArray[np.int32], Int64Array]:
+def number_buckets(keys: UInt64Array, members: Int64Array, threads: int) -> tuple[npt.NDArray[np.int32], Int64Array]:
     """Number the buckets of each band that hold at least two members.
 
     Returns

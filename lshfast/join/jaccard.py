@@ -156,9 +156,7 @@ def _cut(sizes: Int64Array, i: Int64Array, j: Int64Array, chosen: Int64Array) ->
     starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
     of_pairs = np.minimum(np.add.reduceat(sizes[i[chosen]] + sizes[j[chosen]], starts), PIECE)
     filled, first = 0, 0
-    for start, stop, more in zip(
-        starts.tolist(), [*starts[1:].tolist(), len(chosen)], of_pairs.tolist(), strict=True
-    ):
+    for start, stop, more in zip(starts.tolist(), [*starts[1:].tolist(), len(chosen)], of_pairs.tolist(), strict=True):
         if start > first and (filled + more > PIECE or stop - first > PIECE):
             yield from (chosen[at : min(at + PIECE, start)] for at in range(first, start, PIECE))
             filled, first = 0, start

@@ -18,7 +18,6 @@ MAX_SIZE: Final[int]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
-
 @final
 class HashKey:
     def __init__(self, bytes: int, words: int, characters: int, integers: int) -> None: ...

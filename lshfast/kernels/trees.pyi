@@ -63,4 +63,3 @@ class Snapshot:
     def within(
         self, queries: _UInt64, query_sizes: _Int64, counts: _UInt32, threshold: float, slack: float = 0.0
     ) -> tuple[_Int64, _Int64, _Float64]: ...
-

@@ -27,7 +27,7 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
     rows = [{"text": text} for text in [*TEXTS, TEXTS[3], TEXTS[5] + " indeed"]]
     for name in ("crawl.jsonl.zst", "january.jsonl", "february.jsonl"):
         corpora.make(tmp_path / name, rows)
-    script = f"set -eu\nlshfast() {{ {sys.executable!r} -m lshfast \"$@\"; }}\n{shell_block()}"
+    script = f'set -eu\nlshfast() {{ {sys.executable!r} -m lshfast "$@"; }}\n{shell_block()}'
     environment = {**os.environ, "PYTHONPATH": str(Path(lshfast.__file__).parent.parent), "COLUMNS": "80"}
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

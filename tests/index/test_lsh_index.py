@@ -715,6 +715,4 @@ def test_order_of_strings_is_pythons(keys):
     index = small()
     index.insert(keys, np.repeat(array_of([[1] * 8]), len(keys), axis=0))
     assert index.query(array_of([[1] * 8])[0]) == sorted(keys)
-    assert [pair[:2] for pair in index.pairs()] == [
-        (a, b) for a in sorted(keys) for b in sorted(keys) if a < b
-    ]
+    assert [pair[:2] for pair in index.pairs()] == [(a, b) for a in sorted(keys) for b in sorted(keys) if a < b]

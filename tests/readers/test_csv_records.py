@@ -214,6 +214,7 @@ def test_every_encoding_of_python_reads_what_it_writes(tmp_path: Path) -> None:
         assert read(pack(text.encode(name), tmp_path / "a.csv"), encoding=name)[1] == ["a", *["b\nc"] * 30], name
     assert known > 80
 
+
 # Records that are too long
 
 

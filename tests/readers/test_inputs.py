@@ -196,9 +196,7 @@ def test_faults_of_other_file_systems(tmp_path: Path, memory: Any) -> None:
         write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
 
 
-@pytest.mark.parametrize(
-    ("url", "package"), [("s3://b/a.jsonl", "s3fs"), ("hf://datasets/a/b", "huggingface_hub")]
-)
+@pytest.mark.parametrize(("url", "package"), [("s3://b/a.jsonl", "s3fs"), ("hf://datasets/a/b", "huggingface_hub")])
 def test_a_url_whose_package_is_missing_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, url: str, package: str
 ) -> None:

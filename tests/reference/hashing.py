@@ -74,10 +74,7 @@ def horner(coefficients: list[int], x: int) -> int:
 
 def polynomial(data: bytes, seed: "int | Key") -> int:
     """Return H(data): the seven-byte limbs, then the length, as a polynomial modulo P."""
-    limbs = [
-        int.from_bytes(data[start : start + LIMB_BYTES], "little")
-        for start in range(0, len(data), LIMB_BYTES)
-    ]
+    limbs = [int.from_bytes(data[start : start + LIMB_BYTES], "little") for start in range(0, len(data), LIMB_BYTES)]
     return horner([*limbs, len(data)], key_of(seed).bytes)
 
 

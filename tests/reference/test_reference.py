@@ -177,9 +177,7 @@ def test_word_shingles_by_hand():
     assert text.word_shingles(line, 1, 9) == [mix64(x) for x in h]
     assert text.word_shingles(line, 1, 9)[0] == hashing.token_of_bytes(b"the", 9)
     assert text.word_shingles(line, 2, 9) == [mix64((h[i] * c + h[i + 1]) % P) for i in range(3)]
-    assert text.word_shingles(line, 3, 9) == [
-        mix64((h[i] * c**2 + h[i + 1] * c + h[i + 2]) % P) for i in range(2)
-    ]
+    assert text.word_shingles(line, 3, 9) == [mix64((h[i] * c**2 + h[i + 1] * c + h[i + 2]) % P) for i in range(2)]
 
 
 def test_character_shingles_by_hand():

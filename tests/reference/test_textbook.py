@@ -190,11 +190,7 @@ def test_c2_linear_permutations_are_not_min_wise(k, exact, times_ideal):
 
 def test_c2_by_counting():
     prime = 23
-    wins = sum(
-        min(range(4), key=lambda x: (a * x + b) % prime) == 0
-        for a in range(1, prime)
-        for b in range(prime)
-    )
+    wins = sum(min(range(4), key=lambda x: (a * x + b) % prime) == 0 for a in range(1, prime) for b in range(prime))
     assert wins == round(linear_collision(3, prime) * prime * (prime - 1))
     for k in (2, 10, 30):
         assert linear_collision(k, 10007) == pytest.approx(farey_collision(k), rel=2e-3)

@@ -97,6 +97,4 @@ def _shingles(values: list[int], size: int, base: int) -> list[int]:
     if not values:
         return []
     size = min(size, len(values))
-    return [
-        mix64(horner(values[start : start + size], base)) for start in range(len(values) - size + 1)
-    ]
+    return [mix64(horner(values[start : start + size], base)) for start in range(len(values) - size + 1)]

@@ -40,9 +40,7 @@ def weighted(hasher):
 
 def multisets(hasher):
     times = {id(A): lambda x: 1, id(B): lambda x: 3, id(UNION): lambda x: 3 if x in B else 1}
-    return lambda tokens: sketch_multisets(
-        hasher, WeightedSets.from_sets([{x: times[id(tokens)](x) for x in tokens}])
-    )
+    return lambda tokens: sketch_multisets(hasher, WeightedSets.from_sets([{x: times[id(tokens)](x) for x in tokens}]))
 
 
 def both_occurrences(hasher):

@@ -205,12 +205,15 @@ def test_a_dictionary_may_hold_null():
     assert [Texts(column)[row] for row in range(4)] == [b"a", b"", b"", b""]
 
 
-@pytest.mark.parametrize("column", [
-    pl.Series(["b", None, "a", "b"], dtype=pl.Categorical),
-    pl.Series(["b", None, "a", "b"], dtype=pl.Enum(["a", "b"])),
-    pd.Series(["b", None, "a", "b"], dtype="category"),
-    pd.Series(["b", None, "a", "b"], dtype="category", index=[4, 3, 2, 1])[[True, True, True, True]],
-])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series(["b", None, "a", "b"], dtype=pl.Categorical),
+        pl.Series(["b", None, "a", "b"], dtype=pl.Enum(["a", "b"])),
+        pd.Series(["b", None, "a", "b"], dtype="category"),
+        pd.Series(["b", None, "a", "b"], dtype="category", index=[4, 3, 2, 1])[[True, True, True, True]],
+    ],
+)
 def test_categorical_columns_are_decoded(column):
     assert [Texts(column)[row] for row in range(4)] == [b"b", b"", b"a", b"b"]
 

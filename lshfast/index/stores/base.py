@@ -17,7 +17,6 @@ from lshfast.index.keys import as_column, listed
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 
-
 @dataclass(frozen=True)
 class Parameters:
     """The parameters of an index, which are the same for all entries.

@@ -70,9 +70,7 @@ class FileStore(LockedStore):
     path: str
     parameters: Parameters | None
 
-    def __init__(
-        self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], mode: Mode = "r", *, verify: bool | None = None) -> None:
         if mode not in get_args(Mode):
             raise ValueError(f"mode must be 'r', 'r+' or 'c', not {mode!r}")
         if sys.byteorder != "little":

@@ -134,9 +134,7 @@ def read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
     found = [HEADER.unpack_from(header) for header in headers if _is_whole(header)]
     if not found:
         start = bytes(data[:8])
-        raise FormatError(
-            "header: not an index of lshfast" if start != MAGIC else "header: both copies are damaged"
-        )
+        raise FormatError("header: not an index of lshfast" if start != MAGIC else "header: both copies are damaged")
     newest = max(found, key=lambda fields: fields[3])
     if newest[0] != MAGIC:
         raise FormatError("header: not an index of lshfast")
