@@ -22,7 +22,8 @@ BELOW = {
     "sketch": ["shingling", "tokens", "common", "kernels"],
 }
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]
-BELOW["join"] = BELOW["index"] = ["banding", *BELOW["banding"]]
+BELOW["families"] = ["banding", *BELOW["banding"]]
+BELOW["join"] = BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["pipeline"] = ["join", "index", "readers", *BELOW["index"]]
 BELOW["jobs"] = ["pipeline", *BELOW["pipeline"]]
