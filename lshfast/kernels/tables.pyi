@@ -22,7 +22,16 @@ def _request_memory() -> None: ...
 @disjoint_base
 class BandTables:
     fixed: bool
-    def __new__(cls, num_perm: int, bands: int, rows: int, kind: str | None = None) -> BandTables: ...
+    def __new__(
+        cls,
+        num_perm: int,
+        bands: int,
+        rows: int,
+        kind: str | None = None,
+        payload: int = 0,
+        apart: bool = False,
+        bits: int = 0,
+    ) -> BandTables: ...
     def __len__(self) -> int: ...
     @property
     def limit(self) -> int: ...
@@ -66,6 +75,9 @@ class BandTables:
         kind: str | None,
         sections: dict[str, npt.NDArray[Any]],
         gone: npt.NDArray[np.uint8] | None = None,
+        payload: int = 0,
+        apart: bool = False,
+        bits: int = 0,
     ) -> BandTables: ...
     def tidy(self) -> None: ...
     def room(self) -> int: ...

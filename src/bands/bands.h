@@ -21,6 +21,11 @@ void bands_starts(size_t first, size_t count, uint64_t *starts);
 void bands_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows,
                 uint64_t *out);
 
+/* The same for bands of one slot each that are judged apart: the key of a slot of EMPTY_SLOT is EMPTY_SLOT, and those of
+ * the other slots are what they are. */
+void bands_keys_apart(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands,
+                      uint64_t *out);
+
 /* A record is one number: half of the mixed key above the row's place among the members, so at most 2^32 members. Rows
  * of one key come together by sorting; that two keys share a half is told by looking at the keys again. */
 #define BANDS_MOST_MEMBERS ((uint64_t)1 << 32)

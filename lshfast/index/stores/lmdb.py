@@ -299,7 +299,7 @@ class LmdbStore(Store):
             p, done = directory.parameters, 0
             groups = _together([self._segment(txn, record, False) for record in directory.segments], _most_rows(p))
             again = [group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit]
-            total = 8 * p.num_perm * sum(len(segment) for group in again for segment in group)
+            total = 8 * p.words * sum(len(segment) for group in again for segment in group)
 
             def tell(more: int) -> None:
                 nonlocal done
@@ -367,7 +367,7 @@ class LmdbStore(Store):
 
 def _most_rows(parameters: Parameters) -> int:
     """Return the most rows of a segment."""
-    return max(1, MOST_BYTES // (8 * parameters.num_perm))
+    return max(1, MOST_BYTES // (8 * parameters.words))
 
 
 def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:

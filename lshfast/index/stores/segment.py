@@ -132,7 +132,9 @@ def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray
 def empty_segment(parameters: Parameters, kind: str) -> Segment:
     """Return a segment in memory without any rows."""
     names = kind if kind != "object" else None
-    return Segment(BandTables(parameters.num_perm, parameters.bands, parameters.rows, names), kind)
+    p = parameters
+    tables = BandTables(p.num_perm, p.bands, p.rows, names, payload=p.payload, apart=p.apart, bits=p.bits)
+    return Segment(tables, kind)
 
 
 def built(
@@ -145,7 +147,7 @@ def built(
     """
     segments, done = list(segments), 0
     whole = empty_segment(parameters, kind)
-    signatures = np.empty((sum(map(len, segments)), parameters.num_perm), np.uint64)
+    signatures = np.empty((sum(map(len, segments)), parameters.words), np.uint64)
     for segment in segments:
         held = segment.tables.rows_in_use()
         for start in range(0, len(held), PIECE_ROWS):

@@ -188,7 +188,7 @@ class Segments:
         if (where < 0).any():
             there = np.flatnonzero(where >= 0)
             keys, where, rows = take(keys, there), where[there], rows[there]
-        signatures, segments = np.empty((len(rows), self._bound.num_perm), np.uint64), self.all
+        signatures, segments = np.empty((len(rows), self._bound.words), np.uint64), self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
             found = segments[number].tables.signatures_of(rows[here])
