@@ -19,6 +19,7 @@ FOLDERS = {
     "cardinality": ["cardinality"],
     "checksum": ["checksum"],
     "cpu": ["cpu"],
+    "distances": ["distances"],
     "gate": [],
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
