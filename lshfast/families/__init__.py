@@ -1,6 +1,19 @@
 """Families of locality-sensitive hash functions, one for each distance, and their amplification."""
 
 from lshfast.families.amplification import Amplified
+from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
+from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
 
-__all__ = ["NO_VALUE", "Amplified", "Family", "Sensitivity", "family_of"]
+__all__ = [
+    "NO_VALUE",
+    "Amplified",
+    "BitCodes",
+    "BitFamily",
+    "Family",
+    "MinHashFamily",
+    "Sensitivity",
+    "SimHashFamily",
+    "WeightedMinHashFamily",
+    "family_of",
+]
