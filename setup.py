@@ -25,6 +25,7 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
+    "sampling": ["sampling"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
