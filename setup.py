@@ -26,6 +26,8 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],
+    "names": ["tables", "bands", "slots"],
+    "sampling": ["sampling"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],

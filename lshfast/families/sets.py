@@ -394,7 +394,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
             apart = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
             together = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
             angles[pairs][present] = 2 * np.arctan2(apart, together)[present]  # exact also for small angles
-        return np.minimum(angles, np.pi / 2)
+        return np.asarray(np.minimum(angles, np.pi / 2))
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute 1 - angle / pi, which is approximate for token sets.
