@@ -26,7 +26,6 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],
-    "names": ["tables", "bands", "slots"],
     "sampling": ["sampling"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
