@@ -33,6 +33,7 @@ FOLDERS = {
     "tables": ["tables", "bands", "bits", "slots"],
     "tables_files": [],
     "tables_queries": ["tables", "bands", "bits", "slots"],
+    "tables_search": ["tables", "bands", "bits", "slots", "distances"],
     "text": ["text"],
     "trees": ["trees"],
     "weighted": ["weighted"],

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lshfast.common.checks import check_int
-
-# The bits of a coordinate in the payload.
-COORDINATE_BITS = {"bit": 1, "float32": 32, "float64": 64}
+from lshfast.kernels.distances import LAYOUTS, MEASURES, words_of
 
 # The most words of a row.
 MOST_WORDS = 1 << 16
@@ -19,41 +17,46 @@ class Measure:
 
     Parameters
     ----------
-    name : str
-        Name of the distance: "hamming" for points of bits, "cosine", "euclidean" or "manhattan" for others.
+    name : {"cosine", "euclidean", "manhattan", "hamming"}
+        "cosine" is 1 - the cosine, and "euclidean" the square of the distance. "hamming" is the number of different
+        bits, and the only one for the layout "bits".
+    layout : {"float32", "float64", "sparse32", "sparse64", "bits"}
+        What the words of a point are; see src/distances/distances.h.
     dim : int
-        Coordinates of a point, at least 1.
-    dtype : {"bit", "float32", "float64"}
-        Type of a coordinate. The coordinates of a point follow each other in its payload, bits from the lowest on. The
-        rest of the last word is zero.
+        Coordinates of a point, at least 1; for sparse points the most coordinates that are not zero.
 
     Examples
     --------
     >>> from lshfast.index.measure import Measure
-    >>> Measure("hamming", 100, "bit").words, Measure("euclidean", 3, "float32").text
-    (2, 'euclidean:3:float32')
+    >>> Measure("hamming", "bits", 100).words, Measure("euclidean", "float32", 3).text
+    (2, 'euclidean:float32:3')
     """
 
     name: str
+    layout: str
     dim: int
-    dtype: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.replace("-", "").isalpha() or not self.name.isascii():
-            raise ValueError(f"the name of a measure must be ASCII letters and hyphens, not {self.name!r}")
-        if self.dtype not in COORDINATE_BITS:
-            raise ValueError(f"dtype must be one of {', '.join(COORDINATE_BITS)}, not {self.dtype!r}")
-        object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MOST_WORDS * 64 // COORDINATE_BITS[self.dtype]))
+        if self.name not in MEASURES or self.layout not in LAYOUTS:
+            raise ValueError(f"there is no measure {self.name!r} of points with the layout {self.layout!r}")
+        object.__setattr__(self, "dim", check_int("dim", self.dim, 1, 64 * MOST_WORDS))
+        if self.words > MOST_WORDS:
+            raise ValueError(f"a point of {self.dim} coordinates needs {self.words} words, more than {MOST_WORDS}")
 
     @property
     def words(self) -> int:
         """64-bit words of a point."""
-        return -(-self.dim * COORDINATE_BITS[self.dtype] // 64)
+        return words_of(*self.kernel)
+
+    @property
+    def kernel(self) -> tuple[str, str, int]:
+        """The arguments that the kernels take: the words of bits stand for their dim."""
+        return self.name, self.layout, -(-self.dim // 64) if self.layout == "bits" else self.dim
 
     @property
     def text(self) -> str:
         """The measure as text, from which `measure_of` makes an equal measure."""
-        return f"{self.name}:{self.dim}:{self.dtype}"
+        return f"{self.name}:{self.layout}:{self.dim}"
 
 
 def measure_of(text: str) -> Measure:
@@ -65,11 +68,8 @@ def measure_of(text: str) -> Measure:
         If it is not the text of a measure.
     """
     parts = text.split(":")
-    try:
-        if len(parts) == 3 and parts[1].isascii() and parts[1].isdigit() and len(parts[1]) < 10:
-            measure = Measure(parts[0], int(parts[1]), parts[2])
-            if measure.text == text:
-                return measure
-    except ValueError as error:
-        raise ValueError(f"not a measure: {text!r} ({error})") from None
-    raise ValueError(f"not a measure: {text!r}")
+    if len(parts) == 3 and parts[2].isascii() and parts[2].isdigit() and len(parts[2]) < 10:
+        measure = Measure(parts[0], parts[1], int(parts[2]))
+        if measure.text == text:
+            return measure
+    raise ValueError(f"not a measure: {text[:100]!r}")

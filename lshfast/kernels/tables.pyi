@@ -63,6 +63,16 @@ class BandTables:
     def query_one(
         self, signature: _UInt64, least: int | None = None, gate: Gate | None = None
     ) -> tuple[list[Any], list[int] | None]: ...
+    def search(
+        self,
+        buckets: _UInt64,
+        points: _UInt64,
+        measure: tuple[str, str, int],
+        most: int | None = None,
+        within: float | None = None,
+        limit: tuple[str, int] | None = None,
+        progress: _Int64 | None = None,
+    ) -> tuple[_Int64, _Int64, npt.NDArray[np.float64]]: ...
     def insert_one(self, name: Any, signature: _UInt64) -> bool | None: ...
     def nbytes(self) -> tuple[int, int, int]: ...
     def bucket_sizes(self) -> tuple[_Int64, int, float]: ...

@@ -14,6 +14,12 @@ typedef void band_key_kernel(const uint64_t *slots, const uint64_t *starts, size
 band_key_kernel bands_keys_scalar, bands_keys_avx512;
 extern band_key_kernel *const bands_levels[CPU_LEVELS];
 
+/* The key of a band of one slot that is not EMPTY_SLOT. */
+static inline uint64_t bands_key_of_slot(uint64_t start, uint64_t slot) {
+    uint64_t key = mix64(start ^ slot);
+    return key - (key == EMPTY_SLOT);
+}
+
 /* What the keys of bands [first, first + count) start with. */
 void bands_starts(size_t first, size_t count, uint64_t *starts);
 

@@ -26,6 +26,7 @@ from lshfast.kernels.names cimport (
 )
 from lshfast.kernels.tables_files cimport buckets_of, lie_over, sections_of, sizes_of
 from lshfast.kernels.tables_queries cimport answer_one, answers_of
+from lshfast.kernels.tables_search cimport search_of
 from tables_declarations cimport *
 
 cdef extern from "Python.h":
@@ -628,6 +629,42 @@ cdef class BandTables:
         finally:
             PyBuffer_Release(&slots)
         return names, agreements
+
+    def search(self, const uint64_t[:, :, ::1] buckets not None, const uint64_t[:, ::1] points not None,
+               tuple measure not None, most=None, within=None, limit=None, int64_t[:, ::1] progress=None):
+        """Return the rows that share a bucket with each query, and their distances to it.
+
+        Parameters
+        ----------
+        buckets : ndarray of uint64, shape (m, bands, probes)
+            The values of the buckets of each band, the most promising first; all ones for none.
+        points : ndarray of uint64, shape (m, payload)
+        measure : tuple of (str, str, int)
+            Measure, layout and dim: see `lshfast.kernels.distances`.
+        most : int, optional
+            Only so many of the nearest rows, and those as near as the last of them.
+        within : float, optional
+            Only rows at this distance or less.
+        limit : (str, int), optional
+            ("closest", n): examine n rows. ("first", n): end at the first row within `within`, or after n beyond it.
+        progress : ndarray of int64, shape (m, 3), optional
+            Rows examined, rows that count against the limit, and 1 for a query that has ended: those of other tables,
+            to which those of these are added.
+
+        Returns
+        -------
+        offsets : ndarray of int64, shape (m + 1,)
+        rows : ndarray of int64, shape (offsets[m],)
+            In no particular order.
+        distances : ndarray of float64, shape (offsets[m],)
+        """
+        if <size_t>points.shape[1] and points.shape[0] and <size_t>&points[0, 0] % sizeof(uint64_t):
+            points = np.array(points)
+        if buckets.shape[0] and buckets.shape[2] and <size_t>&buckets[0, 0, 0] % sizeof(uint64_t):
+            buckets = np.array(buckets)
+        if progress is None:
+            progress = np.zeros((buckets.shape[0], 3), np.int64)
+        return search_of(&self.c, buckets, points, measure, most, within, limit, progress)
 
     # ---- files ----
 

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast.common.checks import check_int, check_number
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column as Column
 from lshfast.index.keys import as_column, listed
-from lshfast.index.measure import MOST_WORDS, measure_of
+from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
@@ -118,18 +119,38 @@ class Found(NamedTuple):
     agreements: Int64Array | None
 
 
-class Limit(NamedTuple):
+@dataclass(frozen=True)
+class Limit:
     """When `Store.search` ends the examination of a query; each row counts once, wherever it is met.
 
-    kind
-        "first" ends at the first row within the radius `within`, and counts only the rows beyond it. "closest" counts
-        all rows.
-    count
+    Parameters
+    ----------
+    kind : {"first", "closest"}
+        "first" ends at the first row at most `within` away, and counts only the rows beyond. "closest" counts all rows.
+    count : int
         The most rows that count; at least 1.
     """
 
     kind: Literal["first", "closest"]
     count: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("first", "closest"):
+            raise ValueError(f"kind must be 'first' or 'closest', not {self.kind!r}")
+        object.__setattr__(self, "count", check_int("count", self.count, 1, 2**62))
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The arguments of `Store.search`, which checks them."""
+
+    buckets: UInt64Array
+    points: UInt64Array
+    measure: Measure
+    most: int | None
+    within: float | None
+    limit: Limit | None
+    threads: int
 
 
 class Neighbors(NamedTuple):
@@ -264,9 +285,26 @@ class Store(ABC):
         threads : int
             At least 1; the result does not depend on it.
         """
-        from lshfast.index.stores.searching import search_slowly
+        p = self.parameters
+        if p is None or not p.measure or not p.apart:
+            raise ValueError("the parameters of the store name no measure: its rows have no distances")
+        if buckets.ndim != 3 or buckets.shape[1] != p.bands or not buckets.shape[2] or buckets.dtype != np.uint64:
+            raise ValueError(f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} {buckets.shape}")
+        if points.shape != (len(buckets), p.payload) or points.dtype != np.uint64:
+            raise ValueError(f"points must be uint64 {len(buckets), p.payload}, not {points.dtype} {points.shape}")
+        if most is not None:
+            most = check_int("most", most, 1, 2**62)
+        if within is not None and np.isnan(check_number("within", within)):
+            raise ValueError("within must be a number, not NaN")
+        buckets, points = np.ascontiguousarray(buckets), np.ascontiguousarray(points)
+        return self._search(Search(buckets, points, measure_of(p.measure), most, within, limit, threads))
 
-        return search_slowly(self, buckets, points, most, within, limit)
+    def _search(self, search: Search) -> Neighbors:
+        """Do what `search` does, with checked arguments."""
+        from lshfast.index.stores.searching import search_candidates
+
+        assert self.parameters is not None
+        return search_candidates(self, self.parameters, search)
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
         """Return those of these keys that have an entry, and their signatures."""

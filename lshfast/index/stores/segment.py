@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import equal_int
-from lshfast.index.stores.base import Column, OnDuplicate, Parameters
+from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Search
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
 
@@ -20,6 +20,10 @@ from lshfast.kernels.tables import BandTables
 # tables in order.
 PIECE_ROWS = 1 << 13
 LONGEST_PIECE_ROWS = 1 << 18
+
+# The least searches in one piece of work, and pieces of work for each thread: a search takes much longer than a query,
+# and some take longer than others.
+PIECE_SEARCHES, PIECES_EACH = 8, 4
 
 # Called with the number of further bytes that are done.
 Tell: TypeAlias = Callable[[int], None]
@@ -122,6 +126,25 @@ class Segment:
         agreements = None if least is None else np.concatenate([each for _, _, each in found])
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return offsets, np.concatenate([rows for _, rows, _ in found]), agreements
+
+    def search(self, search: Search, progress: Int64Array) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return (offsets, rows, distances) of the neighbors in this segment; `progress` as for `BandTables.search`."""
+        limit = None if search.limit is None else (search.limit.kind, search.limit.count)
+
+        def found(part: slice) -> tuple[Int64Array, Int64Array, Float64Array]:
+            return self.tables.search(
+                search.buckets[part], search.points[part], search.measure.kernel, search.most, search.within, limit,
+                progress[part],
+            )  # fmt: skip
+
+        m = len(search.buckets)
+        step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
+        if search.threads == 1 or m <= step:
+            return found(slice(0, m))
+        parts = list(ordered_map(found, (slice(start, start + step) for start in range(0, m, step)), search.threads))
+        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return offsets, np.concatenate([rows for _, rows, _ in parts]), np.concatenate([each for _, _, each in parts])
 
 
 def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
