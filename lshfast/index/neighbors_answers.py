@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.index.keys import as_column, listed
+from lshfast.index.keys import concatenate, listed, take
 from lshfast.index.stores.base import Column
 
 
@@ -150,24 +151,26 @@ class NeighborStats:
     store: dict[str, int]
 
 
-def pairs_once(left: list[Any], right: list[Any], distance: Float64Array) -> NeighborPairs:
-    """Return pairs sorted and without repetitions; each has its lesser key first, or that which occurs first."""
-    places: dict[Any, int] = {}
-    for key in (*left, *right):
-        places.setdefault(key, len(places))
-    try:
-        ranks = {key: rank for rank, key in enumerate(sorted(places))}
-    except TypeError:
-        ranks = places
-    found: dict[tuple[int, int], float] = {}
-    for a, b, d in zip(left, right, distance.tolist(), strict=True):
-        first, second = ranks[a], ranks[b]
-        found[(first, second) if first < second else (second, first)] = d
-    names = {rank: key for key, rank in ranks.items()}
-    both = sorted(found)
+def pairs_once(found: list[tuple[Column, Column, Float64Array]]) -> NeighborPairs:
+    """Return the pairs (left, right, distance) of several batches, sorted and once; pairs of one key are left out.
 
-    return NeighborPairs(
-        as_column([names[pair[0]] for pair in both]),
-        as_column([names[pair[1]] for pair in both]),
-        np.array([found[pair] for pair in both], np.float64),
-    )
+    The lesser key of a pair is first, or the one that occurs first if keys cannot be compared.
+    """
+    left, right = concatenate([batch[0] for batch in found]), concatenate([batch[1] for batch in found])
+    distance = np.concatenate([np.empty(0), *(batch[2] for batch in found)])
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        names: Column = np.unique(np.concatenate([left, right]))
+        a, b = np.searchsorted(names, left), np.searchsorted(names, right)
+    else:
+        left, right = listed(left), listed(right)
+        keys = list(dict.fromkeys([*left, *right]))
+        with suppress(TypeError):
+            keys.sort()
+        ranks = {key: rank for rank, key in enumerate(keys)}
+        a = np.fromiter((ranks[key] for key in left), np.int64, len(left))
+        b = np.fromiter((ranks[key] for key in right), np.int64, len(right))
+        names = keys
+    first, second = np.minimum(a, b), np.maximum(a, b)
+    _, places = np.unique(first * np.int64(len(names)) + second, return_index=True)
+    places = places[first[places] < second[places]]
+    return NeighborPairs(take(names, first[places]), take(names, second[places]), distance[places])

@@ -26,7 +26,7 @@ LOOKUP_NS = 60.0
 CANDIDATE_NS = 60.0
 BYTE_NS = 0.1
 
-# Bytes of an entry: of each bucket, its value and its place in the table; of the key, and its place in the table of keys.
+# Bytes of an entry for each bucket, its value and its place in the table; and for the key and its place.
 BUCKET_BYTES = 8 + 12
 KEY_BYTES = 24
 
@@ -130,13 +130,14 @@ class NeighborsPlan(Family[Any]):
     def __str__(self) -> str:
         points, size = self.points, self.entry_bytes
         near = "" if self.c is None else f", c {self.c:g}"
+        half = float(self.recall_at(self.radius / 2))
         return "\n".join(
             [
                 f"{self.metric}, {self.dim} {'bits' if self.metric == 'hamming' else 'dimensions'}, radius "
                 f"{self.radius:g}{near}, for {self.n:,} entries",
                 f"  family      {self.base!r}",
                 f"  tables      {self.bands} bands of {self.rows} rows; a query searches {self.probes} buckets in each",
-                f"  recall      {self.recall:.4f} at the radius, {float(self.recall_at(self.radius / 2)):.4f} at half of it",
+                f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",
                 f"  candidates  about {self.candidates:,.0f} a query, of {8 * points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",
                 f"  memory      {size:,} bytes an entry, {self.n * size / 1e6:,.1f} MB in all",

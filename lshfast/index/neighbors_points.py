@@ -71,11 +71,11 @@ class PointFormat:
 
     # ---- distances ----
 
-    def distances(self, values: Float64Array) -> Float64Array:
+    def distances(self, values: npt.ArrayLike) -> Float64Array:
         """Return the distances that values of the measure stand for."""
         if self.metric == "cosine":
-            return np.asarray(2 * np.arcsin(np.sqrt(values / 2)))
-        return np.asarray(np.sqrt(values)) if self.metric == "euclidean" else values
+            return np.asarray(2 * np.arcsin(np.sqrt(np.asarray(values) / 2)))
+        return np.asarray(np.sqrt(values) if self.metric == "euclidean" else values)
 
     def value_at(self, distance: float) -> float:
         """Return the largest value of the measure whose distance is at most this one."""
