@@ -88,8 +88,8 @@ class NearNeighbors:
     -----
     A key is any hashable object except None and NaN, as for `LSHIndex`. Points are arrays of numbers, (n, dim), or one
     point, (dim,); CSR matrices; with "hamming", packed codes, uint64 (n, ceil(dim / 64)), where bit i is bit i % 64 of
-    word i // 64. Coordinates must be finite, and with "float64" at most 1e75 in magnitude. With "cosine", zero vectors raise
-    ValueError.
+    word i // 64. Coordinates must be finite, and with "float64" at most 1e75 in magnitude. With "cosine", zero vectors
+    raise ValueError.
 
     Distances are computed in double precision. Their relative error is about 1e-15; that of an angle near 0 is at most
     3e-8 radians.
