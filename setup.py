@@ -25,6 +25,7 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
+    "projections": ["projections", "bands", "weighted"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
