@@ -26,6 +26,7 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],
+    "projections": ["projections", "bands", "weighted"],
     "sampling": ["sampling"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],

@@ -5,6 +5,7 @@ from lshfast.families.bits import BitSampling, Covering
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
 from lshfast.families.grid import GridSquares
+from lshfast.families.lines import CauchyLines, GaussianLines
 from lshfast.families.plane import PlaneLines
 from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
 from lshfast.families.unary import UnaryBits
@@ -15,8 +16,10 @@ __all__ = [
     "BitCodes",
     "BitFamily",
     "BitSampling",
+    "CauchyLines",
     "Covering",
     "Family",
+    "GaussianLines",
     "GridSquares",
     "MinHashFamily",
     "PlaneLines",
