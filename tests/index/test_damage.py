@@ -154,9 +154,11 @@ def test_other_versions(grown, version):
 
 
 def test_versions_that_differ(grown):
-    with pytest.raises(FormatError, match=": directory: version 1, but the header has version 2$"):
+    with pytest.raises(FormatError, match=r": directory: version 1, but the header has version 2$"):
         open_with_version(grown, "header", 2)
-    with pytest.raises(FormatError, match=": directory: signatures of scheme 'fast', but those of a family have none$"):
+    with pytest.raises(
+        FormatError, match=r": directory: signatures of scheme 'fast', but those of a family have none$"
+    ):
         open_with_version(grown, "directory", 2)
 
 

@@ -786,8 +786,8 @@ def damaged(place, section, act):
 
 
 def test_unknown_formats(place):
-    store = damaged(place, ":parameters", lambda client, key: client.hset(key, "format", 2))
-    text = r"{test \d+}:parameters: format '2' is unknown, this version reads 1"
+    store = damaged(place, ":parameters", lambda client, key: client.hset(key, "format", 3))
+    text = r"{test \d+}:parameters: format '3' is unknown, this version reads 1 and 2"
     for call in (lambda: RedisStore(*place), lambda: store.bind(SMALL)):
         with pytest.raises(FormatError, match=text):
             call()

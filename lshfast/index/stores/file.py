@@ -163,9 +163,7 @@ class FileStore(LockedStore):
         """Append segments that are not in the file yet, and a directory of all segments; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
-        before = read_headers(
-            self._on_disk()
-        ).state  # newer than in memory if a commit failed in its last step
+        before = read_headers(self._on_disk()).state  # newer than in memory if a commit failed in its last step
         assert self.parameters is not None
         try:
             with named_errors(self.path):

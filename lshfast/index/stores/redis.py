@@ -555,9 +555,9 @@ def _fields(parameters: Parameters) -> dict[str, str]:
 
 def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64Array:
     """Return the number of equal bits of the payloads of rows."""
-    different = np.empty(len(a))
-    payloads = (np.ascontiguousarray(rows[:, parameters.num_perm :]) for rows in (a, b))
-    distances(*payloads, *measure_of(parameters.measure).kernel, different)
+    different, first = np.empty(len(a)), parameters.num_perm
+    left, right = np.ascontiguousarray(a[:, first:]), np.ascontiguousarray(b[:, first:])
+    distances(left, right, *measure_of(parameters.measure).kernel, different)
     return parameters.bits - different.astype(np.int64)
 
 
