@@ -21,6 +21,7 @@ from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborPai
 from lshfast.index.neighbors_families import families_of
 from lshfast.index.neighbors_plan import FAR, NeighborsPlan, plan_neighbors
 from lshfast.index.neighbors_points import Metric, PointFormat, check_radius
+from lshfast.index.neighbors_scan import scan
 from lshfast.index.stores.base import Limit, Neighbors, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode, save_store
 from lshfast.index.stores.memory import MemoryStore
@@ -292,6 +293,34 @@ class NearNeighbors:
         k = check_int("k", k, 1)
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
         return self._search(points, threads, most=k, limit=limit)
+
+    def scan(self, points: Any, k: int = 10, *, threads: int | None = None) -> list[Neighbor] | NeighborLists:
+        """Find the k nearest of all entries, by computing all distances.
+
+        Parameters
+        ----------
+        points, k, threads
+            As for `query`.
+
+        Returns
+        -------
+        list of Neighbor, or NeighborLists of m such lists
+            As for `query`. Fewer than k only if the index has fewer entries.
+
+        Examples
+        --------
+        >>> from lshfast import NearNeighbors
+        >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
+        >>> index.insert([7, 8], [[0], [2**40 - 1]])
+        2
+        >>> index.scan([1], k=2)
+        [Neighbor(key=7, distance=1.0), Neighbor(key=8, distance=39.0)]
+        """
+        k = check_int("k", k, 1)
+        _, words, single = self._points.check(points)
+        found = scan(self.store, self._parameters, self._points.measure, words, k, thread_count(threads))
+        lists = NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
+        return lists[0] if single else lists
 
     def within(
         self, points: Any, radius: float | None = None, *, threads: int | None = None
