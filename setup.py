@@ -25,6 +25,8 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
+    "probes": ["probes", "bands"],
+    "rotations": ["rotations"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
