@@ -70,23 +70,45 @@ cdef class _Space:
         return &words[0]
 
 
-def cheapest(const double[:, ::1] costs not None, size_t probes):
-    """Return the cheapest choices of one number in each row of costs, which ascend from 0: uint32 (found, rows)."""
-    costs = aligned_rows(costs)
-    cdef size_t rows = costs.shape[0], ranks = costs.shape[1], i, j, found
+def cheapest(const double[:, :, ::1] costs not None, size_t probes, uint32_t[:, :, ::1] chosen=None):
+    """Return the costs of the cheapest choices of one number in each row, for n matrices: float64 (n, probes).
+
+    The costs are (n, rows, ranks), ascending in each row from 0. Write the columns that are chosen to chosen,
+    (n, probes, rows). Where there are less than `probes` choices, the cost is infinite and no column is written.
+    """
+    cdef size_t n = costs.shape[0], rows = costs.shape[1], ranks = costs.shape[2], i, j, k, found, done = 0
+    cdef const double* cost
+    cdef double sum
+    cdef uint64_t last_pause = 0
     cdef _Space space = _Space(rows, ranks, probes, 0)
-    for i in range(rows):
-        if not ranks or costs[i, 0] != 0:
-            raise ValueError("the first cost of each row must be 0")
-        for j in range(ranks):
-            if j and not costs[i, j] >= costs[i, j - 1]:
-                raise ValueError("costs must ascend in each row")
-            space.space.costs[i * ranks + j] = costs[i, j]
-    array = np.empty((probes, rows), np.uint32)
-    cdef uint32_t[:, ::1] out = array
+    if ranks < 1 or n < 1:
+        raise ValueError(f"costs must have at least one matrix and one rank, not shape ({n}, {rows}, {ranks})")
+    if chosen is not None and (<size_t>chosen.shape[0] != n or <size_t>chosen.shape[1] != probes
+                               or <size_t>chosen.shape[2] != rows):
+        raise ValueError(f"chosen must have shape ({n}, {probes}, {rows})")
+    array = np.full((n, probes), np.inf)
+    cdef double[:, ::1] out = array
     with nogil:
-        found = probes_cheapest(&space.space, rows, ranks, probes, &out[0, 0])
-    return array[:found]
+        for i in range(n):
+            cost = &costs[i, 0, 0]
+            for j in range(rows * ranks):
+                if not (cost[j] == 0 if j % ranks == 0 else cost[j] >= cost[j - 1]):
+                    with gil:
+                        raise ValueError("costs must ascend in each row, from 0 on")
+                space.space.costs[j] = cost[j]
+            found = probes_cheapest(&space.space, rows, ranks, probes, space.chosen)
+            for k in range(found):
+                sum = 0
+                for j in range(rows):
+                    sum += cost[j * ranks + space.chosen[k * rows + j]]
+                    if chosen is not None:
+                        chosen[i, k, j] = space.chosen[k * rows + j]
+                out[i, k] = sum
+            done += rows * ranks + 16 * probes * (rows + 8)
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    return array
 
 
 def signs(const float[:, ::1] coordinates not None, size_t rows, uint64_t[:, :, ::1] out not None):
