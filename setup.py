@@ -26,6 +26,7 @@ FOLDERS = {
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
     "probes": ["probes", "bands"],
+    "projections": ["projections", "bands", "weighted"],
     "rotations": ["rotations"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],

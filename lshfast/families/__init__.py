@@ -3,6 +3,7 @@
 from lshfast.families.amplification import Amplified
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
+from lshfast.families.lines import CauchyLines, GaussianLines
 from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
 
 __all__ = [
@@ -10,7 +11,9 @@ __all__ = [
     "Amplified",
     "BitCodes",
     "BitFamily",
+    "CauchyLines",
     "Family",
+    "GaussianLines",
     "MinHashFamily",
     "Sensitivity",
     "SimHashFamily",
