@@ -274,6 +274,8 @@ class LSHIndex(StoredIndex):
             If the file cannot be opened, or is open for writing elsewhere.
         FormatError
             If the file is not an index, has another version, or is damaged; the error names the section.
+        ValueError
+            If the family of the file is not known (define its class first), or the file is of `NearNeighbors`.
 
         Examples
         --------
@@ -291,6 +293,9 @@ class LSHIndex(StoredIndex):
         store = FileStore(path, mode, verify=verify)
         try:
             return cls.on(store, on_duplicate=on_duplicate)
+        except ValueError as error:
+            store.abandon()
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
         except BaseException:
             store.abandon()
             raise

@@ -892,7 +892,7 @@ def test_keys_that_cannot_be_read(place, member):
     store = damaged(place, ":entries", act)
     calls = (lambda: list(store.items()), lambda: list(store.all_keys()), store.verify)
     for call in (*calls, lambda: store.query(some(1), least=None, threads=1)):
-        with pytest.raises(FormatError, match=re.escape(f"entries: {member!r} is not a key of format 1")):
+        with pytest.raises(FormatError, match=re.escape(f"entries: {member!r} is not a key of this format")):
             call()
 
 

@@ -141,7 +141,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SearchRequest:
     """The arguments of `Store.search`, which checks them."""
 
     buckets: UInt64Array
@@ -297,9 +297,9 @@ class Store(ABC):
         if within is not None and np.isnan(check_number("within", within)):
             raise ValueError("within must be a number, not NaN")
         buckets, points = np.ascontiguousarray(buckets), np.ascontiguousarray(points)
-        return self._search(Search(buckets, points, measure_of(p.measure), most, within, limit, threads))
+        return self._search(SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads))
 
-    def _search(self, search: Search) -> Neighbors:
+    def _search(self, search: SearchRequest) -> Neighbors:
         """Do what `search` does, with checked arguments."""
         from lshfast.index.stores.searching import search_candidates
 

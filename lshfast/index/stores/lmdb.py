@@ -28,7 +28,7 @@ from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, UInt64Array
-from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, Search, Store
+from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
 from lshfast.index.stores.file import check_kind
 from lshfast.index.stores.file_format import (
     Directory,
@@ -231,7 +231,7 @@ class LmdbStore(Store):
     def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
         return self._read(lambda directory, segments: _as_one(directory, segments).query(signatures, least, threads))
 
-    def _search(self, search: Search) -> Neighbors:
+    def _search(self, search: SearchRequest) -> Neighbors:
         return self._read(lambda directory, segments: _as_one(directory, segments).search(search))
 
     def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import DuplicateKeyError
-from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, Search, Store
+from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
 from lshfast.kernels.gate import Gate
@@ -121,7 +121,7 @@ class LockedStore(Store):
         # If another thread replaces the segments now, that change is later than this query.
         return growing.tables.query_one(signature, least, self.gate)
 
-    def _search(self, search: Search) -> Neighbors:
+    def _search(self, search: SearchRequest) -> Neighbors:
         with self.gate.reading():
             return self.segments.search(search)
 

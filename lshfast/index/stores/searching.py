@@ -6,12 +6,12 @@ import numpy as np
 
 from lshfast.common.types import UInt64Array
 from lshfast.index.keys import Column, as_column, kind_of, listed
-from lshfast.index.stores.base import Neighbors, Parameters, Search, Store
+from lshfast.index.stores.base import Neighbors, Parameters, SearchRequest, Store
 from lshfast.index.stores.segment import empty_segment
 from lshfast.index.stores.segments import Segments
 
 
-def search_candidates(store: Store, parameters: Parameters, search: Search) -> Neighbors:
+def search_candidates(store: Store, parameters: Parameters, search: SearchRequest) -> Neighbors:
     """Search the candidates of a store that can only answer queries and return entries.
 
     The candidates of all queries are copied to tables in memory, so the kernels and the answers are the same.
@@ -24,7 +24,7 @@ def search_candidates(store: Store, parameters: Parameters, search: Search) -> N
     return search_entries(parameters, keys, entries, search)
 
 
-def search_entries(parameters: Parameters, keys: Column, entries: UInt64Array, search: Search) -> Neighbors:
+def search_entries(parameters: Parameters, keys: Column, entries: UInt64Array, search: SearchRequest) -> Neighbors:
     """Search entries, which may contain others than the candidates; no key may be there twice."""
     segment = empty_segment(parameters, kind_of(keys))
     segments = Segments(parameters, growing=segment)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import equal_int
-from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Search
+from lshfast.index.stores.base import Column, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
 
@@ -127,7 +127,7 @@ class Segment:
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return offsets, np.concatenate([rows for _, rows, _ in found]), agreements
 
-    def search(self, search: Search, progress: Int64Array) -> tuple[Int64Array, Int64Array, Float64Array]:
+    def search(self, search: SearchRequest, progress: Int64Array) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return (offsets, rows, distances) of the neighbors in this segment; `progress` as for `BandTables.search`."""
         limit = None if search.limit is None else (search.limit.kind, search.limit.count)
 

@@ -14,7 +14,7 @@ import numpy as np
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import concatenate, duplicate, kind_of, listed, take
 from lshfast.index.matches import nearest_first
-from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, Search
+from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.kernels.tables import mark
 
@@ -146,7 +146,7 @@ class Segments:
         agreements = np.concatenate([np.empty(0, np.int64), *(each for _, _, each in found)])
         return Found(offsets, take(keys, order), agreements[order])
 
-    def search(self, search: Search) -> Neighbors:
+    def search(self, search: SearchRequest) -> Neighbors:
         """Search all segments, one after the other, and join their answers: see `Store.search`."""
         m = len(search.buckets)
         progress = np.zeros((m, 3), np.int64)
