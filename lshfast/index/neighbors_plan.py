@@ -246,27 +246,30 @@ def _plans(
 ) -> Iterator[NeighborsPlan]:
     """Yield the plans with this family that keep the promise."""
     near = float(family.collision_probability(radius))
+    others = family.collision_probability(distances)
     far = None if c is None else float(family.collision_probability(min(c * radius, points.longest)))
     least = math.inf
     for probes in PROBES if fixed["probes"] is None else (fixed["probes"],):
         if probes > 1 and not isinstance(family, Probing):
             continue
         for rows in range(1, MOST_ROWS + 1) if fixed["rows"] is None else (fixed["rows"],):
+            # The bounds of bands and work cost little; the probabilities of probes are simulated.
             bands = fixed["bands"] or _bands_for(min(1.0, probes * near**rows), recall)
             if bands > most and fixed["bands"] is None:
                 break
             if fixed["rows"] is None and far is not None and n * far**rows > 1:
                 continue
-            if _work(family, points, bands, rows, probes, 0) > least:  # the bands needed are at least as many
+            candidates = n * float(shares @ _found(others**rows, bands))
+            if _work(family, points, bands, rows, probes, candidates) > least:
                 continue
-            met = _meets(family, np.concatenate([[radius], distances]), rows, probes)
-            bands = fixed["bands"] or _bands_for(float(met[0]), recall)
+            met = float(_meets(family, [radius], rows, probes)[0])
+            bands = fixed["bands"] or _bands_for(met, recall)
             if bands > most and fixed["bands"] is None:
                 break
-            candidates = n * float(shares @ _found(met[1:], bands))
+            candidates = n * float(shares @ _found(_meets(family, distances, rows, probes), bands))
             work = _work(family, points, bands, rows, probes, candidates)
             least = min(least, EQUAL_WORK * work)
-            found = float(_found(met[:1], bands)[0])
+            found = float(_found(np.array([met]), bands)[0])
             yield NeighborsPlan(
                 points.metric, points.dim, points.dtype, points.nonzeros, family, bands, rows, probes, radius, found,
                 n, c, candidates, work,
