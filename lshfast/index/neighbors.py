@@ -34,7 +34,7 @@ class NearNeighbors(StoredIndex):
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
     query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. It may
     miss an entry, but every distance is exact. The number of tables, hash functions and searched buckets is planned for
-    the least expected work of a query before anything is inserted: see `describe`.
+    the least product of expected work and memory before anything is inserted: see `describe`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The choice of the plan of near-neighbour search that has the least expected work."""
+"""The choice of the plan of near-neighbour search: the least product of expected work and memory."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from lshfast.index.neighbors_points import PointFormat, check_radius
 # What the planner considers. An index with `memory` may have more tables.
 MOST_BANDS = 512
 MOST_ROWS = 64
-PROBES = (1, 2, 4, 8, 16, 32, 64)
+PROBES = (1, 4, 16, 64)
+
+# Groups of families whose best plan without probing costs more than the cheapest by this factor are not considered.
+WORSE = 2.0
 
 # Nanoseconds of a bucket that is looked up, and found by probing; of a candidate, and of each byte of its point.
 LOOKUP_NS = 60.0
 PROBE_NS = 100.0
 CANDIDATE_NS = 60.0
 BYTE_NS = 0.12
-
-# What is minimized is the work times this power of the number of tables, because tables cost memory and insertions.
-# Four times as many tables are worth it if they save half of the work.
-TABLES_EXPONENT = 0.5
 
 # The factor between the radius and the distance of all other points if the user gives no sample of distances.
 FAR = 2.0
@@ -136,7 +135,7 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     plans = [
         planner.plan(planner.improved(choice))
         for planner, (choice, cost) in zip(planners, starts, strict=True)
-        if cost <= 4 * least
+        if cost <= WORSE * least
     ]
     kept = [plan for plan in plans if plan.bands <= request.most_bands]
     if not kept:
@@ -145,7 +144,7 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
             f"no plan of at most {request.most_bands} tables finds entries at radius {request.radius:g} with "
             f"probability {request.recall:g}, but {fewest} tables do: allow more memory, or a lower recall or radius"
         )
-    return min(kept, key=lambda plan: plan.work * plan.bands**TABLES_EXPONENT)
+    return min(kept, key=cost_of)
 
 
 class Planner:
@@ -157,6 +156,7 @@ class Planner:
         self.probes = PROBES if request.probes is None else (request.probes,)
         self.misses = (1 - request.recall) * MISSES.get(families[0].name, 1.0)
         self._costs: dict[Choice, float] = {}
+        self._met: dict[Choice, float] = {}
 
     def start(self) -> tuple[Choice, float]:
         """Return the best choice with the fewest probes, and its cost."""
@@ -172,7 +172,9 @@ class Planner:
         better: Choice | None = choice
         while better is not None:
             choice = better
-            better = next((step for step in self._steps(choice) if self.cost(step) < self.cost(choice)), None)
+            least = self.cost(choice)
+            steps = (step for step in self._steps(choice) if self._bound(step) < least and self.cost(step) < least)
+            better = next(steps, None)
         return choice
 
     def _steps(self, choice: Choice) -> Iterator[Choice]:
@@ -185,10 +187,28 @@ class Planner:
                 yield Choice(family, rows, probes)
 
     def cost(self, choice: Choice) -> float:
-        """Return what is minimized: work, with a preference for fewer tables; far more if there are too many tables."""
+        """Return the cost of the plan, far more if it has too many tables; it is computed once."""
         if choice not in self._costs:
             self._costs[choice] = self._cost(choice)
         return self._costs[choice]
+
+    def _bound(self, choice: Choice) -> float:
+        """Return a lower bound of the cost, which needs no simulation: fewer rows, and more probes, meet more often.
+
+        The later buckets of a band are less likely to hold an entry than the first ones.
+        """
+        family, rows, probes = self.families[choice.family], choice.rows, self.probes[choice.probes]
+        if choice in self._costs or probes == 1 or not isinstance(family, Probing):
+            return self.cost(choice)
+        met = probes * float(family.collision_probability(self.request.radius)) ** rows
+        for (other, fewer, place), known in self._met.items():
+            if other == choice.family and fewer <= rows:
+                met = min(met, known * max(1.0, probes / self.probes[place]))
+        bands = self.request.bands or bands_for(min(met, 1.0), self.misses)
+        distances, shares = self.request.others
+        first = family.collision_probability(distances) ** rows
+        candidates = self.request.n * float(shares @ found_in(np.asarray(first), bands))
+        return self._work(family, bands, rows, probes, candidates) * entry_bytes_of(bands, self.request.points)
 
     def _cost(self, choice: Choice) -> float:
         request, family, probes = self.request, self.families[choice.family], self.probes[choice.probes]
@@ -201,24 +221,31 @@ class Planner:
         plan = self.plan(choice)
         if plan.bands > request.most_bands:
             return 1e15 * plan.bands
-        return float(plan.work * plan.bands**TABLES_EXPONENT)
+        return cost_of(plan)
 
     def plan(self, choice: Choice) -> NeighborsPlan:
         """Return the plan of a choice, with the bands that it needs."""
         request, points, family = self.request, self.request.points, self.families[choice.family]
         rows, probes = choice.rows, self.probes[choice.probes]
         met = float(probabilities_of_meeting(family, request.radius, rows, probes))
+        self._met[choice] = met
         if probes > 1:
             met = max(met - MARGIN, float(family.collision_probability(request.radius)) ** rows)
         bands = request.bands or bands_for(met, self.misses)
         candidates = self._candidates(family, bands, rows, probes)
-        work = bands * rows * hash_ns(family, points) + bands * probes * (LOOKUP_NS + (probes > 1) * PROBE_NS)
-        work += candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
+        work = self._work(family, bands, rows, probes, candidates)
         found = float(found_in(np.array(met), bands))
         return NeighborsPlan(
             points.metric, points.dim, points.dtype, points.nonzeros, family, bands, rows, probes, request.radius,
             found, request.n, request.c, candidates, work,
         )  # fmt: skip
+
+    def _work(self, family: Family[Any], bands: int, rows: int, probes: int, candidates: float) -> float:
+        """Return the rough time of a query, in nanoseconds."""
+        points = self.request.points
+        searching = bands * probes * (LOOKUP_NS + (probes > 1) * PROBE_NS)
+        examining = candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
+        return bands * rows * hash_ns(family, points) + searching + examining
 
     def _candidates(self, family: Family[Any], bands: int, rows: int, probes: int) -> float:
         distances, shares = self.request.others
@@ -230,6 +257,11 @@ class Planner:
             more = np.log(np.maximum(probabilities_of_meeting(family, knots, rows, probes), once) / once)
             met = np.minimum(first * np.exp(np.interp(distances, knots, more)), 1)
         return self.request.n * float(shares @ found_in(met, bands))
+
+
+def cost_of(plan: NeighborsPlan) -> float:
+    """Return what is minimized, the product of the work of a query and the memory of an entry."""
+    return plan.work * plan.entry_bytes
 
 
 def bands_for(met: float, misses: float) -> int:
