@@ -449,12 +449,15 @@ class LSHIndex(StoredIndex):
 
     def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
         """Return signatures as they are, and those of texts and of the items of a family."""
+        hasher = self._hasher
+        if type(given) is np.ndarray and given.dtype is UINT64 and hasher is not None:  # one query takes 1 us
+            return check_signatures(given, hasher)
         if self._rows is not None:
             rows, one = self._rows.rows_of(given, threads)
             return rows[0] if one else rows
-        if (type(given) is np.ndarray and given.dtype is UINT64) or not are_texts(given):  # one query takes 1 us
-            if isinstance(given, TokenSets):
-                given = self.hasher.sketch(given, threads=threads)
+        if isinstance(given, TokenSets):
+            return np.asarray(self.hasher.sketch(given, threads=threads))
+        if not are_texts(given):
             return check_signatures(given, self.hasher)
         shingles = shingles_of_texts(self.parameters.shingles)
         if shingles is None and kind_of_values(given) != "texts":

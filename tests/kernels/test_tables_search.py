@@ -208,7 +208,7 @@ def test_tables_that_are_not_apart_are_refused():
         BandTables(4, 2, 2, None, apart=True)
     with pytest.raises(ValueError, match="signatures must have at most 65536 slots, not 65537"):
         BandTables(4, 2, 2, None, payload=65533)
-    with pytest.raises(ValueError, match="bits must be at most 64 x payload = 64, not 65"):
+    with pytest.raises(ValueError, match="bits must be at most 64, those of a payload of bands apart, not 65"):
         BandTables(4, 4, 1, None, payload=1, apart=True, bits=65)
 
 

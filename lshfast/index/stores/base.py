@@ -88,7 +88,7 @@ class Parameters:
     @property
     def bits(self) -> int:
         """Bits of the payload whose equality `query` counts; 0 if it counts equal slots."""
-        measure = measure_of(self.measure) if self.measure else None
+        measure = measure_of(self.measure) if self.measure and self.apart else None
         return measure.dim if measure is not None and measure.name == "hamming" else 0
 
     @property
