@@ -236,8 +236,10 @@ class NearNeighbors(StoredIndex):
         column = as_column([keys] if single else keys)
         if len(column) != len(words):
             raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
-        buckets = self.plan.hash(items, self.plan.bands, threads=threads)
-        return self.store.insert(column, np.hstack([buckets, words]), on_duplicate, copy=False)
+        bands = self.plan.bands
+        rows = np.empty((len(words), bands + words.shape[1]), np.uint64)
+        rows[:, :bands], rows[:, bands:] = self.plan.hash(items, bands, threads=threads), words
+        return self.store.insert(column, rows, on_duplicate, copy=False)
 
     def remove(self, keys: Any) -> None:
         """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
