@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import Seed, check_int, check_number
-from lshfast.common.progress import Progress
+from lshfast.common.checks import Seed, check_int, check_number, check_seed
 from lshfast.common.threads import thread_count
 from lshfast.common.types import UInt64Array
 from lshfast.families.family import family_of
 from lshfast.index.entries import check_on_duplicate
 from lshfast.index.keys import as_column, concatenate, is_batch, listed, take
-from lshfast.index.lsh_index import check_store
 from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats, pairs_once
 from lshfast.index.neighbors_families import families_of
-from lshfast.index.neighbors_plan import FAR, NeighborsPlan, plan_neighbors
+from lshfast.index.neighbors_plan import NeighborsPlan
+from lshfast.index.neighbors_planner import FAR, PlanRequest, plan_neighbors
 from lshfast.index.neighbors_points import Metric, PointFormat, check_radius
 from lshfast.index.neighbors_scan import scan
+from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Limit, Neighbors, OnDuplicate, Parameters, Store
-from lshfast.index.stores.file import FileStore, Mode, save_store
+from lshfast.index.stores.file import FileStore, Mode
 from lshfast.index.stores.memory import MemoryStore
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
 BLOCK_WORDS = 1 << 21
 
 
-class NearNeighbors:
+class NearNeighbors(StoredIndex):
     """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
 
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
     query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. It may
     miss an entry, but every distance is exact. The number of tables, hash functions and searched buckets is planned for
-    the least expected work of a query before anything is inserted: see `describe`.
+    the least product of expected work and memory before anything is inserted: see `describe`.
 
     Parameters
     ----------
@@ -140,11 +139,8 @@ class NearNeighbors:
         store: Store | None = None,
     ) -> None:
         points = PointFormat(metric, dim, dtype, nonzeros)
-        radius = check_radius("radius", radius, points)
-        plan = plan_neighbors(
-            points, families_of(points, radius, seed), radius, recall, n,
-            c=c, sample=sample, memory=memory, bands=bands, rows=rows, probes=probes,
-        )  # fmt: skip
+        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows, probes)
+        plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
         store = MemoryStore() if store is None else check_store(store)
         measure = points.measure
         store.bind(
@@ -166,7 +162,7 @@ class NearNeighbors:
         self.store = store
         self.plan = plan
         self.on_duplicate = on_duplicate
-        self._parameters = parameters
+        self.parameters = parameters
         self._points = plan.points
 
     @classmethod
@@ -241,8 +237,10 @@ class NearNeighbors:
         column = as_column([keys] if single else keys)
         if len(column) != len(words):
             raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
-        buckets = self.plan.hash(items, self.plan.bands, threads=threads)
-        return self.store.insert(column, np.hstack([buckets, words]), on_duplicate, copy=False)
+        bands = self.plan.bands
+        rows = np.empty((len(words), bands + words.shape[1]), np.uint64)
+        rows[:, :bands], rows[:, bands:] = self.plan.hash(items, bands, threads=threads), words
+        return self.store.insert(column, rows, on_duplicate, copy=False)
 
     def remove(self, keys: Any) -> None:
         """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
@@ -412,7 +410,7 @@ class NearNeighbors:
         """
         within, found = self._radius(radius), []
         for keys, rows in self.store.items():
-            words = np.ascontiguousarray(rows[:, self._parameters.num_perm :])
+            words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
             lists = self._found(self._points.points_of(words), words, thread_count(threads), within=within)
             left = take(keys, np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(lists.offsets)))
             found.append((left, lists.keys, lists.distances))
@@ -434,7 +432,7 @@ class NearNeighbors:
             if key not in places:
                 raise KeyError(key)
             order.append(places[key])
-        words = rows[np.array(order, np.int64)][:, self._parameters.num_perm :]
+        words = rows[np.array(order, np.int64)][:, self.parameters.num_perm :]
         return self._points.points_of(np.ascontiguousarray(words))
 
     def _radius(self, radius: float | None) -> float:
@@ -491,50 +489,9 @@ class NearNeighbors:
             store=figures,
         )
 
-    def __len__(self) -> int:
-        return len(self.store)
-
-    def __contains__(self, key: Any) -> bool:
-        return self.store.contains_one(key)
-
-    def __iter__(self) -> Iterator[Any]:
-        for keys in self.store.all_keys():
-            yield from listed(keys)
-
     def __repr__(self) -> str:
         try:
             size = f"{len(self)} entries"
         except (OSError, ValueError):
             size = "closed"
         return f"NearNeighbors({size}; {self.plan})"
-
-    # ---- files: see LSHIndex ----
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
-        """Write the index to a file; see `LSHIndex.save`."""
-        save_store(path, self._parameters, self.store, overwrite=overwrite, progress=progress)
-
-    def commit(self, *, progress: Progress | None = None) -> None:
-        """Write the changes since the last commit to the file of the index; see `LSHIndex.commit`."""
-        self.store.commit(progress)
-
-    def compact(self, *, progress: Progress | None = None) -> None:
-        """Rewrite the file of the index without removed and replaced entries; see `LSHIndex.compact`."""
-        self.store.compact(progress)
-
-    def verify(self) -> None:
-        """Check the whole file or store; see `LSHIndex.verify`."""
-        self.store.verify()
-
-    def close(self) -> None:
-        """Commit, and close files and connections; see `LSHIndex.close`."""
-        self.store.close()
-
-    def __enter__(self) -> NearNeighbors:
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.store.abandon()

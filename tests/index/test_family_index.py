@@ -1,0 +1,451 @@
+"""Indexes of families other than MinHash: beside a model in all stores, their items, and what is refused."""
+
+import itertools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from lshfast import Bands, LSHIndex, MinHasher, SimHasher, TokenSets, WeightedMinHasher, WeightedSets, candidates
+from lshfast.cli.console import index_table
+from lshfast.families import (
+    NO_VALUE,
+    BitCodes,
+    BitFamily,
+    Family,
+    MinHashFamily,
+    SimHashFamily,
+    WeightedMinHashFamily,
+)
+from lshfast.index.stores.base import Parameters
+from lshfast.index.stores.file import save_store
+from lshfast.index.stores.lmdb import LmdbStore
+from lshfast.index.stores.memory import MemoryStore
+from lshfast.index.stores.redis import RedisStore
+from lshfast.pipeline.plan import plan_of_index
+from tests.index.index_files import content
+from tests.index.index_machine import Stage, run
+from tests.index.index_model import EMPTY, IndexModel
+from tests.index.redis_server import needs_redis, redis_server
+from tests.reference import index_file
+
+__all__ = ["redis_server"]  # a fixture
+
+
+@dataclass(frozen=True)
+class Places(Family):
+    """Items are rows of numbers, and the value under function j is number j; all ones for none."""
+
+    name: ClassVar[str] = "test-places"
+
+    shift: int = 0
+
+    def hash(self, items, count, *, threads=None):
+        return np.ascontiguousarray(items[:, :count])
+
+    def distance(self, a, b):
+        return np.count_nonzero(a != b, axis=1).astype(float)
+
+    def collision_probability(self, distance):
+        return 1 - np.asarray(distance) / 8
+
+
+@dataclass(frozen=True)
+class Digits(BitFamily):
+    """Items are rows of zeros and ones, and the value under function j is number j; a row of all ones has none."""
+
+    name: ClassVar[str] = "test-digits"
+
+    def codes(self, items, count, *, threads=None):
+        octets = np.packbits(items[:, :count].astype(bool), axis=1, bitorder="little")
+        words = np.zeros((len(items), -(-count // 64) * 8), np.uint8)
+        words[:, : octets.shape[1]] = octets
+        without = (items == NO_VALUE).all(axis=1)
+        words[without] = 0
+        return BitCodes(words.view(np.uint64), without)
+
+    def distance(self, a, b):
+        return np.count_nonzero(a != b, axis=1).astype(float)
+
+    def collision_probability(self, distance):
+        return 1 - np.asarray(distance) / 8
+
+
+# Beside a model
+
+
+class PlacesModel(IndexModel):
+    """Entries with eight values each, some of them missing."""
+
+    def agreement(self, query, key):
+        count = sum(a == b != EMPTY for a, b in zip(query, self.entries[key], strict=True))
+        return count or None
+
+    def buckets(self):
+        sizes = {}
+        for row in self.entries.values():
+            for bucket in enumerate(row):
+                if bucket[1] != EMPTY:
+                    sizes[bucket] = sizes.get(bucket, 0) + 1
+        return sizes
+
+
+class PlacesStage(Stage):
+    options: ClassVar[dict] = {"family": Places(), "bands": 8}
+    rows = st.one_of(
+        st.lists(st.sampled_from([0, 1, 2, EMPTY]), min_size=8, max_size=8),
+        st.lists(st.sampled_from([0, 2**63, EMPTY - 1, EMPTY]), min_size=8, max_size=8),
+        st.just([EMPTY] * 8),
+    ).map(tuple)
+
+    def in_memory(self, **options):
+        return LSHIndex(**self.options, **options)
+
+    def model(self):
+        return PlacesModel(8, 8, 1)
+
+
+class DigitsStage(PlacesStage):
+    options: ClassVar[dict] = {"family": Digits(), "bands": 4, "rows": 2}
+    rows = st.one_of(st.lists(st.integers(0, 1), min_size=8, max_size=8), st.just([EMPTY] * 8)).map(tuple)
+    words = 5
+
+    def model(self):
+        return IndexModel(8, 4, 2)
+
+    def stored(self, row):
+        if row[0] == EMPTY:
+            return (EMPTY,) * 4 + (0,)
+        return (*(row[2 * j] + 2 * row[2 * j + 1] for j in range(4)), sum(bit << j for j, bit in enumerate(row)))
+
+
+@pytest.fixture(params=[PlacesStage, DigitsStage], ids=["places", "digits"])
+def family(request):
+    return request.param
+
+
+def test_in_memory(family):
+    run(family(), examples=25)
+
+
+def test_in_a_file(family, tmp_path):
+    paths = (tmp_path / str(number) for number in itertools.count())
+
+    class InFile(family):
+        kinds = ("int", "str")
+        exact_stats = False
+
+        def make(self):
+            path = next(paths)
+            self.in_memory().save(path)
+            return LSHIndex.open(path, "r+")
+
+        def renew(self, index):
+            index.commit()
+            index.verify()
+            page, held = index_file.read(Path(index.store.path).read_bytes()), content(index)
+            assert page.entries() == held
+            for row in held.values():
+                assert page.candidates(row) == sorted(index.store.query_one(np.array(row, np.uint64), None)[0])
+            index.compact()
+            index.close()
+            return LSHIndex.open(index.store.path, "r+", verify=True)
+
+        def close(self, index):
+            index.store.abandon()
+
+    run(InFile(), examples=12)
+
+
+def test_in_lmdb(family, tmp_path):
+    paths = (tmp_path / str(number) for number in itertools.count())
+
+    class InLmdb(family):
+        kinds = ("int", "str")
+        exact_stats = False
+
+        def make(self):
+            return self.in_memory(store=LmdbStore(next(paths), map_size=1 << 24, sync=False))
+
+        def renew(self, index):
+            path = index.store.path
+            index.verify()
+            index.compact()
+            index.close()
+            return LSHIndex.on(LmdbStore(path, map_size=1 << 24, sync=False))
+
+    run(InLmdb(), examples=10)
+
+
+@needs_redis
+def test_in_redis(family, redis_server):
+    names = (f"{family.__name__} {number}" for number in itertools.count())
+
+    class InRedis(family):
+        kinds = ("int", "str")
+        exact_stats = False
+        absent = -17, "absent"
+
+        def make(self):
+            self.name = next(names)
+            return self.in_memory(store=RedisStore(redis_server.url, self.name))
+
+        def renew(self, index):
+            index.verify()
+            index.close()
+            return LSHIndex.on(RedisStore(redis_server.url, self.name))
+
+    run(InRedis(), examples=10)
+
+
+# What goes in
+
+
+@pytest.fixture(scope="module")
+def sets():
+    generator = np.random.default_rng(1)
+    rows = [generator.integers(0, 300, 40).tolist() for _ in range(120)]
+    return TokenSets.from_sets([*rows, *(row[:36] for row in rows), [], []])
+
+
+def answers(index, queries, **options):
+    return list(index.query(queries, **options))
+
+
+@pytest.mark.parametrize(
+    ("family", "hasher", "options"),
+    [
+        (SimHashFamily(seed=3), SimHasher(192, seed=3), {"bands": 20, "rows": 9}),
+        (SimHashFamily(seed=3), SimHasher(256, seed=3), {"bands": 3, "rows": 65}),
+        (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {"bands": 20, "rows": 5}),
+        (MinHashFamily("classic", 3), MinHasher(128, "classic", 3), {}),
+    ],
+)
+def test_sets_and_their_sketches_are_the_same(sets, family, hasher, options):
+    of_sets, of_sketches = (LSHIndex(0.6, family=family, **options) for _ in range(2))
+    of_sets.insert(range(240), sets.take(np.arange(240)))
+    sketches = hasher.sketch(sets)
+    of_sketches.insert(list(range(239)), sketches[:239])
+    of_sketches.insert(239, sketches[239])
+    assert answers(of_sets, sets, threshold=0.1) == answers(of_sketches, sketches, threshold=0.1)
+    found = of_sets.query(sketches[120], k=1)
+    assert found == answers(of_sets, sketches[120:121], k=1)[0]
+    assert 120 in of_sets.query(sketches[120])
+    assert list(of_sets.pairs(0.3)) == list(of_sketches.pairs(0.3))
+
+
+def test_weighted_sets_and_their_signatures_are_the_same(tmp_path):
+    generator = np.random.default_rng(2)
+    rows = [{int(token): weight for token, weight in (generator.random((30, 2)) * 50).tolist()} for _ in range(40)]
+    items = WeightedSets.from_sets(rows * 2)
+    signatures = WeightedMinHasher(128, seed=5).sketch(items)
+    index = LSHIndex(0.5, family=WeightedMinHashFamily(seed=5))
+    index.insert(range(80), items)
+    index.save(tmp_path / "index")
+    with LSHIndex.open(tmp_path / "index", verify=True) as saved:
+        assert answers(saved, signatures, k=5) == answers(index, items, k=5)
+        for i in range(40):
+            found = dict(saved.query(signatures[i], threshold=0))
+            assert found[i] == found[i + 40] == 1
+            equal = np.count_nonzero(signatures == signatures[i], axis=1) / 128
+            assert all(similarity == equal[key] for key, similarity in found.items())
+    assert (index.bands, index.family) == (LSHIndex(0.5).bands, WeightedMinHashFamily(seed=5))
+
+
+def test_texts(sets):
+    texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog is not a cat", ""]
+    index = LSHIndex(family=SimHashFamily(), bands=16, rows=8, shingles="word:2")
+    index.insert(range(4), texts)
+    assert index.query(texts[0]) == index.query(texts)[1] == [0, 1]
+    assert index.query("") == []
+    with pytest.raises(TypeError, match="items must be TokenSets or codes, uint64, not <U2"):
+        LSHIndex(family=SimHashFamily(), bands=16, rows=8).insert(range(4), texts)
+
+
+def test_minhash_is_the_plain_index(sets):
+    index = LSHIndex(0.7, 64, family=MinHashFamily(seed=9))
+    assert index.parameters == LSHIndex(0.7, 64, seed=9).parameters
+    assert (index.hasher, index.family) == (MinHasher(64, seed=9), MinHashFamily(seed=9))
+
+
+def test_a_family_with_and_is_the_same_family(sets):
+    one = LSHIndex(family=SimHashFamily(), bands=8, rows=12)
+    for family, rows in ((SimHashFamily().and_(12), None), (SimHashFamily().and_(3).and_(2), 2)):
+        other = LSHIndex(family=family, bands=8, rows=rows)
+        assert (other.parameters, other.family, other.bands) == (one.parameters, SimHashFamily(), Bands(8, 12))
+
+
+@pytest.mark.parametrize("rows", [1, 7, 63, 64, 70])
+def test_bands_and_candidates(sets, rows):
+    """A bucket of each item in each band, or none: pairs are those that share one."""
+    codes = SimHasher(256).sketch(sets)
+    bands = Bands(3, rows)
+    for given in (codes, sets):
+        keys = bands.keys(given, family=SimHashFamily())
+        assert (keys[240:] == NO_VALUE).all()
+        bits = SimHashFamily().hash(sets, 3 * rows).reshape(len(sets), 3, rows)
+        same = (bits[:, None] == bits[None]).all(axis=3)
+        same[240:] = False
+        assert ((keys[:, None] == keys[None])[:240] == same[:240]).all()
+    i, j = candidates(keys)
+    assert np.stack([i, j], axis=1).tolist() == np.argwhere(np.triu(same.any(axis=2), 1)).tolist()
+
+
+def test_candidates_of_values_that_are_missing():
+    keys = np.array(
+        [[1, NO_VALUE], [NO_VALUE, 2], [1, 2], [NO_VALUE, NO_VALUE], [NO_VALUE, NO_VALUE], [3, 2]], np.uint64
+    )
+    i, j = candidates(keys)
+    assert list(zip(i.tolist(), j.tolist(), strict=True)) == [(0, 2), (1, 2), (1, 5), (2, 5)]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "said"),
+    [
+        (
+            lambda: LSHIndex(family="minhash"),
+            TypeError,
+            "family must be a Family, such as MinHashFamily(), not 'minhash'",
+        ),
+        (
+            lambda: LSHIndex(family=MinHashFamily(), seed=3),
+            ValueError,
+            "scheme and seed are those of the family: give ",
+        ),
+        (lambda: LSHIndex(family=Digits()), ValueError, "give bands and rows for Digits()"),
+        (
+            lambda: LSHIndex(0.8, 64, family=Digits(), bands=2),
+            ValueError,
+            "num_perm is the length of MinHash signatures",
+        ),
+        (lambda: LSHIndex(family=Digits().or_(2), bands=2), ValueError, "family must have no OR step"),
+        (
+            lambda: LSHIndex(family=MinHashFamily().and_(3), bands=2, rows=3),
+            ValueError,
+            "give the rows of each band as",
+        ),
+        (lambda: LSHIndex(family=Digits(), bands=0), ValueError, "bands must be at least 1"),
+        (lambda: LSHIndex(family=Digits(), bands=2, rows=0), ValueError, "rows must be at least 1"),
+        (lambda: LSHIndex(family=Digits(), bands=1.5), TypeError, "bands must be an int"),
+        (
+            lambda: LSHIndex(family=Digits(), bands=65536),
+            ValueError,
+            "a row has at most 65536 words, not 65536 and 1024",
+        ),
+        (lambda: LSHIndex(family=Places(), bands=65537), ValueError, "a row has at most 65536 words, not 65537 and 0"),
+        (lambda: LSHIndex(family=Digits(), bands=2).hasher, AttributeError, "an index of Digits() has no MinHasher"),
+        (lambda: LSHIndex(1.5, family=Digits(), bands=2), ValueError, "threshold must be in (0, 1], not 1.5"),
+        (
+            lambda: Bands(2, 2).keys(SimHasher().sketch(SETS)),
+            ValueError,
+            "the words of codes are not slots; name their",
+        ),
+        (
+            lambda: LSHIndex().query(SimHasher().sketch(SETS)),
+            ValueError,
+            "the words of codes are not slots; name their",
+        ),
+    ],
+)
+def test_arguments_that_are_refused(use, kind, said):
+    with pytest.raises(kind, match=re.escape(said)):
+        use()
+
+
+SETS = TokenSets.from_sets([["a"]])
+
+
+@pytest.mark.parametrize(
+    ("family", "items", "kind", "said"),
+    [
+        (SimHashFamily(), SimHasher(128, seed=2).sketch(SETS), ValueError, "items are of SimHasher(bits=128, seed=2)"),
+        (SimHashFamily(), MinHasher(2).sketch(SETS), ValueError, "items are of MinHasher(num_perm=2, "),
+        (SimHashFamily(), SimHasher(64).sketch(SETS), ValueError, "items must be codes of at least 2 words"),
+        (SimHashFamily(), None, TypeError, "items must be TokenSets or codes, uint64, not object"),
+        (WeightedMinHashFamily(), MinHasher(128).sketch(SETS), ValueError, "items are of "),
+        (WeightedMinHashFamily(), WeightedMinHasher(128, seed=2).sketch(WeightedSets.from_sets([{"a": 1}])), ValueError,
+         "items are of seed 2; 1 is needed here"),
+        (WeightedMinHashFamily(), SETS, TypeError, "items must be uint64, not TokenSets"),
+        (Places(), np.zeros((1, 3), np.uint64), ValueError, "must be (n, 8), not (1, 3)"),
+        (Places(), np.zeros((1, 8), np.int64), TypeError, "must be uint64, not int64"),
+    ],
+)  # fmt: skip
+def test_items_that_are_refused(family, items, kind, said):
+    rows = {Places(): 1, SimHashFamily(): 12}.get(family)
+    index = LSHIndex(family=family, bands=None if rows is None else 8, rows=rows)
+    for use in (lambda: index.insert([1], items), lambda: index.query(items)):
+        with pytest.raises(kind, match=re.escape(said)):
+            use()
+    assert len(index) == 0
+
+
+def test_keys_and_items_of_different_numbers(sets):
+    index = LSHIndex(family=SimHashFamily(), bands=8, rows=12)
+    with pytest.raises(ValueError, match=r"^there must be a key for each item, not 2 for 242$"):
+        index.insert([1, 2], sets)
+    with pytest.raises(ValueError, match=r"^there must be a key for each item, not 0 for 1$"):
+        index.insert([], SETS)
+    index.insert("one", SETS)
+    assert list(index) == ["one"]
+
+
+def test_another_family_is_refused_by_name(tmp_path, redis_server):
+    for store in (MemoryStore(), LmdbStore(tmp_path / "lmdb"), RedisStore(redis_server.url, "another family")):
+        LSHIndex(family=SimHashFamily(), bands=8, rows=12, store=store)
+        with pytest.raises(ValueError, match=r'^family is .*"simhash","seed":1.* in this index, not .*"seed":2'):
+            LSHIndex(family=SimHashFamily(seed=2), bands=8, rows=12, store=store)
+        with pytest.raises(ValueError, match=r'^family is .*\["and",12\].* in this index, not .*\["and",6\]'):
+            LSHIndex(family=SimHashFamily(), bands=8, rows=6, store=store)
+        with pytest.raises(ValueError, match=r"^family is .*simhash.* in this index, not ''"):
+            LSHIndex(store=store)
+        assert LSHIndex.on(store).family == SimHashFamily()
+        store.close()
+    one, other = (LSHIndex(family=SimHashFamily(seed=seed), bands=8, rows=12) for seed in (1, 2))
+    with pytest.raises(ValueError, match=r"^family is "):
+        one.merge(other)
+
+
+def test_a_family_that_is_not_known(tmp_path):
+    described = '{"family":"of nobody"}'
+    store = MemoryStore()
+    store.bind(Parameters(4, 4, 1, "", 0, None, family=described))
+    store.insert(np.array([1]), np.ones((1, 4), np.uint64), "error")
+    save_store(tmp_path / "index", store.parameters, store)
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(tmp_path / 'index'))}: no family is called 'of nobody'"):
+        LSHIndex.open(tmp_path / "index")
+    with pytest.raises(ValueError, match=r"^no family is called 'of nobody'"):
+        LSHIndex.on(store)
+
+
+def test_parameters_that_are_not_those_of_the_family():
+    for parameters, said in [
+        (Parameters(8, 8, 1, "", 0, None, "", Digits().describe()), "payload is 1 in this index, not 0"),
+        (Parameters(8, 4, 1, "", 0, None, "", Places().describe()), "num_perm is 4 in this index, not 8"),
+        (Parameters(4, 2, 2, "", 0, None, "", Places().describe()), "num_perm is 2 in this index, not 4"),
+        (
+            Parameters(4, 4, 1, "", 0, None, "", Places().describe(), 2, "euclidean:float32:3"),
+            "open it with NearNeighbors",
+        ),
+    ]:
+        store = MemoryStore()
+        store.bind(parameters)
+        with pytest.raises(ValueError, match=re.escape(said)):
+            LSHIndex.on(store)
+
+
+def test_the_command_line_refuses_families(tmp_path):
+    index = LSHIndex(family=SimHashFamily(), bands=8, rows=12, shingles="word:2")
+    index.insert(["a"], ["the cat sat"])
+    index.save(tmp_path / "index")
+    with pytest.raises(
+        ValueError, match=r"this index is of the family .*simhash.*, and a run needs MinHash signatures"
+    ):
+        plan_of_index(index.parameters)
+    assert "simhash" in index_table("index", index, "str")
