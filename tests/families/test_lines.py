@@ -11,8 +11,6 @@ from lshfast.families import NO_VALUE, CauchyLines, GaussianLines, family_of
 from lshfast.kernels import projections
 from tests.reference import families_lines as reference
 
-sparse = pytest.importorskip("scipy.sparse")
-
 FAMILIES = [GaussianLines, CauchyLines]
 DOMAINS = {GaussianLines: reference.GAUSSIAN, CauchyLines: reference.CAUCHY}
 
@@ -32,6 +30,17 @@ def spread_points(family, dim, distances, seed=1):
     a, step = generator.standard_normal((2, len(distances), dim))
     size = np.abs(step).sum(axis=1) if family is CauchyLines else np.sqrt((step * step).sum(axis=1))
     return a, a + step * (distances / size)[:, None]
+
+
+@pytest.fixture
+def sparse():
+    return pytest.importorskip("scipy.sparse")
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def form(request):
+    """Return what makes dense or sparse points of an array."""
+    return np.asarray if request.param == "dense" else pytest.importorskip("scipy.sparse").csr_matrix
 
 
 # Probabilities
@@ -159,7 +168,7 @@ def test_values_are_those_of_the_definition(family, level):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_form_and_threads_do_not_matter(family, level):
+def test_form_and_threads_do_not_matter(family, level, sparse):
     generator = np.random.default_rng(4)
     points = generator.integers(-50, 50, (1200, 30)) * (generator.random((1200, 30)) < 0.3)
     lines = family(30, 3.0)
@@ -179,7 +188,7 @@ def test_form_and_threads_do_not_matter(family, level):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_sparse_rows_in_any_order(family):
+def test_sparse_rows_in_any_order(family, sparse):
     """Values of equal columns are added, and zeros that are stored change nothing."""
     lines = family(6, 1.0)
     shuffled = sparse.csr_matrix(
@@ -188,9 +197,11 @@ def test_sparse_rows_in_any_order(family):
     dense = [[0, 1, 0, 0, 5, 0], [0] * 6, [0.5, 0, 0, 0, 0, 7]]
     assert (lines.hash(shuffled, 50) == lines.hash(dense, 50)).all()
     assert (lines.probe(shuffled, 2, 3, 4) == lines.probe(dense, 2, 3, 4)).all()
+    with pytest.raises(ValueError, match=r"items must have shape \(n, 5\), not \(3, 6\)"):
+        family(5, 1.0).hash(shuffled, 1)
 
 
-def test_many_dimensions_without_a_dense_row():
+def test_many_dimensions_without_a_dense_row(sparse):
     matrix = sparse.random(40, 100_000, density=1e-4, random_state=1, format="csr")
     lines = GaussianLines(100_000, 1.0)
     values = lines.hash(matrix, 4)
@@ -234,7 +245,7 @@ def test_manhattan_distance():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_distances_of_sparse_and_dense_points(family):
+def test_distances_of_sparse_and_dense_points(family, sparse):
     generator = np.random.default_rng(8)
     a, b = generator.random((2, 700, 200)) * (generator.random((2, 700, 200)) < 0.1)
     lines = family(200, 1.0)
@@ -372,7 +383,6 @@ def test_parameters_are_checked(family, arguments, error, message):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_coordinates_that_are_not_finite_are_refused(family, number, form):
     points = np.ones((1500, 3))
     points[1400, 2] = number
@@ -385,7 +395,6 @@ def test_coordinates_that_are_not_finite_are_refused(family, number, form):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_points_that_are_too_far_out_are_refused(family, form):
     points = np.zeros((3, 2))
     points[1] = 1e25
