@@ -1,0 +1,512 @@
+"""Families of sets: MinHash, weighted MinHash and SimHash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import SEED, SeedField, array_of, check_int, numbers_of
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.families.codes import BitCodes, BitFamily
+from lshfast.families.family import Family, check_pairs
+from lshfast.kernels import sets as kernels
+from lshfast.sketch.codes import EMPTY
+from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
+from lshfast.sketch.simhash import SimHasher
+from lshfast.sketch.sketcher import check_token_sets
+from lshfast.sketch.weighted import WeightedMinHasher, WeightedScheme, WeightedSets
+from lshfast.tokens import TokenSets
+
+# Sets, or what a sketcher made of them.
+SetsOrSignatures: TypeAlias = TokenSets | UInt64Array
+WeightedSetsOrSignatures: TypeAlias = WeightedSets | UInt64Array
+
+# Tokens of sets that are compared at once.
+PIECE_TOKENS = 2**20
+
+
+@dataclass(frozen=True)
+class MinHashFamily(Family[SetsOrSignatures]):
+    """MinHash: two sets collide with a probability equal to their Jaccard similarity.
+
+    The distance is the Jaccard distance, d = 1 - |A & B| / |A | B|; the collision probability is 1 - d. Repeated tokens
+    count once. An empty set has no value. Its distance is 1 from every set, also from itself.
+
+    The functions are the slots of a `MinHasher` with the same scheme and seed: the items are sets, or signatures that
+    it made. The slots of ``fast`` depend on their number. Signatures of ``fast`` must therefore have `count` slots;
+    those of ``classic`` may have more.
+
+    Parameters
+    ----------
+    scheme : {"fast", "classic"}, default "fast"
+        As for `MinHasher`.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    A. Z. Broder, "On the resemblance and containment of documents", 1997. P. Indyk, R. Motwani, "Approximate Nearest
+    Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998. Lectures that call |A & B| / |A | B| the
+    distance of this family mean a similarity: their inequalities are reversed.
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets
+    >>> from lshfast.families import MinHashFamily
+    >>> family = MinHashFamily(seed=7)
+    >>> a, b = TokenSets.from_sets([range(0, 80)]), TokenSets.from_sets([range(20, 100)])
+    >>> family.distance(a, b).tolist(), family.collision_probability(0.4).tolist()
+    ([0.4], 0.6)
+    >>> bool(abs(family.collide(a, b, 1024).mean() - 0.6) < 0.05)
+    True
+    """
+
+    name: ClassVar[str] = "minhash"
+
+    scheme: Scheme = "fast"
+    seed: SeedField = SEED
+
+    def __post_init__(self) -> None:
+        MinHasher(1, self.scheme, self.seed)
+
+    def hasher(self, num_perm: int) -> MinHasher:
+        """Return the sketcher whose slots are the first `num_perm` functions."""
+        return MinHasher(num_perm, self.scheme, self.seed)
+
+    def hash(self, items: SetsOrSignatures, count: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute the values of sets under the first `count` functions: their signatures.
+
+        Parameters
+        ----------
+        items : TokenSets, or ndarray of uint64, shape (n, k)
+            n sets, or signatures of a `MinHasher` with the scheme and the seed of the family.
+        count : int
+            In 1..65,536.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, count)
+            `NO_VALUE` in the rows of empty sets.
+
+        Raises
+        ------
+        TypeError
+            If the items are neither sets nor signatures.
+        ValueError
+            If an argument is out of range, or signatures have too few slots, or a different sketcher made them.
+        """
+        hasher = self.hasher(count)
+        if isinstance(items, TokenSets):
+            return np.asarray(hasher.sketch(items, threads=threads))
+        return _signatures(items, hasher, prefix=self.scheme == "classic")
+
+    def distance(self, a: SetsOrSignatures, b: SetsOrSignatures) -> Float64Array:
+        """Compute the exact Jaccard distances of pairs of sets.
+
+        Parameters
+        ----------
+        a, b : TokenSets
+            n sets each; one of them may be a single set. Signatures have no exact distances.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In [0, 1].
+
+        Raises
+        ------
+        TypeError
+            If these are not TokenSets.
+        ValueError
+            If the numbers of sets differ.
+        """
+        return np.asarray(1 - jaccard(a, b))
+
+    def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
+        """Compute 1 - d.
+
+        Parameters
+        ----------
+        distance : array_like of float
+            Jaccard distances d, in [0, 1].
+
+        Returns
+        -------
+        ndarray of float64, with the shape of `distance`
+        """
+        return np.asarray(1 - numbers_of(distance, "distance", 0, 1))
+
+
+@dataclass(frozen=True)
+class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
+    """Weighted MinHash: weighted sets collide with probability sum min / sum max of their weights.
+
+    The distance is d = 1 - sum min / sum max; the collision probability is 1 - d. A set without tokens has no value.
+    Its distance is 1 from every set, also from itself.
+
+    The functions are the slots of a `WeightedMinHasher` with the same scheme and seed: the items are weighted sets, or
+    signatures that it made. Signatures must have `count` slots; those of ``icws`` may have more.
+
+    Parameters
+    ----------
+    scheme : {"shells", "icws"}, default "shells"
+        As for `WeightedMinHasher`.
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    As for `WeightedMinHasher`.
+
+    Examples
+    --------
+    >>> from lshfast import WeightedSets
+    >>> from lshfast.families import WeightedMinHashFamily
+    >>> family = WeightedMinHashFamily()
+    >>> a, b = WeightedSets.from_sets([{"x": 2, "y": 4}]), WeightedSets.from_sets([{"x": 3, "y": 3, "z": 3}])
+    >>> family.distance(a, b).tolist()
+    [0.5]
+    >>> bool(abs(family.collide(a, b, 1024).mean() - 0.5) < 0.07)
+    True
+    """
+
+    name: ClassVar[str] = "weighted-minhash"
+
+    scheme: WeightedScheme = "shells"
+    seed: SeedField = SEED
+
+    def __post_init__(self) -> None:
+        WeightedMinHasher(1, self.scheme, self.seed)
+
+    def hasher(self, num_perm: int) -> WeightedMinHasher:
+        """Return the sketcher whose slots are the first `num_perm` functions."""
+        return WeightedMinHasher(num_perm, self.scheme, self.seed)
+
+    def hash(self, items: WeightedSetsOrSignatures, count: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute the values of weighted sets under the first `count` functions: their signatures.
+
+        Parameters
+        ----------
+        items : WeightedSets, or ndarray of uint64, shape (n, k)
+            n sets, or signatures of a `WeightedMinHasher` with the scheme and the seed of the family.
+        count : int
+            In 1..65,536.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, count)
+            `NO_VALUE` in the rows of empty sets.
+
+        Raises
+        ------
+        TypeError
+            If the items are neither weighted sets nor signatures.
+        ValueError
+            If an argument is out of range, or signatures have too few slots, or a different sketcher made them.
+        """
+        hasher = self.hasher(count)
+        if isinstance(items, WeightedSets):
+            return np.asarray(hasher.sketch(items, threads=threads))
+        return _signatures(items, hasher, prefix=self.scheme == "icws")
+
+    def distance(self, a: WeightedSetsOrSignatures, b: WeightedSetsOrSignatures) -> Float64Array:
+        """Compute the distances 1 - sum min / sum max of pairs of weighted sets.
+
+        Parameters
+        ----------
+        a, b : WeightedSets
+            n sets each; one of them may be a single set. Signatures have no exact distances.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In [0, 1].
+
+        Raises
+        ------
+        TypeError
+            If these are not WeightedSets.
+        ValueError
+            If the numbers of sets differ.
+        """
+        for name, sets in (("a", a), ("b", b)):
+            if not isinstance(sets, WeightedSets):
+                raise TypeError(f"{name} must be WeightedSets, of which distances are exact, not {type(sets).__name__}")
+        distances = np.ones(check_pairs(len(a), len(b)))
+        for pairs, rows, left, right in _aligned(a, b):  # type: ignore[arg-type]
+            n = pairs.stop - pairs.start
+            least = np.bincount(rows, np.minimum(left, right), n)
+            most = np.bincount(rows, np.maximum(left, right), n)
+            present = most > 0
+            distances[pairs][present] = 1 - least[present] / most[present]
+        return distances
+
+    def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
+        """Compute 1 - d.
+
+        Parameters
+        ----------
+        distance : array_like of float
+            Distances d, in [0, 1].
+
+        Returns
+        -------
+        ndarray of float64, with the shape of `distance`
+        """
+        return np.asarray(1 - numbers_of(distance, "distance", 0, 1))
+
+
+@dataclass(frozen=True)
+class SimHashFamily(BitFamily[SetsOrSignatures]):
+    """SimHash: bits of the codes of token sets, which collide with a probability of about 1 - angle / pi.
+
+    The distance is the angle, in radians, between the vectors of the numbers of occurrences of the tokens. A function
+    is the sign of the product with a vector of +1s and -1s, one for each token. For rows of many tokens, none of which
+    has most of the weight, the products are nearly normal, and the collision probability is that of hyperplanes. It is
+    an approximation, since sums of a few signs are often zero: two rows of two tokens each without a common token have
+    an angle of pi / 2 and collide with probability 5/8, not 1/2.
+
+    The functions are the bits of a `SimHasher` with the same seed: the items are sets, or codes that it made. Empty
+    rows, and those whose counters are all zero, have no value. For an empty row, the distance is pi / 2.
+
+    Parameters
+    ----------
+    seed : int or "random", default 1
+        In 0..2**64 - 1. With "random", the operating system draws the number; the attribute `seed` holds it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the seed has the wrong type or is out of range.
+
+    References
+    ----------
+    M. S. Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002. 1 - angle / pi and
+    (cos(angle) + 1) / 2, which texts use for it, differ by up to 0.105.
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets
+    >>> from lshfast.families import SimHashFamily
+    >>> family = SimHashFamily()
+    >>> a, b = TokenSets.from_sets([range(0, 100)]), TokenSets.from_sets([range(50, 150)])
+    >>> family.distance(a, b).round(4).tolist(), family.collision_probability(1.0472).round(4).tolist()
+    ([1.0472], 0.6667)
+    >>> bool(abs(family.collide(a, b, 1024).mean() - 0.6667) < 0.06)
+    True
+    """
+
+    name: ClassVar[str] = "simhash"
+
+    seed: SeedField = SEED
+
+    def __post_init__(self) -> None:
+        SimHasher(64, self.seed)
+
+    def hasher(self, bits: int) -> SimHasher:
+        """Return the sketcher whose bits are the first functions; `bits` is a multiple of 64."""
+        return SimHasher(bits, self.seed)
+
+    def codes(self, items: SetsOrSignatures, count: int, *, threads: int | None = None) -> BitCodes:
+        """Compute the bits of sets under the first `count` functions, packed.
+
+        Parameters
+        ----------
+        items : TokenSets, or ndarray of uint64, shape (n, words)
+            n rows, or codes of a `SimHasher` with the seed of the family, of at least `count` bits.
+        count : int
+            In 1..4,096.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        BitCodes
+            Rows of zeros for items without a value.
+
+        Raises
+        ------
+        TypeError
+            If the items are neither sets nor codes.
+        ValueError
+            If an argument is out of range, or codes have too few bits, or a different sketcher made them.
+        """
+        check_int("count", count, 1, SimHasher(64, self.seed).bits * 64)
+        hasher = self.hasher(-(-count // 64) * 64)
+        if isinstance(items, TokenSets):
+            codes = np.array(hasher.sketch(items, threads=threads))
+        else:
+            codes = _codes(items, hasher)
+        without: BoolArray = np.asarray((codes == EMPTY).all(axis=1))
+        codes = np.array(codes[:, : hasher.words], order="C")
+        codes[without] = 0
+        if count % 64:
+            codes[:, -1] &= np.uint64(2 ** (count % 64) - 1)
+        return BitCodes(codes, without if without.any() else None)
+
+    def distance(self, a: SetsOrSignatures, b: SetsOrSignatures) -> Float64Array:
+        """Compute the exact angles between pairs of token sets, whose coordinates are the numbers of occurrences.
+
+        Parameters
+        ----------
+        a, b : TokenSets
+            n rows each; one of them may be a single row. `SimHasher.angle` estimates the angles of codes.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In radians, in [0, pi / 2]; pi / 2 if either row is empty.
+
+        Raises
+        ------
+        TypeError
+            If these are not TokenSets.
+        ValueError
+            If the numbers of rows differ.
+        """
+        _check_exact(a, b)
+        angles = np.full(check_pairs(len(a), len(b)), np.pi / 2)
+        for pairs, rows, left, right in _aligned(WeightedSets.counted(a), WeightedSets.counted(b)):  # type: ignore[arg-type]
+            n = pairs.stop - pairs.start
+            norms = np.sqrt(np.bincount(rows, left * left, n)), np.sqrt(np.bincount(rows, right * right, n))
+            present = (norms[0] > 0) & (norms[1] > 0)
+            kept = present[rows]
+            rows, left, right = rows[kept], left[kept], right[kept]
+            left, right = left / norms[0][rows], right / norms[1][rows]
+            apart = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
+            together = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
+            angles[pairs][present] = 2 * np.arctan2(apart, together)[present]  # exact also for small angles
+        return np.minimum(angles, np.pi / 2)
+
+    def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
+        """Compute 1 - angle / pi, which is approximate for token sets.
+
+        Parameters
+        ----------
+        distance : array_like of float
+            Angles in radians, in [0, pi].
+
+        Returns
+        -------
+        ndarray of float64, with the shape of `distance`
+        """
+        return np.asarray(1 - numbers_of(distance, "distance", 0, np.pi) / np.pi)
+
+
+def jaccard(a: Any, b: Any) -> Float64Array:
+    """Return the Jaccard similarities of pairs of token sets; 0 if either is empty.
+
+    Parameters
+    ----------
+    a, b : TokenSets
+        n sets each; one of them may be a single set.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+
+    Raises
+    ------
+    TypeError
+        If these are not TokenSets.
+    ValueError
+        If the numbers of sets differ.
+    """
+    _check_exact(a, b)
+    n = check_pairs(len(a), len(b))
+    a, b = a.distinct(), b.distinct()
+    left, right = np.arange(n) % max(len(a), 1), np.arange(n) % max(len(b), 1) + len(a)
+    offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
+    similarity = kernels.jaccard(offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0)
+    empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
+    return np.asarray(np.where(empty, 0.0, similarity))
+
+
+def _check_exact(a: Any, b: Any) -> None:
+    for name, sets in (("a", a), ("b", b)):
+        if isinstance(sets, np.ndarray):
+            raise TypeError(f"{name} must be TokenSets, of which distances are exact, not sketches")
+        check_token_sets(sets)
+
+
+def _signatures(items: Any, hasher: Any, prefix: bool) -> UInt64Array:
+    """Return the first slots of signatures of the sketcher, or raise an error."""
+    count = hasher.num_perm
+    if prefix and isinstance(items, np.ndarray) and items.ndim and items.shape[-1] > count:
+        hasher = type(hasher)(items.shape[-1], hasher.scheme, hasher.seed)
+    signatures = np.atleast_2d(check_signatures(items, hasher, "items"))
+    return np.ascontiguousarray(np.asarray(signatures)[:, :count])
+
+
+def _codes(items: Any, hasher: SimHasher) -> UInt64Array:
+    """Return codes of a SimHasher with the seed of this one, with at least as many bits, or raise an error."""
+    array = array_of(items, "items")
+    if array.dtype != np.uint64:
+        raise TypeError(f"items must be TokenSets or codes, uint64, not {array.dtype}")
+    if array.ndim not in (1, 2) or array.shape[-1] < hasher.words:
+        raise ValueError(f"items must be codes of at least {hasher.words} words, not of shape {array.shape}")
+    maker = getattr(items, "hasher", None)
+    if maker is not None and (type(maker) is not SimHasher or maker.seed != hasher.seed):
+        raise ValueError(f"items are of {maker}, not of a SimHasher with seed {hasher.seed}")
+    return np.atleast_2d(np.asarray(array))
+
+
+def _aligned(a: WeightedSets, b: WeightedSets) -> Iterator[tuple[slice, Int64Array, Float64Array, Float64Array]]:
+    """Yield slices of pairs, and for each token of a pair the number of the pair in the slice and its two weights.
+
+    The weights of a pair are multiplied by a power of two such that the greatest is in [1/2, 1), so no sum overflows.
+    """
+    n = check_pairs(len(a), len(b))
+    sizes = np.broadcast_to(a.counts, n) + np.broadcast_to(b.counts, n)
+    ends, start = np.cumsum(sizes), 0
+    while start < n:
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + PIECE_TOKENS, side="right")))
+        pairs = slice(start, stop)
+        rows, tokens, weights, sides = (
+            np.concatenate(parts) for parts in zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
+        )
+        greatest = np.zeros(stop - start)
+        np.maximum.at(greatest, rows, weights)
+        weights = np.ldexp(weights, -np.frexp(greatest)[1][rows])
+        order = np.lexsort((tokens, rows))
+        rows, tokens, weights, sides = rows[order], tokens[order], weights[order], sides[order]
+        first = np.ones(len(rows), bool)
+        first[1:] = (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])
+        places = np.cumsum(first) - 1
+        both = np.zeros((2, int(first.sum())))
+        both[sides, places] = weights
+        yield pairs, rows[first], both[0], both[1]
+        start = stop
+
+
+def _rows(sets: WeightedSets, pairs: slice, side: int) -> tuple[Int64Array, UInt64Array, Float64Array, Int64Array]:
+    """Return the number of the pair, the token, the weight and the side of each token of some pairs."""
+    n = pairs.stop - pairs.start
+    if len(sets) == 1:
+        first, last = sets.offsets.tolist()
+        tokens, weights = np.tile(sets.tokens[first:last], n), np.tile(sets.weights[first:last], n)
+        rows = np.repeat(np.arange(n), last - first)
+    else:
+        offsets = sets.offsets[pairs.start : pairs.stop + 1]
+        tokens, weights = sets.tokens[offsets[0] : offsets[-1]], sets.weights[offsets[0] : offsets[-1]]
+        rows = np.repeat(np.arange(n), np.diff(offsets))
+    return rows, tokens, weights, np.full(len(rows), side)
