@@ -26,7 +26,7 @@ FOLDERS = {
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
     "probes": ["probes", "bands"],
-    "projections": ["projections", "bands", "weighted"],
+    "projections": ["projections", "weighted"],
     "rotations": ["rotations"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
