@@ -26,7 +26,7 @@ PIECE_PRODUCTS = 2**26
 ROWS_TOGETHER = 96
 
 # Positions in a cell that stand for all of them where probabilities of probes are computed.
-PLACES = 2048
+PLACES = 512
 
 # Chosen cells that are in memory at once while probabilities of probes are computed.
 SIMULATED_CHOICES = 2**20
@@ -224,7 +224,7 @@ class StableLines(Probing[Any]):
     def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
         """Return the probability that one of the first `probes` buckets of a band holds a point at these distances.
 
-        The probability is exact for the position of a point in its cells. It is averaged over 2,048 positions, which
+        The probability is exact for the position of a point in its cells. It is averaged over 512 positions, which
         are equally spread in each line and combined at random with a fixed seed. The error is below .005.
 
         Parameters
