@@ -12,10 +12,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.banding import Bands
 from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
-from lshfast.common.threads import for_each_piece
+from lshfast.common.threads import for_each_piece, thread_count
 from lshfast.common.types import Float64Array, UInt64Array
-from lshfast.families.family import check_bands, check_pairs, joined
+from lshfast.families.family import check_bands, check_pairs
 from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
 from lshfast.families.probing import Probing
 from lshfast.kernels import probes as searches
@@ -119,7 +120,7 @@ class StableLines(Probing[Any]):
         def work(part: slice) -> None:
             values = np.empty((part.stop - part.start, count), np.uint64)
             self._project(points, part, count, None, values)
-            buckets[part] = joined(values, rows, self.value_bits)
+            buckets[part] = Bands(bands, rows).keys(values) if rows > 1 else values
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
@@ -342,10 +343,14 @@ class StableLines(Probing[Any]):
             )
 
     def _for_each_piece(self, work: Any, n: int, count: int, threads: int | None) -> None:
+        threads = thread_count(threads)
+        most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
         if n:
             self._lines(count)
-        most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
-        for_each_piece(work, np.ones(n, np.int64), most, threads)
+        if 0 < n <= most:
+            work(slice(0, n))
+        elif n:
+            for_each_piece(work, np.ones(n, np.int64), most, threads)
 
 
 @dataclass(frozen=True)

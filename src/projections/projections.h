@@ -28,6 +28,9 @@
 #define PROJECTIONS_ROWS 6
 #define PROJECTIONS_CHUNK 96
 
+/* Fewer rows are summed one after the other, from the matrix as it is: to copy it to panels would take longer. */
+#define PROJECTIONS_FEW_ROWS 4
+
 /* Cells are numbered in (-2^63, 2^63); a position beyond has none. */
 #define PROJECTIONS_END 0x1p63
 
@@ -53,7 +56,8 @@ struct projections_kernels {
      * all of these are floats in value. */
     void (*multiply)(const double *rows, size_t n, const double *lines, size_t depth, size_t lanes, int floats,
                      double *sums, size_t stride);
-    /* Add to sums[f], f < count, values[i] matrix[columns[i] * step + f] for i = 0 .. n - 1. */
+    /* Add to sums[f], f < count, values[i] matrix[columns[i] * step + f] for i = 0 .. n - 1; columns may be NULL, for 0, 1,
+     * and so on. */
     void (*gather)(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n,
                    size_t count, double *sums);
     /* positions[f] = sums[f] / width + offsets[f], which may be in place; returns 1 if all of them have cells. */
@@ -81,8 +85,8 @@ struct lines {
     double width;
 };
 
-/* Doubles of scratch that the next two need. */
-size_t projections_scratch(size_t count);
+/* Doubles of scratch that the next two need for `count` functions and up to n vectors in a call; 1 for sparse ones. */
+size_t projections_scratch(size_t count, size_t n);
 
 /* The positions of n <= PROJECTIONS_CHUNK vectors of floats or of doubles, (n, dim), and the values of their cells: both
  * are (n, count), and one of them may be NULL. Returns n, or the first row with a position that has no cell, whose
@@ -90,7 +94,8 @@ size_t projections_scratch(size_t count);
 size_t projections_dense(const struct projections_kernels *kernels, const struct lines *lines, const float *floats,
                          const double *doubles, size_t n, double *scratch, double *positions, uint64_t *values);
 
-/* The same of one sparse vector, whose `columns` rise, each below dim: returns 1, or 0 if a position has no cell. */
+/* The same of one sparse vector, whose `columns` rise, each below dim, or are NULL, for 0 to n - 1: returns 1, or 0 if a
+ * position has no cell. */
 int projections_sparse(const struct projections_kernels *kernels, const struct lines *lines, const int64_t *columns,
                        const float *floats, const double *doubles, size_t n, double *scratch, double *positions,
                        uint64_t *values);

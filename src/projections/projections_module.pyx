@@ -30,7 +30,7 @@ cdef extern from "projections/projections.h":
     double projections_cauchy(uint64_t) nogil
     void projections_draw(uint64_t, domain, uint64_t, size_t, size_t, float*) nogil
     void projections_offsets(uint64_t, size_t, double*) nogil
-    size_t projections_scratch(size_t) nogil
+    size_t projections_scratch(size_t, size_t) nogil
     size_t projections_dense(const projections_kernels*, const c_lines*, const float*, const double*, size_t, double*,
                              double*, uint64_t*) nogil
     int projections_sparse(const projections_kernels*, const c_lines*, const int64_t*, const float*, const double*,
@@ -128,7 +128,7 @@ def dense(const real[:, ::1] vectors not None, const float[:, ::1] matrix not No
     cdef c_lines lines
     _check_lines(matrix, offsets, width, dim, &lines)
     _check_outputs(n, count, positions, values)
-    cdef double[::1] scratch = np.empty(projections_scratch(count), np.float64)
+    cdef double[::1] scratch = np.empty(projections_scratch(count, n), np.float64)
     cdef const projections_kernels* level = projections_levels[in_use[0]]
     cdef const float* floats = NULL
     cdef const double* doubles = NULL
@@ -181,7 +181,7 @@ def sparse(const int64_t[::1] starts not None, const int64_t[::1] columns not No
         raise ValueError(f"the columns of each row must rise, each below {matrix.shape[0]}")
     n = len(starts) - 1
     _check_outputs(n, count, positions, values)
-    cdef double[::1] scratch = np.empty(projections_scratch(count), np.float64)
+    cdef double[::1] scratch = np.empty(projections_scratch(count, 1), np.float64)
     cdef const projections_kernels* level = projections_levels[in_use[0]]
     cdef const float* floats = NULL
     cdef const double* doubles = NULL

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from itertools import product
 
-from tests.reference.hashing import EMPTY, draw, mix64
+from tests.reference.hashing import EMPTY, MASK64, draw, mix64
 from tests.reference.weighted import exact_log
 
 GAUSSIAN, CAUCHY, OFFSET = 30, 31, 32  # domains
@@ -131,3 +131,29 @@ def scored_buckets(positions: Sequence[float], band: int) -> dict[int, float]:
         squares = [((0.0, 1.0 - f, f)[step]) ** 2 for f, step in zip(fractions, steps, strict=True)]
         scored[bucket(band, [value(c + step) for c, step in zip(cells, steps, strict=True)])] = math.fsum(squares)
     return scored
+
+
+def golden() -> dict[str, object]:
+    """Return values to be pinned: doubles and 64-bit numbers in hexadecimal."""
+    points = {
+        "zeros": [0.0] * 5,
+        "small": [1.0, -0.5, 0.25, 3.0, 0.0],
+        "subnormal": [5e-324, -1e-310, 0.0, 1e-308, 2.0],
+        "far": [1e15, 1e-3, -7e12, 0.1, 3e14],
+    }
+    cases = []
+    for name, x in points.items():
+        for family, domain in (("gaussian-lines", GAUSSIAN), ("cauchy-lines", CAUCHY)):
+            for seed, width in ((1, 4.0), (MASK64, 0.3)):
+                found = values(x, seed, domain, 6, width)
+                case = {
+                    "point": name,
+                    "coordinates": [coordinate.hex() for coordinate in x],
+                    "family": family,
+                    "seed": f"{seed:016x}",
+                    "width": width.hex(),
+                    "values": [f"{v:016x}" for v in found],
+                    "buckets": [f"{bucket(band, found[3 * band : 3 * band + 3]):016x}" for band in range(2)],
+                }
+                cases.append(case)
+    return {"lines": cases}

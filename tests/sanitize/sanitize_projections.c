@@ -43,8 +43,9 @@ static int define(const struct lines *lines, const double *rows, size_t n, doubl
 }
 
 static void check_sparse(const struct projections_kernels *kernels, const struct lines *lines, const double *row,
-                         int is_float, double *scratch, const double *expected, const uint64_t *values) {
+                         int is_float, const double *expected, const uint64_t *values) {
     size_t dim = lines->dim, n = 0;
+    double *scratch = buffer(projections_scratch(lines->count, 1) * sizeof *scratch);
     for (size_t j = 0; j < dim; j++) n += row[j] != 0;
     int64_t *columns = buffer(n * sizeof *columns);
     float *floats = buffer(n * sizeof *floats);
@@ -62,7 +63,7 @@ static void check_sparse(const struct projections_kernels *kernels, const struct
                              NULL, found));
     CHECK(memcmp(positions, expected, lines->count * sizeof *positions) == 0);
     CHECK(memcmp(found, values, lines->count * sizeof *found) == 0);
-    free(columns), free(floats), free(doubles), free(positions), free(found);
+    free(columns), free(floats), free(doubles), free(positions), free(found), free(scratch);
 }
 
 static void check_points(size_t n, size_t dim, size_t count, int is_float) {
@@ -82,7 +83,7 @@ static void check_points(size_t n, size_t dim, size_t count, int is_float) {
     note((uint64_t)all);
     for EACH_LEVEL(level) {
         const struct projections_kernels *kernels = projections_levels[level];
-        double *scratch = buffer(projections_scratch(count) * sizeof *scratch);
+        double *scratch = buffer(projections_scratch(count, n) * sizeof *scratch);
         double *positions = buffer(cells * sizeof *positions);
         uint64_t *values = numbers(cells);
         const float *given = is_float ? floats : NULL;
@@ -96,7 +97,7 @@ static void check_points(size_t n, size_t dim, size_t count, int is_float) {
             CHECK((double)cell <= expected[i] && expected[i] - (double)cell <= 1 && values[i] == projections_value(cell));
         }
         for (size_t r = 0; r < done; r++) {
-            check_sparse(kernels, &lines, rows + r * dim, is_float, scratch, expected + r * count, values + r * count);
+            check_sparse(kernels, &lines, rows + r * dim, is_float, expected + r * count, values + r * count);
         }
         if (level == CPU_SCALAR) note_all(values, done * count);
         free(scratch), free(positions), free(values);
