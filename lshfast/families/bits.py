@@ -145,9 +145,9 @@ class Covering(Family[UInt64Array]):
 
     So an index with all these functions as its bands, each of one row, has no false negatives within the radius. A
     random vector of r + 1 bits is drawn for each bit of a code. Function v, one for each of these vectors except zero,
-    keeps the bits of the code whose vector has an even number of ones in common with v. The value is a hash of the
-    bits that it keeps. If two codes differ in at most r bits, there is a v to which the vectors of these bits are
-    orthogonal, and under it the codes are equal.
+    keeps the bits of the code whose vector has an odd number of ones in common with v. The value is a hash of the bits
+    that it keeps. If two codes differ in at most r bits, some v has an even number of ones in common with the vectors
+    of all of these bits, and under it the codes are equal.
 
     Codes at distance d collide under one function with probability 2**-d over the choice of the vectors, for d > r too.
     The number of functions limits the radius.
@@ -278,7 +278,7 @@ def _covering_masks(bits: int, radius: int, seed: int) -> UInt64Array:
         common = vectors & function
         for half in (8, 4, 2, 1):
             common ^= common >> half
-        kept = np.packbits(common & 1 == 0, bitorder="little")
+        kept = np.packbits(common & 1 == 1, bitorder="little")
         octets[function - 1, : len(kept)] = kept
     masks = octets.view("<u8").astype(np.uint64)
     masks.flags.writeable = False

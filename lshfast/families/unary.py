@@ -104,7 +104,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         """
         points = whole_points(items, self.dim, self.limit)
         coordinates, cuts = self.samples(count)
-        most = np.iinfo(points.dtype).max
+        most = min(self.limit, np.iinfo(points.dtype).max)
         reached, cuts_in_dtype = cuts <= most, np.minimum(cuts, most).astype(points.dtype)
         octets = np.zeros((len(points), -(-count // 64) * 8), np.uint8)
 
