@@ -1,8 +1,7 @@
 """`Cascade`: steps of AND and OR, and what they make of the probability of a collision.
 
-AND of r functions turns the probability p into p**r. OR of b functions turns it into 1 - (1 - p)**b, which is AND of the
-probabilities q = 1 - p of no collision. All computations carry p and q side by side, so neither loses digits where the
-other is close to 1.
+AND of r functions turns the probability p into p**r. OR of b functions turns the probability q = 1 - p of no collision
+into q**b. All computations carry p and q side by side, so neither loses digits where the other is close to 1.
 """
 
 from __future__ import annotations
@@ -191,7 +190,8 @@ class Cascade:
 
     def _steepest_of_many(self) -> float:
         p, q = self._first(np.array([TAIL, 1 - TAIL]), np.array([1 - TAIL, TAIL]))
-        logits = np.linspace(*(np.log(p) - np.log(q)), GRID_POINTS)
+        low, high = np.log(p) - np.log(q)
+        logits = np.linspace(low, high, GRID_POINTS)
         best = int(self._log_slope(*_probabilities(logits)).argmax())
         around = logits[max(best - 1, 0)], logits[min(best + 1, GRID_POINTS - 1)]
         return float(_probabilities(_bisect(self._steepens, *around))[0])
