@@ -14,7 +14,7 @@ from lshfast.banding.scurve import scurve
 from lshfast.common.checks import check_int
 from lshfast.families.curves import Histogram
 from lshfast.families.family import Family
-from lshfast.families.plans import BandPlan, Costs, Planner, counted
+from lshfast.families.plans import BandPlan, Costs, Planner
 
 MOST_FUNCTIONS = 65_536  # slots of the longest signature
 
@@ -69,13 +69,14 @@ def plan_bands(
     >>> from lshfast.families import plan_bands
     >>> clips = [10, 10_000, 9_989_990], [1, 0.9, 0.7]
     >>> print(plan_bands(Bands(50, 25), 0.9, histogram=clips))
-    50 bands of 25 rows: 1,250 functions
-    recall at similarity 0.9: 0.9759; half found at 0.8425
-    candidates a query            76,535.5   of 10,000,000 items
-    beyond the threshold          66,766.7
-    missed within it                 241.2
-    work of a query               76,710.5   comparisons
-    memory                       106,120.0   MB
+    bands x rows           50 x 25   functions: 1,250
+    recall                  0.9759   at similarity 0.9
+    half found at           0.8425   similarity
+    candidates            76,535.5   a query, of 10,000,000 items
+    false                 66,766.7   candidates beyond the threshold
+    missed                   241.2   items within the threshold, not candidates
+    work                  76,710.5   comparisons a query
+    memory            106,120.0 MB   of an index
     """
     if not isinstance(bands, Bands):
         raise TypeError(f"bands must be Bands, not {bands!r}")
@@ -120,9 +121,10 @@ def plan_recall(
     --------
     >>> from lshfast.families import plan_recall
     >>> print(plan_recall(0.8, n=1_000_000))
-    18 bands of 7 rows: 126 functions
-    recall at similarity 0.8: 0.9855; half found at 0.6262
-    memory                         1,252.0   MB
+    bands x rows            18 x 7   functions: 126
+    recall                  0.9855   at similarity 0.8
+    half found at           0.6262   similarity
+    memory              1,252.0 MB   of an index
     """
     planner = Planner(threshold, family, n, histogram, costs)
     check_int("functions", functions, 1)
@@ -130,7 +132,7 @@ def plan_recall(
     choice = most_rows(planner.p, functions, recall)
     if choice is None:
         most = scurve(planner.p, functions, 1)
-        raise ValueError(f"{planner.beyond(recall)}: {counted(functions, 'function')} reach at most {most:.4f}")
+        raise ValueError(f"{planner.beyond(recall)} of functions {functions}: at most {most:.4f}")
     return planner.plan(choice, planner.words(functions, choice.bands))
 
 
@@ -243,13 +245,14 @@ def plan_work(
     >>> from lshfast.families import plan_work
     >>> clips = [10, 10_000, 9_989_990], [1, 0.9, 0.7]
     >>> print(plan_work(0.9, clips, recall=0.975, memory=100_000_000_000))
-    45 bands of 24 rows: 1,080 functions
-    recall at similarity 0.9: 0.9763; half found at 0.8401
-    candidates a query            95,535.9   of 10,000,000 items
-    beyond the threshold          85,763.3
-    missed within it                 237.4
-    work of a query               95,688.9   comparisons
-    memory                        91,920.0   MB
+    bands x rows           45 x 24   functions: 1,080
+    recall                  0.9763   at similarity 0.9
+    half found at           0.8401   similarity
+    candidates            95,535.9   a query, of 10,000,000 items
+    false                 85,763.3   candidates beyond the threshold
+    missed                   237.4   items within the threshold, not candidates
+    work                  95,688.9   comparisons a query
+    memory             91,920.0 MB   of an index
     """
     planner = Planner(threshold, family, n, histogram, costs)
     check_recall(recall)
@@ -268,8 +271,8 @@ def plan_work(
         if work < least:
             best, least = choice, work
     if best is None:
-        limit = counted(functions, "function") + ("" if memory is None else f" and {memory:,} bytes")
-        raise ValueError(f"{planner.beyond(recall)} within {limit}")
+        limit = f"functions {functions}" + ("" if memory is None else f" and memory {memory}")
+        raise ValueError(f"{planner.beyond(recall)} of {limit}")
     return planner.plan(best)
 
 

@@ -104,24 +104,22 @@ class BandPlan:
 
     def __str__(self) -> str:
         value, of = ("similarity", "") if self.family is None else ("distance", f" of {self.family.name}")
-        half = "" if self.half_point is None else f"; half found at {self.half_point:.4g}"
+        items = "" if self.n is None else f", of {self.n:,} items"
         lines = [
-            f"{counted(self.bands, 'band')} of {counted(self.rows, 'row')}: "
-            f"{counted(self.bands * self.rows, 'function')}{of}",
-            f"recall at {value} {self.threshold:.4g}: {self.recall:.4f}{half}",
+            _line("bands x rows", f"{self.bands:,} x {self.rows:,}", f"functions: {self.bands * self.rows:,}{of}"),
+            _line("recall", f"{self.recall:.4f}", f"at {value} {self.threshold:.4g}"),
         ]
-        table: list[tuple[str, float | None, str]] = [
-            (
-                "candidates a query",
-                self.expected_candidates,
-                "" if self.n is None else f"of {counted(self.n, 'item')}",
-            ),
-            ("beyond the threshold", self.expected_false, ""),
-            ("missed within it", self.expected_missed, ""),
-            ("work of a query", self.work, "comparisons"),
-            ("memory", None if self.memory is None else self.memory / 1e6, "MB"),
-        ]
-        lines += [f"{name:<22}{figure:>16,.1f}   {of}".rstrip() for name, figure, of in table if figure is not None]
+        if self.half_point is not None:
+            lines.append(_line("half found at", f"{self.half_point:.4g}", value))
+        if self.work is not None:
+            lines += [
+                _line("candidates", f"{self.expected_candidates:,.1f}", f"a query{items}"),
+                _line("false", f"{self.expected_false:,.1f}", "candidates beyond the threshold"),
+                _line("missed", f"{self.expected_missed:,.1f}", "items within the threshold, not candidates"),
+                _line("work", f"{self.work:,.1f}", "comparisons a query"),
+            ]
+        if self.memory is not None:
+            lines.append(_line("memory", f"{self.memory / 1e6:,.1f} MB", "of an index"))
         return "\n".join(lines)
 
 
@@ -188,6 +186,5 @@ class Planner:
         return f"recall {recall} at {value} {self.threshold} (collision probability {self.p:.4g}) is out of reach"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, for example "1 row" or "2 rows"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _line(name: str, figure: str, note: str) -> str:
+    return f"{name:<14}{figure:>16}   {note}"
