@@ -7,6 +7,7 @@ from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
 from lshfast.families.guarantees import amplification_for, probe_success, rho
 from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
 from lshfast.families.plans import BandPlan, Costs
+from lshfast.families.plots import plot_curve
 
 __all__ = [
     "NO_VALUE",
@@ -23,6 +24,7 @@ __all__ = [
     "plan_recall",
     "plan_weights",
     "plan_work",
+    "plot_curve",
     "probe_success",
     "rho",
 ]

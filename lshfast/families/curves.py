@@ -97,11 +97,8 @@ class Spread:
         counts, places = histogram_arrays(histogram, family)
         if n is not None:
             counts = counts * (n / counts.sum())
-        if len(places) > len(counts):
-            nodes, weights = np.polynomial.legendre.leggauss(BIN_NODES)
-            places = (places[:-1, None] + np.diff(places)[:, None] * (nodes + 1) / 2).ravel()
-            counts = (counts[:, None] * weights / 2).ravel()
-        return cls(places, counts, collision_probability(family, places))
+        values, parts = (points.ravel() for points in weighted_points(counts, places))
+        return cls(values, parts, collision_probability(family, values))
 
     @property
     def total(self) -> float:
@@ -113,6 +110,14 @@ class Spread:
         found = bands.probability(self.probabilities)
         false, missed = self.counts @ np.where(within, 0, found), self.counts @ np.where(within, 1 - found, 0)
         return float(self.counts @ found), float(false), float(missed)
+
+
+def weighted_points(counts: Float64Array, places: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Return values, and how many items are at each, in an array with a row for each count of a histogram."""
+    if len(places) == len(counts):
+        return places[:, None], counts[:, None]
+    nodes, weights = np.polynomial.legendre.leggauss(BIN_NODES)
+    return places[:-1, None] + np.diff(places)[:, None] * (nodes + 1) / 2, counts[:, None] * weights / 2
 
 
 def histogram_arrays(histogram: Histogram, family: Family[Any] | None) -> tuple[Float64Array, Float64Array]:
