@@ -71,6 +71,11 @@ class BitSampling(BitFamily[UInt64Array]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "bits", check_int("bits", self.bits, 1, MAX_BITS))
 
+    @property
+    def max_distance(self) -> float:
+        """The largest Hamming distance: `bits`."""
+        return self.bits
+
     def positions(self, count: int) -> Int64Array:
         """Return the positions of the first `count` functions, int64 (count,), in 0..bits - 1."""
         return scaled(draw(self.seed, BIT_SAMPLING, check_int("count", count, 1)), self.bits).astype(np.int64)
@@ -136,7 +141,7 @@ class BitSampling(BitFamily[UInt64Array]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, self.bits) / self.bits)
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / self.bits)
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,11 @@ class Covering(Family[UInt64Array]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "bits", check_int("bits", self.bits, 1, MAX_COVERED_BITS))
         object.__setattr__(self, "radius", check_int("radius", self.radius, 0, MAX_RADIUS))
+
+    @property
+    def max_distance(self) -> float:
+        """The largest Hamming distance: `bits`."""
+        return self.bits
 
     @property
     def tables(self) -> int:
@@ -266,7 +276,7 @@ class Covering(Family[UInt64Array]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(np.exp2(-numbers_of(distance, "distance", 0, self.bits)))
+        return np.asarray(np.exp2(-numbers_of(distance, "distance", 0, self.max_distance)))
 
 
 @lru_cache(maxsize=8)

@@ -91,6 +91,11 @@ class GridSquares(Family[TokenSets]):
             object.__setattr__(self, name, probability)
 
     @property
+    def max_distance(self) -> float:
+        """The largest distance: 1."""
+        return 1.0
+
+    @property
     def same(self) -> float:
         """The expected distance of two prints of one finger."""
         return 1 - self.minutia * self.match
@@ -183,7 +188,7 @@ class GridSquares(Family[TokenSets]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray((1 - numbers_of(distance, "distance", 0, 1)) ** self.squares)
+        return np.asarray((1 - numbers_of(distance, "distance", 0, self.max_distance)) ** self.squares)
 
     def _check(self, items: Any, name: str) -> None:
         check_token_sets(items)

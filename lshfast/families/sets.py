@@ -78,6 +78,11 @@ class MinHashFamily(Family[SetsOrSignatures]):
     def __post_init__(self) -> None:
         MinHasher(1, self.scheme, self.seed)
 
+    @property
+    def max_distance(self) -> float:
+        """The largest distance: 1."""
+        return 1.0
+
     def hasher(self, num_perm: int) -> MinHasher:
         """Return the sketcher whose slots are the first `num_perm` functions."""
         return MinHasher(num_perm, self.scheme, self.seed)
@@ -145,7 +150,7 @@ class MinHashFamily(Family[SetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, 1))
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance))
 
 
 @dataclass(frozen=True)
@@ -193,6 +198,11 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
 
     def __post_init__(self) -> None:
         WeightedMinHasher(1, self.scheme, self.seed)
+
+    @property
+    def max_distance(self) -> float:
+        """The largest distance: 1."""
+        return 1.0
 
     def hasher(self, num_perm: int) -> WeightedMinHasher:
         """Return the sketcher whose slots are the first `num_perm` functions."""
@@ -271,7 +281,7 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, 1))
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance))
 
 
 @dataclass(frozen=True)
@@ -320,6 +330,11 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
 
     def __post_init__(self) -> None:
         SimHasher(64, self.seed)
+
+    @property
+    def max_distance(self) -> float:
+        """The largest angle: pi. It is at most pi / 2 for token sets, whose coordinates are not negative."""
+        return float(np.pi)
 
     def hasher(self, bits: int) -> SimHasher:
         """Return the sketcher whose bits are the first functions; `bits` is a multiple of 64."""
@@ -408,7 +423,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, np.pi) / np.pi)
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / np.pi)
 
 
 def jaccard(a: Any, b: Any) -> Float64Array:

@@ -71,6 +71,11 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         if self.limit * self.dim > MAX_LIMIT:
             raise ValueError(f"limit * dim must be at most 2**53, not {self.limit} * {self.dim}")
 
+    @property
+    def max_distance(self) -> float:
+        """The largest L1 distance: limit * dim."""
+        return self.limit * self.dim
+
     def samples(self, count: int) -> tuple[Int64Array, Int64Array]:
         """Return the coordinates, in 0..dim - 1, and the cuts, in 1..limit, of the first `count` functions."""
         check_int("count", count, 1)
@@ -155,8 +160,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        most = self.limit * self.dim
-        return np.asarray(1 - numbers_of(distance, "distance", 0, most) / most)
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / self.max_distance)
 
 
 def whole_points(items: npt.ArrayLike, dim: int, limit: int, name: str = "items") -> npt.NDArray[np.integer[Any]]:
