@@ -367,7 +367,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         check_int("count", count, 1, SimHasher(64, self.seed).bits * 64)
         hasher = self.hasher(-(-count // 64) * 64)
         if isinstance(items, TokenSets):
-            codes = np.array(hasher.sketch(items, threads=threads))
+            codes = np.asarray(hasher.sketch(items, threads=threads))
         else:
             codes = _codes(items, hasher)
         without: BoolArray = np.asarray((codes == EMPTY).all(axis=1))

@@ -41,6 +41,9 @@ def test_distances():
     family = GridSquares(10)
     a, b = sets_of([[1, 2, 2, 3], [], [1], list(range(10))]), sets_of([[2, 3, 3, 9], [1], [2], list(range(10))])
     assert family.distance(a, b).tolist() == [0.8, 1, 1, 0]
+    part = TokenSets([2, 5], [0, 11, 1, 2, 3])  # tokens of no row are not looked at
+    assert family.distance(part, b).tolist() == family.distance(a.take([0]), b).tolist()
+    assert (family.hash(part, 50) == family.hash(a, 50)[:1]).all()
     assert family.distance(a.take([0]), b).tolist() == [0.8, 0.9, 0.9, 0.7]
 
 

@@ -137,6 +137,13 @@ def test_pieces_of_large_rows(monkeypatch):
     assert WeightedMinHashFamily().distance(counts, first) == pytest.approx(expected)
 
 
+def test_rows_that_begin_after_other_tokens():
+    whole, part = sets_of([[9, 8], [1, 2, 3], [3, 4, 3]]), TokenSets([2, 5, 8], [9, 8, 1, 2, 3, 3, 4, 3])
+    for family in (MinHashFamily(), SimHashFamily()):
+        assert (family.distance(part, part.take([1])) == family.distance(whole, whole.take([2]))[1:]).all()
+        assert (family.hash(part, 5) == family.hash(whole, 5)[1:]).all()
+
+
 # Collisions
 
 
