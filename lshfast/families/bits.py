@@ -105,7 +105,7 @@ class BitSampling(BitFamily[UInt64Array]):
         codes = packed_codes(items, self.bits)
         positions = self.positions(count).astype(np.uint64)
         words = np.empty((len(codes), -(-count // 64)), np.uint64)
-        costs = np.full(len(codes), count + codes.shape[1])
+        costs = np.full(len(codes), count + codes.shape[1], np.int64)
         for_each_piece(lambda rows: kernels.bits(codes[rows], positions, words[rows]), costs, PIECE_STEPS, threads)
         return BitCodes(words, None)
 
@@ -240,7 +240,7 @@ class Covering(Family[UInt64Array]):
             raise ValueError(f"a covering of radius {self.radius} has {self.tables} functions, fewer than {count}")
         masks = _covering_masks(self.bits, self.radius, self.seed)[:count]
         values = np.empty((len(codes), count), np.uint64)
-        costs = np.full(len(codes), count * codes.shape[1])
+        costs = np.full(len(codes), count * codes.shape[1], np.int64)
         for_each_piece(lambda rows: kernels.masked(codes[rows], masks, values[rows]), costs, PIECE_STEPS, threads)
         return values
 

@@ -13,7 +13,7 @@ from lshfast.common.threads import for_each_piece
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import NO_VALUE, Family
-from lshfast.families.sets import jaccard
+from lshfast.families.set_distances import jaccard
 from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import TokenSets
 
@@ -141,14 +141,14 @@ class GridSquares(Family[TokenSets]):
         def work(rows: slice) -> None:
             offsets = items.offsets[rows.start : rows.stop + 1]
             present = np.zeros((rows.stop - rows.start, self.grid), bool)
-            row = np.repeat(np.arange(len(present)), np.diff(offsets))
+            row = np.repeat(np.arange(len(present), dtype=np.int64), np.diff(offsets))
             present[row, items.tokens[offsets[0] : offsets[-1]].astype(np.int64)] = True
             every = present[:, functions[:, 0]]
             for place in range(1, self.squares):
                 every &= present[:, functions[:, place]]
             values[rows] = np.where(every, np.uint64(0), NO_VALUE)
 
-        costs = np.full(len(items), self.grid + count * self.squares)
+        costs = np.full(len(items), self.grid + count * self.squares, np.int64)
         for_each_piece(work, costs, PIECE_STEPS, threads)
         return values
 

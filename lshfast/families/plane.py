@@ -75,7 +75,7 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
     def lines(self, count: int) -> tuple[Matrix[np.float64], Float64Array]:
         """Return the directions, unit vectors (count, 2), and the starts, in widths, (count,), of the functions."""
         words = draw(self.seed, PLANE, check_int("count", count, 1))
-        directions, at = np.zeros((count, 2)), np.arange(count)
+        directions, at = np.zeros((count, 2)), np.arange(count, dtype=np.int64)
         for attempt in range(1, 2**20):  # each succeeds with probability pi / 4
             x, y = (_centred(following(words[at], 2 * attempt + side)) for side in (0, 1))
             squares = x * x + y * y
@@ -119,7 +119,7 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         def work(rows: slice) -> None:
             values[rows] = bucket_numbers(points[rows], directions, starts, self.width).view(np.uint64)
 
-        for_each_piece(work, np.full(len(points), count), PIECE_VALUES, threads)
+        for_each_piece(work, np.full(len(points), count, np.int64), PIECE_VALUES, threads)
         return values ^ np.uint64(2**63)
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:

@@ -118,7 +118,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
             packed = np.packbits(ones, axis=1, bitorder="little")
             octets[rows, : packed.shape[1]] = packed
 
-        for_each_piece(work, np.full(len(points), count), PIECE_STEPS, threads)
+        for_each_piece(work, np.full(len(points), count, np.int64), PIECE_STEPS, threads)
         return BitCodes(octets.view("<u8").astype(np.uint64, copy=False), None)
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:

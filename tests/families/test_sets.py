@@ -128,7 +128,7 @@ def test_angles(a, b):
 
 
 def test_pieces_of_large_rows(monkeypatch):
-    monkeypatch.setattr("lshfast.families.sets.PIECE_TOKENS", 100)
+    monkeypatch.setattr("lshfast.families.set_distances.PIECE_TOKENS", 100)
     rows = [list(range(i, i + 30)) for i in range(20)]
     counts = weighted_of([dict.fromkeys(row, 1.0) for row in rows])
     assert WeightedMinHashFamily().distance(counts, counts) == pytest.approx(np.zeros(20))
