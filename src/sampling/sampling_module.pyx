@@ -124,3 +124,18 @@ def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not No
             sampling_distances(left + at * step, step, right + at * words, some, words, to + at)
             at += some
             pause(&last_pause)
+
+
+cdef void sample_bits(const uint64_t* codes, size_t n, size_t words, const uint64_t* positions, size_t count,
+                      uint64_t* scratch, uint64_t* out) noexcept nogil:
+    sampling_bits(codes, n, words, positions, count, scratch, out)
+
+
+cdef void bands_of_bits(const uint64_t* codes, size_t n, size_t words, size_t bands, size_t rows,
+                        uint64_t* out) noexcept nogil:
+    sampling_buckets(codes, n, words, bands, rows, out)
+
+
+cdef void hash_masked_bits(const uint64_t* codes, size_t n, size_t words, const uint64_t* masks, size_t count,
+                           uint64_t* out) noexcept nogil:
+    sampling_masked(codes, n, words, masks, count, out)

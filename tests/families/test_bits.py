@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast import SimHasher, TokenSets
+from lshfast import LSHIndex, SimHasher, TokenSets
 from lshfast.families import BitSampling, Covering
 from tests.families.laws import check_description, check_law
 from tests.reference import families_bits as reference
@@ -181,6 +181,22 @@ def test_a_covering_of_long_codes_has_no_false_negatives(data):
     family = Covering(bits, radius, data.draw(st.integers(0, MASK64)))
     other = code ^ sum(1 << i for i in flipped)
     assert family.collide(packed([code], bits), packed([other], bits), family.tables).any()
+
+
+def test_an_index_of_a_covering_has_no_false_negatives():
+    """All codes within the radius of 500 queries are in the answers, and what is in them shares a bucket."""
+    generator, family = np.random.default_rng(3), Covering(128, 3, 7)
+    codes = generator.integers(0, 2**64, (500, 2), np.uint64)
+    queries = codes.copy()
+    for query in queries:
+        for place in generator.choice(128, generator.integers(0, 4), replace=False).tolist():
+            query[place // 64] ^= np.uint64(1 << place % 64)
+    index = LSHIndex(family=family, bands=family.tables)
+    index.insert(range(500), codes)
+    assert all(key in found for key, found in enumerate(index.query(queries)))
+    index.remove(range(0, 500, 2))
+    found = index.query(queries)
+    assert all((key in keys) == key % 2 for key, keys in enumerate(found))
 
 
 def test_codes_beyond_the_radius_collide_by_chance_only():
