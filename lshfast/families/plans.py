@@ -166,8 +166,17 @@ class Planner:
 
     def work(self, bands: Bands) -> float:
         """Return the expected cost of a query."""
-        costs = self.costs
-        return costs.function * bands.slots + costs.bucket * bands.bands + costs.candidate * self.candidates(bands)[0]
+        return self._overhead(bands) + self.costs.candidate * self.candidates(bands)[0]
+
+    def least_work(self, bands: Bands, recall: float) -> float:
+        """Return a lower bound of the cost of a query with at least these bands and rows, and this recall."""
+        assert self.spread is not None
+        p, counts = self.spread.probabilities, self.spread.counts
+        found = counts[p == 1].sum() + recall * counts[(self.p <= p) & (p < 1)].sum()
+        return self._overhead(bands) + self.costs.candidate * float(found)
+
+    def _overhead(self, bands: Bands) -> float:
+        return self.costs.function * bands.slots + self.costs.bucket * bands.bands
 
     def words(self, slots: int, bands: int) -> int:
         """Return the words that an index keeps for an item: its signature, or a value for each band."""

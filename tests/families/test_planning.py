@@ -100,7 +100,8 @@ def test_b7_less_work_with_the_same_memory():
     assert cheaper.recall >= given_plan.recall
     assert cheaper.work <= given_plan.work
     assert cheaper.memory <= given_plan.memory
-    assert plan_work(0.9, CLIPS, recall=given_plan.recall).work < given_plan.work / 5  # memory is not limited
+    unlimited = plan_work(0.9, CLIPS, recall=given_plan.recall, functions=65_536)
+    assert unlimited.work < given_plan.work / 5
 
 
 def test_b8_memory_grows_with_items_and_bands():
@@ -304,6 +305,9 @@ def test_equal_items_need_one_function():
     """Nothing but equal items is wanted, and nothing else exists."""
     plan = plan_work(1, ([100], [1]))
     assert (plan.bands, plan.rows, plan.recall) == (1, 1, 1)
+    free = plan_work(1, ([5, 95], [1, 0.5]), costs=Costs(0, 0, 1), functions=65_536)
+    assert free.expected_candidates == 5
+    assert free.rows < 100  # more rows do not find fewer
 
 
 def test_expected_candidates_are_those_of_an_index():
@@ -422,7 +426,7 @@ def test_distances_out_of_range(threshold):
             ValueError,
             "(collision probability 0.01) is out of reach of functions 20",
         ),
-        ({"memory": 10**6}, ValueError, "is out of reach of functions 65536 and memory 1000000"),
+        ({"memory": 10**6}, ValueError, "is out of reach of functions 2048 and memory 1000000"),
     ],
 )
 def test_wrong_arguments(arguments, error, message):
