@@ -69,7 +69,7 @@ def distance_at(family: Family[Any], probability: float) -> float:
     if collision_probability(family, low) < probability:
         raise ValueError(f"probability {probability} is not reached: items at distance 0 collide with a smaller one")
     if high == inf:
-        powers = 2.0 ** np.arange(-100, 100)
+        powers = 2.0 ** np.arange(-100, 100, dtype=np.float64)
         fallen = np.flatnonzero(collision_probability(family, powers) < probability)
         if fallen.size == 0:
             return inf
@@ -122,7 +122,7 @@ def _split(counts: Float64Array, edges: Float64Array, value: float) -> tuple[Flo
     part = (value - edges[end - 1]) / (edges[end] - edges[end - 1])
     if part == 1:
         return counts, edges
-    halves = counts[end - 1] * np.array([part, 1 - part])
+    halves = counts[end - 1] * np.array([part, 1 - part], np.float64)
     return np.concatenate([counts[: end - 1], halves, counts[end:]]), np.insert(edges, end, value)
 
 

@@ -249,7 +249,7 @@ def _draw_histogram(
     if len(places) > len(counts):
         left, widths = places[:-1], np.diff(places)
     else:
-        widths = np.full(len(places), POINT_WIDTH * (high - low))
+        widths = np.full(len(places), POINT_WIDTH * (high - low), np.float64)
         left = np.clip(places - widths / 2, low, high - widths)
     values, parts = weighted_points(counts, places)
     candidates = (parts * shape.probability(values)).sum(axis=1)
