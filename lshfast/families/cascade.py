@@ -189,7 +189,7 @@ class Cascade:
         return p, float(self.slope(p))
 
     def _steepest_of_many(self) -> float:
-        p, q = self._first(np.array([TAIL, 1 - TAIL]), np.array([1 - TAIL, TAIL]))
+        p, q = self._first(np.array([TAIL, 1 - TAIL], np.float64), np.array([1 - TAIL, TAIL], np.float64))
         low, high = np.log(p) - np.log(q)
         logits = np.linspace(low, high, GRID_POINTS)
         best = int(self._log_slope(*_probabilities(logits)).argmax())

@@ -69,7 +69,7 @@ def distance_at(family: Family[Any], probability: float) -> float:
     if collision_probability(family, low) < probability:
         raise ValueError(f"probability {probability} is not reached: items at distance 0 collide with a smaller one")
     if high == inf:
-        powers = 2.0 ** np.arange(-100, 100)
+        powers = 2.0 ** np.arange(-100, 100, dtype=np.float64)
         fallen = np.flatnonzero(collision_probability(family, powers) < probability)
         if fallen.size == 0:
             return inf
@@ -85,31 +85,45 @@ def distance_at(family: Family[Any], probability: float) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """A histogram as weighted points: how many items are at which value, with what collision probability."""
+    """A histogram as points: how many items are at which collision probability, and which are within a threshold."""
 
-    values: Float64Array
     counts: Float64Array
     probabilities: Float64Array  # of a collision under one function
+    within: BoolArray
 
     @classmethod
-    def of(cls, histogram: Histogram, family: Family[Any] | None, n: int | None = None) -> Spread:
+    def of(cls, histogram: Histogram, threshold: float, family: Family[Any] | None, n: int | None = None) -> Spread:
         """Return the points of a histogram; its counts are scaled to n items, if n is given."""
         counts, places = histogram_arrays(histogram, family)
         if n is not None:
             counts = counts * (n / counts.sum())
+        if len(places) > len(counts) and places[0] < threshold < places[-1]:
+            counts, places = _split(counts, places, threshold)
         values, parts = (points.ravel() for points in weighted_points(counts, places))
-        return cls(values, parts, collision_probability(family, values))
+        within = values >= threshold if family is None else values <= threshold
+        return cls(parts, collision_probability(family, values), within)
 
     @property
     def total(self) -> float:
         """Number of items."""
         return float(self.counts.sum())
 
-    def candidates(self, bands: Bands, within: BoolArray) -> tuple[float, float, float]:
-        """Return the expected candidates, those of them outside `within`, and the items inside it that are none."""
+    def candidates(self, bands: Bands) -> tuple[float, float, float]:
+        """Return the expected candidates, those of them beyond the threshold, and the items within it that are none."""
         found = bands.probability(self.probabilities)
-        false, missed = self.counts @ np.where(within, 0, found), self.counts @ np.where(within, 1 - found, 0)
+        false = self.counts @ np.where(self.within, 0, found)
+        missed = self.counts @ np.where(self.within, 1 - found, 0)
         return float(self.counts @ found), float(false), float(missed)
+
+
+def _split(counts: Float64Array, edges: Float64Array, value: float) -> tuple[Float64Array, Float64Array]:
+    """Return a histogram in which the bin around a value is divided there."""
+    end = int(np.searchsorted(edges, value))
+    part = (value - edges[end - 1]) / (edges[end] - edges[end - 1])
+    if part == 1:
+        return counts, edges
+    halves = counts[end - 1] * np.array([part, 1 - part], np.float64)
+    return np.concatenate([counts[: end - 1], halves, counts[end:]]), np.insert(edges, end, value)
 
 
 def weighted_points(counts: Float64Array, places: Float64Array) -> tuple[Float64Array, Float64Array]:

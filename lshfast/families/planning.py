@@ -16,8 +16,6 @@ from lshfast.families.curves import Histogram
 from lshfast.families.family import Family
 from lshfast.families.plans import BandPlan, Costs, Planner
 
-MOST_FUNCTIONS = 65_536  # slots of the longest signature
-
 
 def plan_bands(
     bands: Bands,
@@ -204,7 +202,7 @@ def plan_work(
     recall: float = 0.95,
     family: Family[Any] | None = None,
     costs: Costs | None = None,
-    functions: int = MOST_FUNCTIONS,
+    functions: int = 2048,
     memory: int | None = None,
 ) -> BandPlan:
     """Choose the bands and rows that find a pair at the threshold with a recall, at the least expected work of a query.
@@ -224,8 +222,8 @@ def plan_work(
         Probability, in (0, 1).
     family, costs
         As for `plan_bands`.
-    functions : int, default 65,536
-        The most hash functions, at least 1.
+    functions : int, default 2048
+        The most hash functions, at least 1. More of them may save candidates, but need more memory.
     memory : int, optional
         The most bytes of an index of the n items, at least 1.
 
@@ -265,8 +263,8 @@ def plan_work(
         if bands is None or (memory is not None and planner.memory(bands, planner.words(bands * rows, bands)) > memory):
             break  # more rows need no fewer bands
         choice = Bands(bands, rows)
-        if planner.costs.function * choice.slots + planner.costs.bucket * bands > least:
-            break  # more rows cost no less, even without candidates
+        if planner.least_work(choice, recall) >= least:
+            break  # nor do more rows cost less
         work = planner.work(choice)
         if work < least:
             best, least = choice, work

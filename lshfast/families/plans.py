@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lshfast.banding.bands import Bands
 from lshfast.banding.scurve import scurve
 from lshfast.common.checks import check_int, check_number
-from lshfast.common.types import BoolArray, Float64Array
+from lshfast.common.types import Float64Array
 from lshfast.families.curves import Histogram, Spread, check_value, collision_probability, distance_at
 from lshfast.families.family import Family
 
@@ -142,9 +142,7 @@ class Planner:
         self.costs = costs or Costs()
         self.spread: Spread | None = None
         if histogram is not None:
-            self.spread = Spread.of(histogram, family, self.n)
-            values = self.spread.values
-            self._within: BoolArray = values >= self.threshold if family is None else values <= self.threshold
+            self.spread = Spread.of(histogram, self.threshold, family, self.n)
             self.n = self.n or round(self.spread.total)
             if self.n == 0:
                 raise ValueError(f"n must be given with a histogram whose counts have the sum {self.spread.total}")
@@ -164,12 +162,21 @@ class Planner:
     def candidates(self, bands: Bands) -> tuple[float, float, float]:
         """Return the expected candidates, those of them beyond the threshold, and the items within it that are none."""
         assert self.spread is not None
-        return self.spread.candidates(bands, self._within)
+        return self.spread.candidates(bands)
 
     def work(self, bands: Bands) -> float:
         """Return the expected cost of a query."""
-        costs = self.costs
-        return costs.function * bands.slots + costs.bucket * bands.bands + costs.candidate * self.candidates(bands)[0]
+        return self._overhead(bands) + self.costs.candidate * self.candidates(bands)[0]
+
+    def least_work(self, bands: Bands, recall: float) -> float:
+        """Return a lower bound of the cost of a query with at least these bands and rows, and this recall."""
+        assert self.spread is not None
+        p, counts = self.spread.probabilities, self.spread.counts
+        found = counts[p == 1].sum() + recall * counts[(self.p <= p) & (p < 1)].sum()
+        return self._overhead(bands) + self.costs.candidate * float(found)
+
+    def _overhead(self, bands: Bands) -> float:
+        return self.costs.function * bands.slots + self.costs.bucket * bands.bands
 
     def words(self, slots: int, bands: int) -> int:
         """Return the words that an index keeps for an item: its signature, or a value for each band."""

@@ -68,7 +68,7 @@ def plot_curve(
     path : str or path, optional
         Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. By default, in a figure of its own.
+        Where to draw, with a legend inside. By default, in a figure of its own, with a legend above the curve.
 
     Returns
     -------
@@ -103,6 +103,7 @@ def plot_curve(
     bars = None if histogram is None else histogram_arrays(histogram, shape.axis_family)
     low, high = _limits(shape, limits, [*marks, *ends, *([] if bars is None else bars[1])])
 
+    own = ax is None
     if ax is None:
         figure = optional("matplotlib.figure").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
         ax = figure.add_subplot()
@@ -128,7 +129,7 @@ def plot_curve(
     ax.set(xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02))
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    _legend(ax)
+    _legend(ax, above=own)
     if path is not None:
         ax.figure.canvas.print_figure(os.fspath(path), dpi=DOTS_PER_INCH)
     return ax
@@ -248,7 +249,7 @@ def _draw_histogram(
     if len(places) > len(counts):
         left, widths = places[:-1], np.diff(places)
     else:
-        widths = np.full(len(places), POINT_WIDTH * (high - low))
+        widths = np.full(len(places), POINT_WIDTH * (high - low), np.float64)
         left = np.clip(places - widths / 2, low, high - widths)
     values, parts = weighted_points(counts, places)
     candidates = (parts * shape.probability(values)).sum(axis=1)
@@ -269,11 +270,15 @@ def _draw_histogram(
     below.spines[["top", "left"]].set_visible(False)
 
 
-def _legend(ax: Axes) -> None:
-    """Put a legend above the axes, with the handles of both axes that share a place."""
+def _legend(ax: Axes, above: bool) -> None:
+    """Put a legend above the axes, or where it hides least of the lines; it names the bars of the histogram too."""
     handles, labels = ax.get_legend_handles_labels()
-    for other in ax.figure.axes:
+    for other in ax.get_shared_x_axes().get_siblings(ax):
         if other is not ax and other.bbox.bounds == ax.bbox.bounds:
             more = other.get_legend_handles_labels()
             handles, labels = handles + more[0], labels + more[1]
-    ax.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize="small")
+    if above:
+        place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "frameon": False}
+    else:
+        place = {"loc": "best"}
+    ax.legend(handles, labels, fontsize="small", **place)
