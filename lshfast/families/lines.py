@@ -12,12 +12,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.banding import Bands
 from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
-from lshfast.common.threads import for_each_piece
+from lshfast.common.threads import for_each_piece, thread_count
 from lshfast.common.types import Float64Array, UInt64Array
-from lshfast.families.family import joined
+from lshfast.families.family import check_bands, check_pairs
 from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
 from lshfast.families.probing import Probing
+from lshfast.kernels import probes as searches
 from lshfast.kernels import projections as kernels
 
 # Products of coordinates and lines in a piece of work for a thread, and the rows that kernels handle at once.
@@ -25,7 +27,10 @@ PIECE_PRODUCTS = 2**26
 ROWS_TOGETHER = 96
 
 # Positions in a cell that stand for all of them where probabilities of probes are computed.
-PLACES = 2048
+PLACES = 512
+
+# Chosen cells that are in memory at once while probabilities of probes are computed.
+SIMULATED_CHOICES = 2**20
 
 Lines = TypeVar("Lines", bound="StableLines")
 
@@ -96,7 +101,7 @@ class StableLines(Probing[Any]):
             -2**63 + 1..2**63 - 1.
         """
         points = self._points(items)
-        values = np.empty((len(points), check_int("count", count, 1, kernels.MOST_FUNCTIONS)), np.uint64)
+        values = np.empty((len(points), self._count(count)), np.uint64)
 
         def work(rows: slice) -> None:
             self._project(points, rows, count, None, values[rows])
@@ -109,13 +114,13 @@ class StableLines(Probing[Any]):
 
         The arguments, errors and values are as for `hash`; the values of several functions are hashed.
         """
-        points, count = self._points(items), _functions(bands, rows)
+        points, count = self._points(items), self._count(check_bands(bands, rows))
         buckets = np.empty((len(points), bands), np.uint64)
 
         def work(part: slice) -> None:
             values = np.empty((part.stop - part.start, count), np.uint64)
             self._project(points, part, count, None, values)
-            buckets[part] = joined(values, rows, self.value_bits)
+            buckets[part] = Bands(bands, rows).keys(values) if rows > 1 else values
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
@@ -124,8 +129,8 @@ class StableLines(Probing[Any]):
         """Return the values of the `probes` most promising buckets of each band, best first.
 
         A bucket is reached by crossing walls of cells: in each line, one of the two walls of the item's cell, or none.
-        The smaller the sum of the squared distances to these walls, the more promising is the bucket. Only the 64
-        nearest walls of a band are crossed. A band has at most 3**rows buckets.
+        The smaller the sum of the squared distances to these walls, the more promising is the bucket. So a band has at
+        most 3**rows buckets.
 
         Parameters
         ----------
@@ -151,13 +156,13 @@ class StableLines(Probing[Any]):
         Q. Lv, W. Josephson, Z. Wang, M. Charikar, K. Li, "Multi-Probe LSH: Efficient Indexing for High-Dimensional
         Similarity Search", VLDB 2007.
         """
-        points, count = self._points(items), _functions(bands, rows)
+        points, count = self._points(items), self._count(check_bands(bands, rows))
         buckets = np.empty((len(points), bands, check_int("probes", probes, 1)), np.uint64)
 
         def work(part: slice) -> None:
             positions = np.empty((part.stop - part.start, count))
             self._project(points, part, count, positions, None)
-            kernels.probes(positions, bands, rows, buckets[part])
+            searches.lines(positions, rows, buckets[part])
 
         self._for_each_piece(work, len(points), count, threads)
         return buckets
@@ -183,7 +188,7 @@ class StableLines(Probing[Any]):
             float64.
         """
         first, second = dense_points(a, self.dim, "a"), dense_points(b, self.dim, "b")
-        distances = np.empty(_pair_count(len(first), len(second)))
+        distances = np.empty(check_pairs(len(first), len(second)))
         for rows, x, y in _pair_blocks(first, second):
             with np.errstate(over="ignore", under="ignore"):
                 distances[rows] = self._norms(np.subtract(x, y, dtype=np.float64))
@@ -220,7 +225,7 @@ class StableLines(Probing[Any]):
     def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
         """Return the probability that one of the first `probes` buckets of a band holds a point at these distances.
 
-        The probability is exact for the position of a point in its cells. It is averaged over 2,048 positions, which
+        The probability is exact for the position of a point in its cells. It is averaged over 512 positions, which
         are equally spread in each line and combined at random with a fixed seed. The error is below .005.
 
         Parameters
@@ -294,6 +299,10 @@ class StableLines(Probing[Any]):
             low, high = ratios[max(0, best - 1)], ratios[min(64, best + 1)]
         return float(math.exp(ratios[best]) * far)
 
+    @staticmethod
+    def _count(count: int) -> int:
+        return check_int("count", count, 1, kernels.MOST_FUNCTIONS)
+
     def _ratios(self, distance: npt.ArrayLike) -> Float64Array:
         distances = numbers_of(distance, "distance", 0, math.inf)
         with np.errstate(divide="ignore", over="ignore"):
@@ -334,10 +343,14 @@ class StableLines(Probing[Any]):
             )
 
     def _for_each_piece(self, work: Any, n: int, count: int, threads: int | None) -> None:
+        threads = thread_count(threads)
+        most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
         if n:
             self._lines(count)
-        most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
-        for_each_piece(work, np.ones(n, np.int64), most, threads)
+        if 0 < n <= most:
+            work(slice(0, n))
+        elif n:
+            for_each_piece(work, np.ones(n, np.int64), most, threads)
 
 
 @dataclass(frozen=True)
@@ -482,12 +495,6 @@ class CauchyLines(StableLines):
         return np.asarray(np.abs(differences).sum(axis=1))
 
 
-def _functions(bands: int, rows: int) -> int:
-    check_int("bands", bands, 1, kernels.MOST_FUNCTIONS)
-    check_int("rows", rows, 1, kernels.MOST_FUNCTIONS // bands)
-    return int(bands) * int(rows)
-
-
 def _sorted_columns(points: SparsePoints) -> SparsePoints:
     """Return the points with rising columns, and the sums of the values of equal columns."""
     used = slice(*points.offsets[[0, -1]].tolist())
@@ -503,12 +510,6 @@ def _sorted_columns(points: SparsePoints) -> SparsePoints:
 
 def _error_function(x: Float64Array) -> Float64Array:
     return np.array([math.erf(value) for value in x.ravel().tolist()]).reshape(x.shape)
-
-
-def _pair_count(n: int, m: int) -> int:
-    if n != m and 1 not in (n, m):
-        raise ValueError(f"a and b must have the same number of points, or one of them 1, not {n} and {m}")
-    return m if n == 1 else n
 
 
 def _pair_blocks(a: Points, b: Points) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
@@ -527,12 +528,23 @@ def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, prob
     """Return the probabilities that a point is in the first 1, 2, .., `probes` buckets, (ratios, probes)."""
     generator = np.random.Generator(np.random.PCG64(1))
     places = np.stack([generator.permutation(PLACES) for _ in range(rows)], axis=1)
-    fractions = (np.arange(PLACES) + 0.5) / PLACES
-    # The other point is in cell k if it lies between the walls k and k + 1, at these distances from the position.
-    walls = np.arange(-1, 3) - fractions[:, None]
-    below = family._below(walls * np.array(ratios).reshape(-1, 1, 1))
+    # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a cell if it lies between
+    # the walls of it.
+    walls = np.arange(-1, 3) - ((np.arange(PLACES) + 0.5) / PLACES)[:, None]
+    # The cells of each place by their distance: its own, the nearer one beside it, and the farther one.
+    order = np.where((np.arange(PLACES) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0])
+    distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
+    costs = np.sort(distances**2, axis=1)
+    chances = np.diff(family._below(walls * np.array(ratios).reshape(-1, 1, 1)), axis=2)
+    chances = np.take_along_axis(chances, order[None], axis=2)
     found = np.zeros((len(ratios), probes))
-    kernels.found(places, np.diff(below, axis=2), found)
+    step = max(1, SIMULATED_CHOICES // (rows * probes))
+    for start in range(0, PLACES, step):
+        some = places[start : start + step]
+        chosen = np.zeros((len(some), probes, rows), np.uint32)
+        there = np.isfinite(searches.cheapest(costs[some], probes, chosen))
+        for total, chance in zip(found, chances, strict=True):
+            total += (chance[some[:, None, :], chosen].prod(axis=2) * there).sum(axis=0)
     found = np.minimum(np.cumsum(found, axis=1) / PLACES, 1)
     found.flags.writeable = False
     return found

@@ -63,7 +63,7 @@ TARGET_AVX2 static ALWAYS_INLINED void gather_some(const float *matrix, size_t s
     __m256d held[GATHERED];
     for (size_t v = 0; v < registers; v++) held[v] = _mm256_loadu_pd(sums + v * LANES);
     for (size_t i = 0; i < n; i++) {
-        const float *line = matrix + (size_t)columns[i] * step;
+        const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         __m256d x = _mm256_set1_pd(values[i]);
         for (size_t v = 0; v < registers; v++) {
             __m256d term = _mm256_cvtps_pd(_mm_loadu_ps(line + v * LANES));

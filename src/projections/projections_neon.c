@@ -60,7 +60,7 @@ static ALWAYS_INLINED void gather_some(const float *matrix, size_t step, const i
     float64x2_t held[GATHERED];
     for (size_t v = 0; v < registers; v++) held[v] = vld1q_f64(sums + v * LANES);
     for (size_t i = 0; i < n; i++) {
-        const float *line = matrix + (size_t)columns[i] * step;
+        const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         float64x2_t x = vdupq_n_f64(values[i]);
         for (size_t v = 0; v < registers; v++) {
             held[v] = vaddq_f64(held[v], vmulq_f64(x, vcvt_f64_f32(vld1_f32(line + v * LANES))));
