@@ -202,15 +202,23 @@ def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
     threshold, recall = "unknown", ""
     if p.threshold is not None:
         threshold = f"{p.threshold:g}"
+    if p.threshold is not None and not p.apart:
         recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
     shingles = p.shingles or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         path,
         _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
         _line("shingles", "", shingles),
-        _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
+        _line("family", "", p.family)
+        if p.family
+        else _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
         _line("threshold", threshold),
-        _line("bands x rows", f"{p.bands} x {p.rows}", recall, f"half found at {index.bands.half_point:.4f}"),
+        _line(
+            "bands x rows",
+            f"{index.bands.bands} x {index.bands.rows}",
+            recall,
+            f"half found at {index.bands.half_point:.4f}",
+        ),
         "",
     ]
     sizes = {name: size for name, size in stats.store.items() if name != "segments"}
@@ -296,29 +304,6 @@ def curve_table(plan: Plan) -> str:
         mark = "  <- threshold" if s == plan.threshold else ""
         lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(BAR * probability):<{BAR}}{mark}".rstrip())
     return "\n".join(lines)
-
-
-def plot_curve(plan: Plan, path: str) -> None:
-    """Draw the S-curve of a plan into a file; the suffix (.png, .svg, .pdf) determines the format."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError("plots need matplotlib: install lshfast[cli]") from None
-    matplotlib.use("Agg")
-    import numpy as np
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    s = np.linspace(0, 1, 401)
-    axes.plot(s, plan.bands.probability(s), label=banding(plan))
-    axes.axvline(plan.threshold, color="gray", linestyle="--", label=f"threshold {plan.threshold:g}")
-    axes.plot([plan.threshold], [plan.recall], "o", color="C3", label=f"recall at the threshold {plan.recall:.4f}")
-    axes.axvline(plan.bands.half_point, color="C2", linestyle=":", label=f"half found at {plan.bands.half_point:.3f}")
-    axes.set(xlabel="Jaccard similarity", ylabel="probability of being found", xlim=(0, 1), ylim=(0, 1.02))
-    axes.legend(loc="upper left")
-    figure.tight_layout()
-    figure.savefig(path)
-    pyplot.close(figure)
 
 
 def memory_table(plan: Plan, rows: int, nbytes: int) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from lshfast.common.types import Float64Array
 
-# Gauss-Legendre nodes of the three integrals, and Chebyshev nodes of the angle: doubling any of them changes no result by
-# more than 2e-6.
+# Gauss-Legendre nodes of the three integrals, and Chebyshev nodes of the angle: doubling any of them changes no result
+# by more than 2e-6.
 FIRST_NODES, SECOND_NODES, CORRELATION_NODES, ANGLE_NODES = 48, 40, 24, 56
 REACH = 7.5  # normal variates beyond it have a probability of 6e-14
 
@@ -37,11 +37,11 @@ def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
 @lru_cache(maxsize=64)
 def _coefficients(outputs: int) -> Float64Array:
     """Return the Chebyshev series of the probability over the angle, scaled from 0..pi to -1..1."""
-
-    def curve(nodes: Float64Array) -> Float64Array:
-        return np.array([collision_integral(outputs, (node + 1) * np.pi / 2) for node in nodes.tolist()])
-
-    return np.asarray(np.polynomial.chebyshev.chebinterpolate(curve, ANGLE_NODES - 1))
+    nodes = np.pi * (np.arange(ANGLE_NODES) + 0.5) / ANGLE_NODES
+    curve = np.array([collision_integral(outputs, angle) for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()])
+    coefficients = 2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES)[:, None] * nodes) @ curve
+    coefficients[0] /= 2
+    return np.asarray(coefficients)
 
 
 def collision_integral(outputs: int, angle: float) -> float:
@@ -53,10 +53,15 @@ def collision_integral(outputs: int, angle: float) -> float:
     """
     cosine, sine = math.cos(angle), math.sin(angle)
     nodes, weights = np.polynomial.legendre.leggauss(FIRST_NODES)
-    least, most = _beyond(min(1.0, 32 / (outputs - 1))), _beyond(1e-14 / outputs)  # elsewhere, the integrand is nearly 0
+    least, most = (
+        _beyond(min(1.0, 32 / (outputs - 1))),
+        _beyond(1e-14 / outputs),
+    )  # elsewhere, the integrand is nearly 0
     x, wx = least + (nodes + 1) * (most - least) / 2, weights * (most - least) / 2
     nodes, weights = np.polynomial.legendre.leggauss(SECOND_NODES)
-    start = np.clip((least - cosine * x) / sine, -REACH, REACH)  # y = cosine * x + sine * u is above `least` from there on
+    start = np.clip(
+        (least - cosine * x) / sine, -REACH, REACH
+    )  # y = cosine * x + sine * u is above `least` from there on
     half = (REACH - start) / 2
     u, wu = start[:, None] + (nodes + 1) * half[:, None], weights * half[:, None]
     density = np.exp(-(u**2 + x[:, None] ** 2) / 2) / (2 * np.pi)
