@@ -1,6 +1,30 @@
-"""Families of locality-sensitive hash functions, one for each distance, and their amplification."""
+"""Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them."""
 
 from lshfast.families.amplification import Amplified
+from lshfast.families.cascade import Cascade
+from lshfast.families.curves import distance_at
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
+from lshfast.families.guarantees import amplification_for, probe_success, rho
+from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
+from lshfast.families.plans import BandPlan, Costs
+from lshfast.families.plots import plot_curve
 
-__all__ = ["NO_VALUE", "Amplified", "Family", "Sensitivity", "family_of"]
+__all__ = [
+    "NO_VALUE",
+    "Amplified",
+    "BandPlan",
+    "Cascade",
+    "Costs",
+    "Family",
+    "Sensitivity",
+    "amplification_for",
+    "distance_at",
+    "family_of",
+    "plan_bands",
+    "plan_recall",
+    "plan_weights",
+    "plan_work",
+    "plot_curve",
+    "probe_success",
+    "rho",
+]
