@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,13 @@ from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.sketch.minhash import check_for_bands
+
+
+class Bucketing(Protocol):
+    """What `Bands.keys` needs of a family of hash functions."""
+
+    def buckets(self, items: Any, bands: int, rows: int) -> UInt64Array:
+        """Return the values of the buckets of n items, (n, bands); 2**64 - 1 for none."""
 
 
 @dataclass(frozen=True)
@@ -137,25 +144,30 @@ class Bands:
         """
         return scurve(similarity, self.bands, self.rows)
 
-    def keys(self, signatures: UInt64Array) -> UInt64Array:
-        """Compute the bucket keys of signatures.
+    def keys(self, signatures: Any, *, family: Bucketing | None = None) -> UInt64Array:
+        """Compute the bucket keys of signatures, or of the items of a family.
 
         Parameters
         ----------
         signatures : ndarray of uint64, shape (n, k)
-            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows.
+            Signatures of `MinHasher` or `WeightedMinHasher`, with k at least bands * rows. With `family`, n items of
+            the family, or sketches with its functions, such as the codes of a `SimHasher` for a `SimHashFamily`.
+        family : Family, optional
+            A family of hash functions, whose `buckets` are the keys.
 
         Returns
         -------
         ndarray of uint64, shape (n, bands)
-            Two rows meet in a band if their keys are equal. All keys of an empty row are 2**64 - 1.
+            Two rows meet in a band if their keys are equal. 2**64 - 1 meets nothing: all keys of an empty row, and the
+            keys of items without a value in a band.
 
         Raises
         ------
         TypeError
-            If the signatures are not a uint64 array with two dimensions.
+            If the signatures are not a uint64 array with two dimensions, or the family does not take the items.
         ValueError
-            If the signatures have fewer than bands * rows slots, or they are of a kind that cannot be banded.
+            If the signatures have fewer than bands * rows slots, they are of a kind that cannot be banded, or a
+            sketcher with other functions than those of the family made them.
 
         Examples
         --------
@@ -164,7 +176,15 @@ class Bands:
         >>> keys = Bands(18, 7).keys(signatures)
         >>> keys.shape, bool((keys[0] == keys[1]).all())
         ((3, 18), True)
+
+        >>> from lshfast import SimHasher
+        >>> from lshfast.families import SimHashFamily
+        >>> codes = SimHasher(128).sketch(TokenSets.from_sets([{1, 2}, {1, 2}, set()]))
+        >>> Bands(8, 16).keys(codes, family=SimHashFamily()).shape
+        (3, 8)
         """
+        if family is not None:
+            return family.buckets(signatures, self.bands, self.rows)
         check_for_bands(signatures)
         signatures = np.ascontiguousarray(signatures)
         if signatures.ndim != 2 or signatures.dtype != np.uint64:

@@ -202,15 +202,23 @@ def index_table(path: str, index: LSHIndex, kind: str | None) -> str:
     threshold, recall = "unknown", ""
     if p.threshold is not None:
         threshold = f"{p.threshold:g}"
+    if p.threshold is not None and not p.apart:
         recall = f"recall at the threshold: {float(index.bands.probability(p.threshold)):.4f}"
     shingles = p.shingles or "unknown; the command line needs LSHIndex(shingles='word:5')"
     lines = [
         path,
         _line("entries", stats.entries, f"keys: {KEYS[kind]}"),
         _line("shingles", "", shingles),
-        _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
+        _line("family", "", p.family)
+        if p.family
+        else _line("signatures", "", f"{counted(p.num_perm, 'slot')}, {p.scheme}, seed {p.seed}"),
         _line("threshold", threshold),
-        _line("bands x rows", f"{p.bands} x {p.rows}", recall, f"half found at {index.bands.half_point:.4f}"),
+        _line(
+            "bands x rows",
+            f"{index.bands.bands} x {index.bands.rows}",
+            recall,
+            f"half found at {index.bands.half_point:.4f}",
+        ),
         "",
     ]
     sizes = {name: size for name, size in stats.store.items() if name != "segments"}

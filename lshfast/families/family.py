@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.banding import Bands
+from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import BoolArray, Float64Array, UInt64Array
 
 if TYPE_CHECKING:
@@ -38,17 +39,35 @@ class Sensitivity(NamedTuple):
 class Family(ABC, Generic[Items]):
     """Base class of families of hash functions; a subclass is a frozen dataclass of its parameters and its seed.
 
-    A function of the family maps an item to a value. Two items collide under it if their values are equal. The closer
-    the items, the higher the probability, over the choice of the function, that they collide.
+    A function of the family maps an item to a value. Two items collide under it if both have a value and the values are
+    equal. The closer the items, the higher the probability, over the choice of the function, that they collide.
+
+    A subclass defines `name`, `hash`, `distance` and `collision_probability`.
 
     Attributes
     ----------
     name : str
         Name of the family, by which `family_of` finds it. A class that defines it can be stored in a file of an index.
     value_bits : int
-        Values are below 2**value_bits; with 64, they are any values except `NO_VALUE`.
+        Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
     max_distance : float
         Largest distance of two items, up to which `collision_probability` is defined. The default is inf.
+
+    References
+    ----------
+    P. Indyk, R. Motwani, "Approximate Nearest Neighbors: Towards Removing the Curse of Dimensionality", STOC 1998;
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.6.
+
+    Examples
+    --------
+    >>> from lshfast import TokenSets
+    >>> from lshfast.families import MinHashFamily
+    >>> family = MinHashFamily()
+    >>> sets = TokenSets.from_sets([range(0, 80), range(20, 100)])
+    >>> family.hash(sets, 4).shape, family.distance(sets.take([0]), sets.take([1])).tolist()
+    ((2, 4), [0.4])
+    >>> family.sensitivity(0.3, 0.6)
+    Sensitivity(d1=0.3, d2=0.6, p1=0.7, p2=0.4)
     """
 
     name: ClassVar[str]
@@ -61,43 +80,121 @@ class Family(ABC, Generic[Items]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in cls.__dict__:
-            _FAMILIES[cls.name] = cls
+        if "name" not in cls.__dict__:
+            return
+        known = _FAMILIES.get(cls.name)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(f"a family is called {cls.name!r} already: {known.__module__}.{known.__qualname__}")
+        _FAMILIES[cls.name] = cls
 
     @abstractmethod
     def hash(self, items: Items, count: int, *, threads: int | None = None) -> UInt64Array:
-        """Return the values of n items under the first `count` functions, uint64 (n, count).
+        """Compute the values of items under the first `count` functions.
 
-        `NO_VALUE` marks the items that have no value under a function. The values depend on the items, the parameters
-        and the seed only. Those under function j may depend on `count`.
+        Parameters
+        ----------
+        items
+            n items of the family.
+        count : int
+            Number of functions, at least 1.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, count)
+            `NO_VALUE` marks the items that have no value under a function. The values depend on the item, the
+            parameters and the seed only. Those under function j may depend on `count`.
         """
 
     @abstractmethod
     def distance(self, a: Items, b: Items) -> Float64Array:
-        """Return the exact distances of n pairs of items, float64 (n,); one of `a` and `b` may be a single item."""
+        """Compute the exact distances of pairs of items.
+
+        Parameters
+        ----------
+        a, b
+            n items each; one of them may be a single item.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+        """
 
     @abstractmethod
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
-        """Return the probability that two items at these distances collide; float64, with the shape of `distance`."""
+        """Compute the probability, over the choice of the function, that two items at these distances collide.
+
+        Parameters
+        ----------
+        distance : array_like of float
+
+        Returns
+        -------
+        ndarray of float64, with the shape of `distance`
+            In [0, 1].
+        """
 
     def sensitivity(self, d1: float, d2: float) -> Sensitivity:
-        """Return (d1, d2, p1, p2): the collision probabilities at two distances, d1 < d2."""
+        """Return (d1, d2, p1, p2), with the collision probabilities at two distances.
+
+        Parameters
+        ----------
+        d1, d2 : float
+            Distances, 0 <= d1 < d2.
+
+        Returns
+        -------
+        Sensitivity
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a distance is not a number, or out of range.
+        """
+        d1, d2 = check_number("d1", d1), check_number("d2", d2)
         if not 0 <= d1 < d2:
             raise ValueError(f"distances must be 0 <= d1 < d2, not {d1} and {d2}")
         p1, p2 = self.collision_probability([d1, d2]).tolist()
         return Sensitivity(d1, d2, p1, p2)
 
     def collide(self, a: Items, b: Items, count: int) -> BoolArray:
-        """Return which of n pairs of items collide under which of the first `count` functions, bool (n, count)."""
+        """Return which pairs of items collide under which of the first `count` functions.
+
+        Parameters
+        ----------
+        a, b
+            n items each; one of them may be a single item.
+        count : int
+            At least 1.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, count)
+        """
         first, second = self.hash(a, count), self.hash(b, count)
+        check_pairs(len(first), len(second))
         return np.asarray((first == second) & (first != NO_VALUE))
 
     def buckets(self, items: Items, bands: int, rows: int, *, threads: int | None = None) -> UInt64Array:
-        """Return one value for each `rows` functions, uint64 (n, bands); items collide if they do under all of these.
+        """Compute one value for each `rows` functions: two items share a bucket of a band if they collide under all.
 
-        Values of at most 64 bits together are joined, others are hashed.
+        Parameters
+        ----------
+        items
+            n items of the family.
+        bands, rows : int
+            At least 1. Band i has the functions from i * rows on, of bands * rows functions.
+        threads : int, optional
+            As for `hash`.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, bands)
+            `NO_VALUE` if the item has no value under one of the functions. Values of less than 64 bits together are
+            joined. Others are hashed, and different ones have equal buckets with a probability of about 2**-64.
         """
-        return joined(self.hash(items, bands * rows, threads=threads), rows, self.value_bits)
+        return joined(self.hash(items, check_bands(bands, rows), threads=threads), rows, self.value_bits)
 
     def and_(self, count: int) -> Amplified[Items]:
         """Return the family whose functions are `count` functions each; items collide if they do under all of them."""
@@ -114,7 +211,7 @@ class Family(ABC, Generic[Items]):
 
     def describe(self) -> str:
         """Return the name and the parameters as JSON, from which `family_of` makes an equal family."""
-        return json.dumps(self._description(), sort_keys=True, separators=(",", ":"))
+        return _json(self._description())
 
     def _description(self) -> dict[str, Any]:
         description: dict[str, Any] = {"family": self.name}
@@ -125,16 +222,32 @@ class Family(ABC, Generic[Items]):
         return description
 
 
+def check_bands(bands: int, rows: int) -> int:
+    """Return bands * rows, or raise an error if one of them is not an int of at least 1."""
+    return check_int("bands", bands, 1) * check_int("rows", rows, 1)
+
+
+def check_pairs(a: int, b: int) -> int:
+    """Return the number of pairs of a and b items, of which one may be single, or raise ValueError."""
+    if a != b and 1 not in (a, b):
+        raise ValueError(f"a and b must have the same number of items, or one of them a single item, not {a} and {b}")
+    return b if a == 1 else a
+
+
 def joined(values: UInt64Array, rows: int, value_bits: int) -> UInt64Array:
     """Join each `rows` values of a row, uint64 (n, bands * rows), into one, (n, bands); NO_VALUE if one of them is."""
     n, bands = len(values), values.shape[1] // rows
-    groups = values.reshape(n, bands, rows)
     if rows == 1:
         return values
+    groups = values.reshape(n, bands, rows)
     if rows * value_bits < 64:  # 64 bits could be NO_VALUE
         shifts = np.arange(rows, dtype=np.uint64) * np.uint64(value_bits)
         keys: UInt64Array = np.bitwise_or.reduce(groups << shifts, axis=2)
     else:
+        first = values[:, 0] == NO_VALUE
+        if first.any():  # Bands takes such a row for that of an empty set, and gives it no key in any band
+            values = values.copy()
+            values[first, 0] = 0
         keys = Bands(bands, rows).keys(np.ascontiguousarray(values))
     keys[(groups == NO_VALUE).any(axis=2)] = NO_VALUE
     return keys
@@ -143,16 +256,39 @@ def joined(values: UInt64Array, rows: int, value_bits: int) -> UInt64Array:
 def family_of(description: str) -> Family[Any]:
     """Return the family with this description.
 
+    Parameters
+    ----------
+    description : str
+        As `Family.describe` returns it.
+
+    Returns
+    -------
+    Family
+
     Raises
     ------
     ValueError
         If it is not the description of a family, the family is not known, or its parameters are not valid. A family of
         your own is known once its class is defined.
+
+    Examples
+    --------
+    >>> from lshfast.families import MinHashFamily, family_of
+    >>> MinHashFamily(seed=7).describe()
+    '{"family":"minhash","scheme":"fast","seed":7}'
+    >>> family_of('{"family":"minhash","scheme":"fast","seed":7}')
+    MinHashFamily(scheme='fast', seed=7)
     """
     try:
-        return _made(json.loads(description))
+        parameters = json.loads(description)
+        family = _made(parameters)
+        made = json.loads(family.describe())
     except (TypeError, KeyError, AttributeError, RecursionError, json.JSONDecodeError) as error:
-        raise ValueError(f"not the description of a family: {description[:200]!r} ({error})") from None
+        raise ValueError(f"not the description of a family: {str(description)[:200]!r} ({error})") from None
+    for key, value in parameters.items():
+        if made[key] != value:
+            raise ValueError(f"{key} is {value!r} in the description of a family, which makes it {made[key]!r}")
+    return family
 
 
 def _made(parameters: dict[str, Any]) -> Family[Any]:
@@ -161,3 +297,12 @@ def _made(parameters: dict[str, Any]) -> Family[Any]:
         raise ValueError(f"no family is called {name!r}; import the module that defines it first")
     given = {key: value for key, value in parameters.items() if key != "family"}
     return _FAMILIES[name](**{key: _made(value) if isinstance(value, dict) else value for key, value in given.items()})
+
+
+def _json(description: dict[str, Any]) -> str:
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
+        raise TypeError(f"{type(value).__name__} cannot be a parameter of a family that is described as JSON")
+
+    return json.dumps(description, sort_keys=True, separators=(",", ":"), default=plain)

@@ -2,7 +2,9 @@
 
 from lshfast.index.ensemble import LSHEnsemble
 from lshfast.index.forest import LSHForest
-from lshfast.index.lsh_index import IndexStats, KeyPairs, LSHIndex
+from lshfast.index.index_stats import IndexStats
+from lshfast.index.key_pairs import KeyPairs
+from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.matches import Match, Matches
 
 __all__ = [

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
 from math import ceil
 from typing import Any, TypeAlias, get_args, overload
 
@@ -15,13 +11,18 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.checks import Seed, check_int, check_number
-from lshfast.common.progress import Progress
 from lshfast.common.threads import thread_count
-from lshfast.common.types import AnyShape, Float64Array, Matrix, UInt64Array, Vector
+from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
+from lshfast.families.family import Family
+from lshfast.families.sets import MinHashFamily
+from lshfast.index.family_rows import FamilyRows, family_rows, parameters_of, plain_family
+from lshfast.index.index_stats import IndexStats, stats_of
+from lshfast.index.key_pairs import KeyPairs, find_pairs
 from lshfast.index.keys import as_column, check_utf8, is_batch, kind_of, listed, take
 from lshfast.index.matches import Match, Matches, best_first, best_of, in_order
-from lshfast.index.stores.base import Column, OnDuplicate, Parameters, Store
-from lshfast.index.stores.file import FileStore, Mode, save_store
+from lshfast.index.stored import StoredIndex, check_store
+from lshfast.index.stores.base import OnDuplicate, Parameters, Store
+from lshfast.index.stores.file import FileStore, Mode
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
@@ -31,64 +32,7 @@ Query: TypeAlias = str | bytes | Vector[np.uint64]
 Queries: TypeAlias = TextColumn | Matrix[np.uint64]
 
 
-@dataclass(frozen=True)
-class IndexStats:
-    """The figures of an `LSHIndex`.
-
-    Attributes
-    ----------
-    entries : int
-    bands, rows : int
-        b and r of the banding.
-    bucket_sizes : dict of int to int
-        For each power of two p, the number of buckets, in all bands, with at least p and less than 2 p entries. It is
-        empty if the store cannot count them. In a file that was changed since it was saved or compacted, the buckets
-        of each segment are counted separately, and include removed and replaced entries; after `compact`, this figure
-        and the next two are exact.
-    largest_bucket : int
-        Entries in the largest bucket.
-    expected_candidates : float
-        Mean number of other entries in the buckets of an entry; an entry in several of these buckets counts several
-        times. It is the sum of the squares of the bucket sizes, divided by `entries`, minus `bands`.
-    nbytes : int
-        Memory or disk space of the index, in bytes.
-    store : dict of str to int
-        Figures of the store. Their names say what they are; sizes are in bytes.
-    """
-
-    entries: int
-    bands: int
-    rows: int
-    bucket_sizes: dict[int, int]
-    largest_bucket: int
-    expected_candidates: float
-    nbytes: int
-    store: dict[str, int]
-
-
-@dataclass(frozen=True)
-class KeyPairs:
-    """Pairs of keys and their similarities, as columns; iteration yields tuples (left, right, similarity).
-
-    Attributes
-    ----------
-    left, right : ndarray of int64, shape (n,), or list
-    similarity : ndarray of float64, shape (n,)
-        Estimated similarities, in [0, 1].
-    """
-
-    left: Column
-    right: Column
-    similarity: Float64Array
-
-    def __len__(self) -> int:
-        return len(self.similarity)
-
-    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        return zip(listed(self.left), listed(self.right), self.similarity.tolist(), strict=True)
-
-
-class LSHIndex:
+class LSHIndex(StoredIndex):
     """Index signatures, and find the entries that are similar to a query.
 
     An entry is a key and a MinHash signature. The candidates of a query are the entries whose signatures equal it in
@@ -96,16 +40,23 @@ class LSHIndex:
     with a standard error of at most sqrt(s (1 - s) / num_perm). An entry whose similarity equals the threshold becomes
     a candidate with probability at least `recall`. Signatures of empty sets are stored, and match nothing.
 
+    With `family`, an entry is a key and the hash values of an item of any family of hash functions. The candidates of
+    a query are the entries that collide with it under all `rows` functions of at least one of the bands. Their
+    similarity is the share of equal bits for a family whose values are bits, the share of equal slots for weighted
+    MinHash, and otherwise the share of bands in which they collide.
+
     Parameters
     ----------
     threshold : float, default 0.8
-        Similarity, in (0, 1], for which bands and rows are chosen.
+        Similarity, in (0, 1], for which bands and rows are chosen. For families without signatures it is only the
+        default of `pairs`, which is 0 if it is not given.
     num_perm : int, default 128
-        Slots of a signature, in 1..65,536.
+        Slots of a signature, in 1..65,536. For families without signatures it must not be given.
     recall : float, default 0.95
         Probability, in (0, 1), by which bands and rows are chosen (see `choose_bands`).
     bands, rows : int, optional
-        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`.
+        Numbers of bands, and of rows per band, instead of `recall`. bands * rows must be at most `num_perm`. Families
+        without signatures need `bands`; `rows` is 1 by default.
     scheme : {"fast", "classic"}, default "fast"
         Scheme of the signatures (see `MinHasher`).
     seed : int or "random", default 1
@@ -120,12 +71,16 @@ class LSHIndex:
         Name of the shingles, at most 16 ASCII characters. "word:5" stands for ``shingle(texts, "word", 5, seed=seed)``,
         "char:9" for 9 characters. The name is stored with the index, and must be equal if two indexes, or an index
         and a run, are used together. If it has this form, `insert` and `query` accept texts, and the command line
-        accepts the index.
+        accepts the index unless it has a family other than MinHash.
+    family : Family, optional
+        Family of hash functions; the default is MinHash with `scheme` and `seed`. `insert` and `query` take its items,
+        or sketches of a sketcher with the same functions, such as the codes of a `SimHasher`. An array of one
+        dimension is one item.
 
     Attributes
     ----------
-    hasher : MinHasher
-        The sketcher of the signatures; `insert` and `query` refuse those of a different sketcher.
+    family : Family
+        `MinHashFamily` unless another one was given.
     bands : Bands
 
     Raises
@@ -175,15 +130,24 @@ class LSHIndex:
     >>> index.remove("b")
     >>> index.query(signatures)[1]
     ['a']
+
+    Codes of sets, whose equal bits estimate the angle between them:
+
+    >>> from lshfast.families import SimHashFamily
+    >>> index = LSHIndex(family=SimHashFamily(), bands=8, rows=16)
+    >>> index.insert(["a", "b", "c"], sets)
+    3
+    >>> index.query(sets)[1]
+    ['a', 'b']
     """
 
-    hasher: MinHasher
+    family: Family[Any]
     bands: Bands
 
     def __init__(
         self,
-        threshold: float = 0.8,
-        num_perm: int = 128,
+        threshold: float | None = None,
+        num_perm: int | None = None,
         *,
         recall: float = 0.95,
         bands: int | None = None,
@@ -193,12 +157,25 @@ class LSHIndex:
         on_duplicate: OnDuplicate = "error",
         store: Store | None = None,
         shingles: str = "",
+        family: Family[Any] | None = None,
     ) -> None:
-        hasher = MinHasher(num_perm, scheme, seed)
-        choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
+        if family is not None and (scheme != "fast" or seed != 1):
+            raise ValueError(f"scheme and seed are those of the family: give {family}, or scheme and seed")
+        plain = MinHashFamily(scheme, seed) if family is None else plain_family(family)
+        if threshold is not None:
+            threshold = check_threshold(threshold)
+        if family is not None and plain is None:
+            parameters = parameters_of(family, num_perm, bands, rows, threshold, recall, shingles)
+        else:
+            assert plain is not None
+            threshold = 0.8 if threshold is None else threshold
+            hasher = plain.hasher(128 if num_perm is None else num_perm)
+            choice = Bands.choose(threshold, hasher.num_perm, recall=recall, bands=bands, rows=rows)
+            parameters = Parameters(
+                hasher.num_perm, choice.bands, choice.rows, hasher.scheme, hasher.seed, threshold, shingles
+            )
         store = MemoryStore() if store is None else check_store(store)
-        threshold = check_threshold(threshold)
-        store.bind(Parameters(num_perm, choice.bands, choice.rows, scheme, hasher.seed, threshold, shingles))
+        store.bind(parameters)
         self._use_store(store, on_duplicate)
 
     def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
@@ -207,11 +184,25 @@ class LSHIndex:
         parameters = check_store(store).parameters
         if parameters is None:
             raise ValueError("the store has no parameters: pass it to LSHIndex(..., store=store) first")
+        self._hasher: MinHasher | None = None
+        self._rows: FamilyRows | None = None
+        if parameters.family:
+            self._rows = family_rows(parameters)
+            self.family, self.bands = self._rows.family, self._rows.bands
+        else:
+            self.family = family = MinHashFamily(parameters.scheme, parameters.seed)  # type: ignore[arg-type]
+            self._hasher = family.hasher(parameters.num_perm)
+            self.bands = Bands(parameters.bands, parameters.rows)
         self.store = store
         self.parameters = parameters
-        self.hasher = MinHasher(parameters.num_perm, parameters.scheme, parameters.seed)  # type: ignore[arg-type]
-        self.bands = Bands(parameters.bands, parameters.rows)
         self.on_duplicate = on_duplicate
+
+    @property
+    def hasher(self) -> MinHasher:
+        """The sketcher of MinHash signatures; `insert` and `query` refuse those of a different sketcher."""
+        if self._hasher is None:
+            raise AttributeError(f"an index of {self.family} has no MinHasher: it takes the items of its family")
+        return self._hasher
 
     @classmethod
     def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> LSHIndex:
@@ -283,6 +274,8 @@ class LSHIndex:
             If the file cannot be opened, or is open for writing elsewhere.
         FormatError
             If the file is not an index, has another version, or is damaged; the error names the section.
+        ValueError
+            If the family of the file is not known (define its class first), or the file is of `NearNeighbors`.
 
         Examples
         --------
@@ -300,6 +293,9 @@ class LSHIndex:
         store = FileStore(path, mode, verify=verify)
         try:
             return cls.on(store, on_duplicate=on_duplicate)
+        except ValueError as error:
+            store.abandon()
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
         except BaseException:
             store.abandon()
             raise
@@ -314,7 +310,8 @@ class LSHIndex:
         keys : hashable, or a batch of n hashable objects
             One key for one signature or text; a batch for several.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm); or str, bytes, or a column of n texts
-            Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``.
+            Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``. An index of another
+            family than MinHash takes one item or n items of the family.
         copy : bool, default True
             With False, the index may use the memory of the array instead of a copy; the array becomes read-only. While
             the index exists, do not write to arrays that share this memory. Filling an index in memory then needs half
@@ -345,6 +342,8 @@ class LSHIndex:
         >>> index.insert("c", "a cat is not a dog")
         1
         """
+        if self._rows is not None:
+            return self._insert_items(self._rows, keys, signatures)
         array = self._signatures_of(signatures, None)
         if array.ndim == 1:
             return self.store.insert_one(keys, array, self.on_duplicate)
@@ -359,6 +358,15 @@ class LSHIndex:
         except Exception:  # not KeyboardInterrupt, since the index may use the array when it is raised
             signatures.flags.writeable = True
             raise
+
+    def _insert_items(self, family: FamilyRows, keys: Any, items: Any) -> int:
+        rows, one = family.rows_of(items, None)
+        if one or (len(rows) == 1 and not is_batch(keys)):
+            return self.store.insert_one(keys, rows[0], self.on_duplicate)
+        column = as_column(keys)
+        if len(column) != len(rows):
+            raise ValueError(f"there must be a key for each item, not {len(column)} for {len(rows)}")
+        return self.store.insert(column, rows, self.on_duplicate, copy=not family.fresh)
 
     def remove(self, keys: Any) -> None:
         """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
@@ -439,7 +447,10 @@ class LSHIndex:
         return sum(self.store.insert(keys, signatures, self.on_duplicate) for keys, signatures in other.store.items())
 
     def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
-        """Return signatures as they are, and the signatures of texts."""
+        """Return signatures as they are, and those of texts and of the items of a family."""
+        if self._rows is not None:
+            rows, one = self._rows.rows_of(given, threads)
+            return rows[0] if one else rows
         if (type(given) is np.ndarray and given.dtype is UINT64) or not are_texts(given):  # one query takes 1 us
             return check_signatures(given, self.hasher)
         shingles = shingles_of_texts(self.parameters.shingles)
@@ -505,7 +516,8 @@ class LSHIndex:
         Parameters
         ----------
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm); or str, bytes, or a column of m texts
-            The queries. Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``.
+            The queries. Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``. An
+            index of another family than MinHash takes one item or m items of the family.
         k : int, optional
             Return only the k most similar candidates; at least 1.
         threshold : float, optional
@@ -551,17 +563,17 @@ class LSHIndex:
             if least is None:
                 return in_order(self.store.query_one(array, None)[0])
             names, counts = self.store.query_one(array, least)
-            return best_of(names, counts or [], self.parameters.num_perm, k)
+            return best_of(names, counts or [], self.parameters.compared, k)
         found = self.store.query(array, least=least, threads=threads)
         offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
-        return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.num_perm)
+        return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.compared)
 
     def _least(self, threshold: float) -> int:
-        """Return the least number of equal slots whose share of all slots is at least the threshold."""
+        """Return the least number of equal slots, or bits, whose share of all is at least the threshold."""
         threshold = check_number("threshold", threshold)
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be in [0, 1], not {threshold}")
-        slots = self.parameters.num_perm
+        slots = self.parameters.compared
         least = ceil(threshold * slots)
         while least and (least - 1) / slots >= threshold:
             least -= 1
@@ -600,39 +612,7 @@ class LSHIndex:
         """
         wanted = self.parameters.threshold if threshold is None else threshold
         least, threads = self._least(0.0 if wanted is None else wanted), thread_count(threads)
-        held = cache(lambda: _Places(self))
-        parts: list[tuple[list[Any], list[Any], list[float]]] = []
-        for keys, signatures in self.store.items():
-            found = self.store.query(signatures, least=least, threads=threads)
-            assert found.agreements is not None
-            query = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(found.offsets))
-            if isinstance(keys, np.ndarray) and isinstance(found.keys, np.ndarray):
-                stay = np.flatnonzero(keys[query] < found.keys)
-            else:
-                left, right = listed(take(keys, query)), listed(found.keys)
-                stay = np.flatnonzero([_before(a, b, held) for a, b in zip(left, right, strict=True)])
-            similarity = (found.agreements[stay] / self.parameters.num_perm).tolist()
-            parts.append((listed(take(keys, query[stay])), listed(take(found.keys, stay)), similarity))
-        joined = [pair for part in parts for pair in zip(*part, strict=True)]
-        try:
-            joined.sort(key=lambda pair: pair[:2])
-        except TypeError:
-            joined.sort(key=lambda pair: (held()[pair[0]], held()[pair[1]]))
-        return KeyPairs(
-            as_column([pair[0] for pair in joined]),
-            as_column([pair[1] for pair in joined]),
-            np.array([pair[2] for pair in joined], np.float64),
-        )
-
-    def __len__(self) -> int:
-        return len(self.store)
-
-    def __contains__(self, key: Any) -> bool:
-        return self.store.contains_one(key)
-
-    def __iter__(self) -> Iterator[Any]:
-        for keys in self.store.all_keys():
-            yield from listed(keys)
+        return find_pairs(self.store, least, self.parameters.compared, threads)
 
     def __repr__(self) -> str:
         p = self.parameters
@@ -640,6 +620,8 @@ class LSHIndex:
             size = f"{len(self)} entries"
         except (OSError, ValueError):
             size = "closed"
+        if p.family:
+            return f"LSHIndex({size}, {self.bands.bands} bands of {self.bands.rows} rows, family={self.family})"
         return (
             f"LSHIndex({size}, {p.bands} bands of {p.rows} rows, num_perm={p.num_perm}, "
             f"scheme={p.scheme!r}, seed={p.seed})"
@@ -661,192 +643,4 @@ class LSHIndex:
         >>> index.stats().entries
         2
         """
-        figures, entries = self.store.stats(), len(self)
-        sizes, largest, squares = self.store.bucket_sizes()
-        return IndexStats(
-            entries=entries,
-            bands=self.bands.bands,
-            rows=self.bands.rows,
-            bucket_sizes={1 << i: int(count) for i, count in enumerate(sizes) if count},
-            largest_bucket=largest,
-            expected_candidates=max(0.0, squares / entries - self.bands.bands) if entries else 0.0,
-            nbytes=sum(size for name, size in figures.items() if name.endswith("bytes")),
-            store=figures,
-        )
-
-    # ---- files ----
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
-        """Write the index to a file; the file appears when it is complete.
-
-        If the file exists and is an index, or is empty, it is replaced when the new file is complete. The new file has
-        the same permissions. A symbolic link is followed. Processes that have the old file open continue to see the
-        old state; on Windows, an open file cannot be replaced.
-
-        Parameters
-        ----------
-        path : path
-        overwrite : bool, default False
-            Replace also a file that is not an index.
-        progress : callable, optional
-            Called from time to time with ("save", bytes done, bytes in total).
-
-        Raises
-        ------
-        TypeError
-            If the keys are neither all ints of 64 bits nor all strs.
-        FileExistsError
-            If the file exists and is not an index, and `overwrite` is false.
-        OSError
-            If `path` is a folder, device or pipe, or the file cannot be written or is open for writing elsewhere. The
-            old file is unchanged, with one exception: if only the last step fails, which syncs the folder, the new file
-            is in place.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> from lshfast import LSHIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
-        ...     os.listdir(folder)
-        ['index.lsh']
-        """
-        save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
-
-    def commit(self, *, progress: Progress | None = None) -> None:
-        """Write the changes since the last commit to the file of the index; other stores need no commit.
-
-        Parameters
-        ----------
-        progress : callable, optional
-            As for `save`.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. The index keeps the changes. The file is in its old state; if only the last
-            step fails, which syncs a header, it is in the new state.
-        ValueError
-            If the index is closed, or its file is not open with mode "r+".
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> from lshfast import LSHIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
-        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
-        ...         index.insert("a", "the cat sat on the mat")
-        ...         index.commit()
-        1
-        """
-        self.store.commit(progress)
-
-    def compact(self, *, progress: Progress | None = None) -> None:
-        """Rewrite the file of the index, or its LMDB environment, without removed and replaced entries.
-
-        Parameters
-        ----------
-        progress : callable, optional
-            As for `save`.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; the index is unchanged. If only the last step fails, which syncs the folder,
-            the new file is in place. If the new file cannot be opened, it is in place and complete, and the index is
-            closed.
-        ValueError
-            If the index is closed, or its file is not open with mode "r+".
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> from lshfast import LSHIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
-        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
-        ...         index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
-        ...         index.remove("a")
-        ...         index.compact()
-        ...         index.stats().store["segments"]
-        2
-        1
-        """
-        self.store.compact(progress)
-
-    def verify(self) -> None:
-        """Check the whole file or store: all checksums, and that tables and entries agree.
-
-        Raises
-        ------
-        FormatError
-            If something is damaged; the error names the section.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> from lshfast import LSHIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
-        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as index:
-        ...         index.verify()
-        """
-        self.store.verify()
-
-    def close(self) -> None:
-        """Commit, and close files and connections; afterwards, queries and changes raise ValueError.
-
-        Use the index in a with statement to close it at the end of the block. If the block raises an exception, the
-        index is closed without a commit.
-
-        Raises
-        ------
-        OSError
-            If the commit fails, as for `commit`. The index stays open and keeps the changes.
-
-        Examples
-        --------
-        >>> from lshfast import LSHIndex
-        >>> index = LSHIndex()
-        >>> index.close()
-        >>> len(index)
-        Traceback (most recent call last):
-        ...
-        ValueError: the index is closed
-        """
-        self.store.close()
-
-    def __enter__(self) -> LSHIndex:
-        return self
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.store.abandon()
-
-
-def check_store(store: Store) -> Store:
-    """Return the store, or raise TypeError if it is not a Store."""
-    if not isinstance(store, Store):
-        raise TypeError(f"store must be a Store, such as LmdbStore or RedisStore, not {store!r}")
-    return store
-
-
-class _Places(dict[Any, int]):
-    """The position of each key in the order of iteration; keys that are not in it are numbered when looked up."""
-
-    def __init__(self, keys: Iterable[Any]) -> None:
-        super().__init__((key, place) for place, key in enumerate(keys))
-
-    def __missing__(self, key: Any) -> int:
-        return self.setdefault(key, len(self))
-
-
-def _before(a: Any, b: Any, held: Callable[[], dict[Any, int]]) -> bool:
-    """Return whether a comes before b: by comparison, or by position if the keys cannot be compared."""
-    with suppress(TypeError):
-        if a < b or b < a:
-            return bool(a < b)
-    return held()[a] < held()[b]
+        return stats_of(self.store, self.bands)

@@ -119,7 +119,7 @@ def best_first(
         Start of the matches of each query, then the end of the last one. The first is 0.
     keys : ndarray of int64, shape (n,), or list
     scores : ndarray of int64 or float64, shape (n,), or None
-        Numbers of equal slots, or similarities; not negative. With None, matches are sorted by key.
+        Numbers of equal slots, or similarities that are not negative. With None, matches are sorted by key.
     k : int, optional
         At least 1.
 
@@ -154,6 +154,36 @@ def best_first(
         offsets = np.concatenate([[0], np.cumsum(np.minimum(counts, k), dtype=np.int64)])
         keys, scores = take(keys, stay), None if scores is None else scores[stay]
     return offsets, keys, scores
+
+
+def nearest_first(
+    offsets: Int64Array, keys: Column, distances: Float64Array, k: int | None = None
+) -> tuple[Int64Array, Column, Float64Array]:
+    """Sort the neighbors of each query by (distance, key), both ascending, and keep the first k of each.
+
+    Parameters
+    ----------
+    offsets, keys, k
+        As for `best_first`.
+    distances : ndarray of float64, shape (n,)
+        Not negative.
+
+    Returns
+    -------
+    offsets, keys, distances
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.index.matches import nearest_first
+    >>> offsets, keys, distances = nearest_first(np.array([0, 3]), ["c", "b", "a"], np.array([0.5, 0.1, 0.5]), k=2)
+    >>> offsets.tolist(), keys, distances.tolist()
+    ([0, 2], ['b', 'a'], [0.1, 0.5])
+    """
+    # The bits of doubles that are not negative have the order of the doubles, and their complements the reverse order.
+    offsets, keys, ranks = best_first(offsets, keys, ~distances.view(np.int64), k)
+    assert ranks is not None
+    return offsets, keys, (~ranks.view(np.int64)).view(np.float64)
 
 
 def in_order(keys: list[Any]) -> list[Any]:

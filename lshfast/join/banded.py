@@ -109,7 +109,8 @@ def candidates(
     Parameters
     ----------
     keys : ndarray of uint64, shape (n, b)
-        Bucket keys, as returned by `Bands.keys`. Rows in which each key is 2**64 - 1 are empty and match nothing.
+        Bucket keys, as returned by `Bands.keys` or by `buckets` of a family. 2**64 - 1 is the key of no bucket, and
+        matches nothing: a row may have it in some bands, and an empty row has it in all.
     copies : ndarray of int64, shape (n,), optional
         The first copy of each row (see `find_copies`). Only first copies become candidates, so that a bucket of a
         million equal rows takes a million steps instead of 10**12.

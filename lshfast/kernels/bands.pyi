@@ -10,7 +10,9 @@ LONGEST_PIECE: Final[int]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
-def band_keys(signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: npt.NDArray[np.uint64]) -> None: ...
+def band_keys(
+    signatures: npt.NDArray[np.uint64], bands: int, rows: int, out: npt.NDArray[np.uint64], apart: bool = False
+) -> None: ...
 def pairs_of_band(
     keys: npt.NDArray[np.uint64],
     band: int,

@@ -22,7 +22,16 @@ def _request_memory() -> None: ...
 @disjoint_base
 class BandTables:
     fixed: bool
-    def __new__(cls, num_perm: int, bands: int, rows: int, kind: str | None = None) -> BandTables: ...
+    def __new__(
+        cls,
+        num_perm: int,
+        bands: int,
+        rows: int,
+        kind: str | None = None,
+        payload: int = 0,
+        apart: bool = False,
+        bits: int = 0,
+    ) -> BandTables: ...
     def __len__(self) -> int: ...
     @property
     def limit(self) -> int: ...
@@ -54,6 +63,16 @@ class BandTables:
     def query_one(
         self, signature: _UInt64, least: int | None = None, gate: Gate | None = None
     ) -> tuple[list[Any], list[int] | None]: ...
+    def search(
+        self,
+        buckets: _UInt64,
+        points: _UInt64,
+        measure: tuple[str, str, int],
+        most: int | None = None,
+        within: float | None = None,
+        limit: tuple[str, int] | None = None,
+        progress: _Int64 | None = None,
+    ) -> tuple[_Int64, _Int64, npt.NDArray[np.float64]]: ...
     def insert_one(self, name: Any, signature: _UInt64) -> bool | None: ...
     def nbytes(self) -> tuple[int, int, int]: ...
     def bucket_sizes(self) -> tuple[_Int64, int, float]: ...
@@ -66,6 +85,9 @@ class BandTables:
         kind: str | None,
         sections: dict[str, npt.NDArray[Any]],
         gone: npt.NDArray[np.uint8] | None = None,
+        payload: int = 0,
+        apart: bool = False,
+        bits: int = 0,
     ) -> BandTables: ...
     def tidy(self) -> None: ...
     def room(self) -> int: ...

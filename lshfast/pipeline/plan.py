@@ -120,10 +120,12 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     Raises
     ------
     ValueError
-        If a given value differs from that of the index (the error names both), or the index does not name its shingles,
-        or the name is not one of shingles of words or characters.
+        If a given value differs from that of the index (the error names both), the index is of another family than
+        MinHash, or it does not name its shingles, or the name is not one of shingles of words or characters.
     """
     given = given or {}
+    if parameters.family:
+        raise ValueError(f"this index is of the family {parameters.family}, and a run needs MinHash signatures")
     shingles = shingles_of_texts(parameters.shingles)
     if shingles is None:
         named = f"names them {parameters.shingles!r}" if parameters.shingles else "does not name them"

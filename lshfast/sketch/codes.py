@@ -27,7 +27,9 @@ class CodeSketcher:
     """Base class of sketchers of codes; a code has `bits` bits in uint64 words, the lowest bit first."""
 
     bits: int
-    not_for_bands: ClassVar[str] = "the words of codes are not slots"
+    not_for_bands: ClassVar[str] = (
+        "the words of codes are not slots; name their family, such as LSHIndex(family=SimHashFamily(), bands=8, rows=8)"
+    )
 
     @property
     def words(self) -> int:

@@ -49,6 +49,23 @@ void bands_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, s
     }
 }
 
+void bands_keys_apart(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands,
+                      uint64_t *out) {
+    uint64_t starts[SPAN_BANDS];
+    for (size_t first = 0; first < bands; first += SPAN_BANDS) {
+        size_t count = bands - first < SPAN_BANDS ? bands - first : SPAN_BANDS;
+        bands_starts(first, count, starts);
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t *slots = signatures + i * k + first;
+            uint64_t *keys = out + i * bands + first;
+            kernel(slots, starts, count, 1, keys);
+            for (size_t band = 0; band < count; band++) {
+                if (slots[band] == EMPTY_SLOT) keys[band] = EMPTY_SLOT;
+            }
+        }
+    }
+}
+
 size_t bands_records(const uint64_t *keys, size_t bands, size_t band, const int64_t *members, size_t count,
                      uint64_t *out) {
     size_t made = 0;

@@ -14,12 +14,23 @@ typedef void band_key_kernel(const uint64_t *slots, const uint64_t *starts, size
 band_key_kernel bands_keys_scalar, bands_keys_avx512;
 extern band_key_kernel *const bands_levels[CPU_LEVELS];
 
+/* The key of a band of one slot that is not EMPTY_SLOT. */
+static inline uint64_t bands_key_of_slot(uint64_t start, uint64_t slot) {
+    uint64_t key = mix64(start ^ slot);
+    return key - (key == EMPTY_SLOT);
+}
+
 /* What the keys of bands [first, first + count) start with. */
 void bands_starts(size_t first, size_t count, uint64_t *starts);
 
 /* out: n * bands keys; signatures are (n, k) with bands * rows <= k. */
 void bands_keys(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands, size_t rows,
                 uint64_t *out);
+
+/* The same for bands of one slot each that are judged apart: the key of a slot of EMPTY_SLOT is EMPTY_SLOT, and those of
+ * the other slots are what they are. */
+void bands_keys_apart(band_key_kernel *kernel, const uint64_t *signatures, size_t n, size_t k, size_t bands,
+                      uint64_t *out);
 
 /* A record is one number: half of the mixed key above the row's place among the members, so at most 2^32 members. Rows
  * of one key come together by sorting; that two keys share a half is told by looking at the keys again. */

@@ -25,6 +25,7 @@ cdef extern from "bands/bands.h":
         size_t last, i, j
         bint done
     void bands_keys(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
+    void bands_keys_apart(band_key_kernel*, const uint64_t*, size_t, size_t, size_t, uint64_t*) nogil
     size_t bands_records(const uint64_t*, size_t, size_t, const int64_t*, size_t, uint64_t*) nogil
     void bands_sort_records(uint64_t*, size_t, uint64_t*) nogil
     size_t bands_number_buckets(uint64_t*, size_t, const int64_t*, const uint64_t*, size_t, size_t,
@@ -54,13 +55,20 @@ cdef inline band_key_kernel* kernel() noexcept nogil:
     return bands_levels[in_use[0]]
 
 
-def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t rows, uint64_t[:, ::1] out not None):
-    """Write the keys of `bands` bands of `rows` slots of the signatures, (n, k), to out, (n, bands)."""
+def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t rows, uint64_t[:, ::1] out not None,
+              bint apart=False):
+    """Write the keys of `bands` bands of `rows` slots of the signatures, (n, k), to out, (n, bands).
+
+    If the bands are judged apart, `rows` must be 1, and only the slots of all ones have keys of all ones. Otherwise all
+    keys are all ones if the first slot is.
+    """
     signatures = aligned_rows(signatures)
     cdef size_t n = signatures.shape[0], k = signatures.shape[1], at = 0, some
     cdef uint64_t last_pause = 0
     if bands < 1 or rows < 1 or bands > k // rows:
         raise ValueError(f"bands x rows must be in 1..{k}, the length of the signatures, not {bands} x {rows}")
+    if apart and rows != 1:
+        raise ValueError(f"rows must be 1 if bands are judged apart, not {rows}")
     if <size_t>out.shape[0] != n or <size_t>out.shape[1] != bands:
         raise ValueError(f"out must be ({n}, {bands}), not ({out.shape[0]}, {out.shape[1]})")
     if n:
@@ -68,7 +76,10 @@ def band_keys(const uint64_t[:, ::1] signatures not None, size_t bands, size_t r
     with nogil:
         while at < n:
             some = min(n - at, WORK // k + 1)
-            bands_keys(kernel(), &signatures[at, 0], some, k, bands, rows, &out[at, 0])
+            if apart:
+                bands_keys_apart(kernel(), &signatures[at, 0], some, k, bands, &out[at, 0])
+            else:
+                bands_keys(kernel(), &signatures[at, 0], some, k, bands, rows, &out[at, 0])
             at += some
             if at < n:
                 pause(&last_pause)

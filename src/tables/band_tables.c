@@ -68,7 +68,30 @@ enum tables_outcome band_tables_answers_grow(struct band_tables_answers *answers
 
 /* ---- queries ---- */
 
-static inline int is_empty(const uint64_t *signature) { return signature[0] == EMPTY_SLOT; }
+/* 1 if a query is in no bucket at all. */
+static inline int is_empty(const struct band_tables *index, const uint64_t *signature) {
+    return !index->apart && signature[0] == EMPTY_SLOT;
+}
+
+/* Forget the entries of the bands in which a query has no bucket. */
+static void leave_out(const struct band_tables *index, const uint64_t *query, uint64_t *entries) {
+    for (size_t band = 0; band < index->bands; band++) {
+        if (query[band] == EMPTY_SLOT) entries[band] = TABLES_NO_ENTRY;
+    }
+}
+
+/* How many slots of two rows, or bits of their codes, are equal. Slots without a value are equal to none. */
+static size_t agreement(const struct band_tables *index, const uint64_t *a, const uint64_t *b) {
+    if (index->bits) {
+        int32_t unequal;
+        index->bits_kernels->differ(a + index->slots, 0, b + index->slots, 1, bits_words(index->bits, 1), 1, &unequal);
+        return index->bits - ((size_t)unequal < index->bits ? (size_t)unequal : index->bits);
+    }
+    if (!index->apart) return slots_agreement(&slots_scalar, a, b, index->slots);
+    size_t equal = 0;
+    for (size_t slot = 0; slot < index->slots; slot++) equal += a[slot] == b[slot] && a[slot] != EMPTY_SLOT;
+    return equal;
+}
 
 /* Find what the lines of the homes did not tell. */
 static void find_farther(const struct band_tables *index, const uint32_t *tags, uint64_t *entries) {
@@ -148,7 +171,7 @@ static size_t settle(const struct band_tables *index, const uint64_t *query, con
         if (!meet) continue;
         rows[made] = row;
         if (answers->count) {
-            agreements[made] = (uint32_t)slots_agreement(&slots_scalar, query, signature, index->k);
+            agreements[made] = (uint32_t)agreement(index, query, signature);
             if (agreements[made] < answers->least) continue;
         }
         made++;
@@ -159,7 +182,7 @@ static size_t settle(const struct band_tables *index, const uint64_t *query, con
 /* Answer query q, whose entries are known. */
 static enum band_tables_outcome answer_one(const struct band_tables *index, const uint64_t *query,
                                            const uint64_t *entries, size_t q, struct band_tables_answers *answers) {
-    size_t count = is_empty(query) ? 0 : meetings(index, query, entries, answers->records, answers->room);
+    size_t count = is_empty(index, query) ? 0 : meetings(index, query, entries, answers->records, answers->room);
     if (count == TABLES_NO_PLACE) return BAND_TABLES_UNSOUND;
     if (count > answers->room || count > answers->capacity - answers->used) {
         answers->needed = count;
@@ -199,6 +222,7 @@ enum band_tables_outcome band_tables_answer(const struct band_tables *index, con
         for (; found < n && found < *next + BAND_TABLES_APART; found++) {
             uint64_t *entries = answers->entries + found % BAND_TABLES_UNDER_WAY * bands;
             find_farther(index, answers->tags + found % BAND_TABLES_UNDER_WAY * bands, entries);
+            if (index->apart) leave_out(index, signatures + found * k, entries);
             prefetch_rows(index, entries, answers);
         }
         enum band_tables_outcome answer =

@@ -3,6 +3,10 @@
  * A band's table maps the upper half of the band key to the rows that have it. Rows that share it become candidates
  * only if they agree in all slots of the band, so that a hash collision never shows.
  *
+ * The k words of a row are its slots and then its payload, which the tables only keep: a code, or the coordinates of a
+ * point. With `apart`, a band has one slot, and one that is EMPTY_SLOT has no bucket; otherwise a signature whose first
+ * slot is EMPTY_SLOT is in no bucket at all.
+ *
  * Contract: as in tables.h. Rows below `limit` are in use or free; a free row is in no table. band_tables owns its memory
  * (band_tables_begin, band_tables_end), but not blocks of signatures that are kept where they are, nor anything that
  * fixed tables read. A function that returns an outcome other than TABLES_DONE has changed nothing that can be seen.
@@ -11,6 +15,7 @@
 #define LSHFAST_BAND_TABLES_H
 
 #include "bands/bands.h"
+#include "bits/bits.h"
 #include "tables/names.h"
 
 /* A block of signatures in memory that is not ours. */
@@ -20,7 +25,11 @@ struct band_tables_kept {
 };
 
 struct band_tables {
-    size_t k, bands, rows; /* slots of a signature; the banding */
+    size_t k, bands, rows; /* words of a row; the banding */
+    size_t slots;          /* of the k words; the others are the payload */
+    int apart;             /* 1: each band is judged alone, and rows is 1 */
+    size_t bits;           /* of the code in the payload whose equal bits are counted; 0: equal slots are counted */
+    const struct bits_kernels *bits_kernels; /* of a CPU level */
     uint64_t *starts;      /* of bands_starts */
     band_key_kernel *keys; /* of a CPU level, and so is the next */
     const struct tables_kernels *kernels;
@@ -60,8 +69,9 @@ void band_tables_tags(const struct band_tables *index, const uint64_t *signature
 
 /* ---- memory: band_tables_rows.c ---- */
 
-/* Make empty tables; bands * rows <= k. A block of signatures takes about block_bytes. The kernels are the caller's to
- * set. After a failure, too, band_tables_end must be called. */
+/* Make empty tables of signatures without payload; bands * rows <= k. A block of signatures takes about block_bytes. The
+ * kernels are the caller's to set, and so are `slots`, `apart` and `bits`. After a failure, too, band_tables_end must be
+ * called. */
 enum tables_outcome band_tables_begin(struct band_tables *index, void *(*source)(size_t bytes), size_t k, size_t bands,
                                       size_t rows, enum names_kind kind, size_t block_bytes);
 void band_tables_end(struct band_tables *index);
@@ -127,9 +137,10 @@ struct band_tables_batch {
     uint64_t *before; /* entries that each table had */
     uint64_t *records;
     uint32_t *tags;
-    uint8_t *skip;
+    uint8_t *skip;    /* 1 for a row that is in no bucket; with `apart`, as many for each band */
+    size_t skip_step; /* from one band's to the next one's: 0 or `most` */
 };
-enum tables_outcome band_tables_batch_begin(struct band_tables_batch *batch, size_t bands, size_t n);
+enum tables_outcome band_tables_batch_begin(struct band_tables_batch *batch, const struct band_tables *index, size_t n);
 void band_tables_batch_end(struct band_tables_batch *batch);
 
 /* Put the signatures of the next rows from *done on into their rows, which there is memory for, and into the tables. */
@@ -163,11 +174,11 @@ struct band_tables_answers {
     size_t needed;         /* after BAND_TABLES_NO_ROOM: the room that the next query needs */
     size_t work;           /* bands and candidates that one call looks at, about; at least one query is answered */
     size_t met;            /* how many that were so far */
-    size_t least;          /* candidates with fewer equal slots are left out */
-    int count;             /* 1: count equal slots */
+    size_t least;          /* candidates with fewer equal slots, or bits, are left out */
+    int count;             /* 1: count them */
     const int64_t *names;  /* of rows, asked for early because they will be looked up; or NULL */
     uint32_t *rows;        /* the candidates of the queries, one query after the other */
-    uint32_t *agreements;  /* their equal slots, if counted */
+    uint32_t *agreements;  /* their equal slots, or bits, if counted */
     size_t capacity, used; /* of both */
     int64_t *offsets;      /* where query q's candidates end: offsets[q + 1]; offsets[0] is the caller's */
 };

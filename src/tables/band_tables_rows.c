@@ -21,7 +21,7 @@ enum tables_outcome band_tables_begin(struct band_tables *index, void *(*source)
                                       size_t rows, enum names_kind kind, size_t block_bytes) {
     memset(index, 0, sizeof *index);
     index->heap.source = source;
-    index->k = k;
+    index->k = index->slots = k;
     index->bands = bands;
     index->rows = rows;
     index->let_go = TABLES_NO_PLACE;

@@ -6,13 +6,14 @@
 
 /* ---- batches ---- */
 
-enum tables_outcome band_tables_batch_begin(struct band_tables_batch *batch, size_t bands, size_t n) {
-    size_t most = n < BAND_TABLES_BATCH ? n : BAND_TABLES_BATCH;
+enum tables_outcome band_tables_batch_begin(struct band_tables_batch *batch, const struct band_tables *index, size_t n) {
+    size_t most = n < BAND_TABLES_BATCH ? n : BAND_TABLES_BATCH, bands = index->bands;
     most = most ? most : 1;
     memset(batch, 0, sizeof *batch);
     batch->most = most;
+    batch->skip_step = index->apart ? most : 0;
     batch->keys = malloc((2 * bands + most) * sizeof *batch->keys + bands * most * sizeof *batch->tags +
-                         most * sizeof *batch->skip);
+                         (index->apart ? bands : 1) * most * sizeof *batch->skip);
     if (!batch->keys) return TABLES_NO_MEMORY;
     batch->before = batch->keys + bands;
     batch->records = batch->before + bands;
@@ -29,12 +30,16 @@ void band_tables_batch_end(struct band_tables_batch *batch) {
 static void tag_row(const struct band_tables *index, struct band_tables_batch *batch, const uint64_t *signature,
                     size_t i) {
     batch->skip[i] = signature[0] == EMPTY_SLOT;
+    for (size_t band = 1; band < index->bands && index->apart; band++) {
+        batch->skip[band * batch->skip_step + i] = signature[band] == EMPTY_SLOT;
+    }
     band_tables_tags(index, signature, batch->keys, batch->tags + i, batch->most);
 }
 
 /* Bring the rows of the batch into the order of their tags of one band. */
 static void order(struct band_tables_batch *batch, size_t band, const int64_t *rows) {
-    batch->count = tables_tag_order(batch->tags + band * batch->most, rows, batch->skip, batch->n, batch->records);
+    batch->count = tables_tag_order(batch->tags + band * batch->most, rows, batch->skip + band * batch->skip_step, batch->n,
+                                    batch->records);
 }
 
 /* Ask for the lines of all bands of a single row at once, and then for the next lines where those are full. */

@@ -8,6 +8,11 @@ cdef extern from "bands/bands.h":
     ctypedef void band_key_kernel(const uint64_t*, const uint64_t*, size_t, size_t, uint64_t*) nogil
     band_key_kernel** bands_levels
 
+cdef extern from "bits/bits.h":
+    struct bits_kernels:
+        pass
+    const bits_kernels** bits_levels
+
 cdef extern from "tables/tables_memory.h":
     struct tables_heap:
         int watched
@@ -65,7 +70,9 @@ cdef extern from "tables/band_tables.h":
     struct band_tables_kept:
         uint32_t rows
     struct band_tables:
-        size_t k, bands, rows, limit, capacity, room, free_count, idle
+        size_t k, bands, rows, slots, bits, limit, capacity, room, free_count, idle
+        bint apart
+        const bits_kernels* bits_kernels
         band_key_kernel* keys
         const tables_kernels* kernels
         uint64_t** blocks
@@ -112,7 +119,7 @@ cdef extern from "tables/band_tables.h":
         band_tables*, const int64_t*, size_t, int64_t*, uint8_t*, size_t*) nogil
     tables_outcome band_tables_expect(band_tables*, uint64_t, size_t, size_t) nogil
     tables_outcome band_tables_tidy(band_tables*) nogil
-    tables_outcome band_tables_batch_begin(band_tables_batch*, size_t, size_t) nogil
+    tables_outcome band_tables_batch_begin(band_tables_batch*, const band_tables*, size_t) nogil
     void band_tables_batch_end(band_tables_batch*) nogil
     tables_outcome band_tables_write(
         band_tables*, band_tables_batch*, const int64_t*, const uint64_t*, size_t, size_t*) nogil

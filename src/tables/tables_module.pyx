@@ -26,6 +26,7 @@ from lshfast.kernels.names cimport (
 )
 from lshfast.kernels.tables_files cimport buckets_of, lie_over, sections_of, sizes_of
 from lshfast.kernels.tables_queries cimport answer_one, answers_of
+from lshfast.kernels.tables_search cimport search_of
 from tables_declarations cimport *
 
 cdef extern from "Python.h":
@@ -98,6 +99,13 @@ cdef class BandTables:
         Slots of a signature; bands, and slots a band.
     kind : {"int", "str"}, optional
         What the names of rows are: integers of 64 bits, or strings; rows have none by default.
+    payload : int
+        Words after the slots of each row, which belong to the entry. A signature has num_perm + payload words.
+    apart : bool
+        Whether each band is judged alone: a slot of all ones has no bucket, and the others of its row have theirs.
+        Then `rows` must be 1. Otherwise a signature is in no bucket if its first slot is all ones.
+    bits : int
+        Bits of the code in the payload; queries count its equal bits. With 0 they count equal slots.
     """
     cdef band_tables c
     cdef band_tables_batch one
@@ -108,20 +116,26 @@ cdef class BandTables:
     cdef dict given  # sections that are not ours
     cdef object gone_array
 
-    def __cinit__(self, size_t num_perm, size_t bands, size_t rows, kind=None):
+    def __cinit__(self, size_t num_perm, size_t bands, size_t rows, kind=None, size_t payload=0, bint apart=False,
+                  size_t bits=0):
         if bands < 1 or rows < 1 or bands > num_perm // rows:
             raise ValueError(f"bands x rows must be in 1..{num_perm}, the length of the signatures, not {bands} x {rows}")
-        if num_perm > MOST_SLOTS:
-            raise ValueError(f"signatures must have at most {MOST_SLOTS} slots, not {num_perm}")
+        if num_perm > MOST_SLOTS or payload > MOST_SLOTS - num_perm:
+            raise ValueError(f"signatures must have at most {MOST_SLOTS} slots, not {num_perm + payload}")
+        if apart and rows != 1:
+            raise ValueError(f"rows must be 1 if bands are judged apart, not {rows}")
+        if bits > 64 * payload:
+            raise ValueError(f"bits must be at most 64 x payload = {64 * payload}, not {bits}")
         if kind not in (None, "int", "str"):
             raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
         self.kept = {}
         check_outcome(band_tables_begin(
-            &self.c, memory_source, num_perm, bands, rows,
+            &self.c, memory_source, num_perm + payload, bands, rows,
             NAMES_INTEGERS if kind == "int" else NAMES_STRINGS if kind == "str" else NAMES_NONE, BLOCK_BYTES))
         names_set_key(&self.c.names, secret[0], secret[1])
         self.c.keys, self.c.kernels = bands_levels[in_use[0]], tables_levels[in_use[0]]
-        check_outcome(band_tables_batch_begin(&self.one, bands, 1))
+        self.c.slots, self.c.apart, self.c.bits, self.c.bits_kernels = num_perm, apart, bits, bits_levels[in_use[0]]
+        check_outcome(band_tables_batch_begin(&self.one, &self.c, 1))
         check_outcome(band_tables_answers_begin(&self.asking, bands, 1))
 
     def __dealloc__(self):
@@ -360,7 +374,7 @@ cdef class BandTables:
 
     cdef band_tables_batch* _batch(self, size_t n, band_tables_batch* many) noexcept:
         """Return what to work on n rows with: row by row where there is no memory for more at once."""
-        if n == 1 or band_tables_batch_begin(many, self.c.bands, n) != TABLES_DONE:
+        if n == 1 or band_tables_batch_begin(many, &self.c, n) != TABLES_DONE:
             return &self.one
         return many
 
@@ -616,6 +630,42 @@ cdef class BandTables:
             PyBuffer_Release(&slots)
         return names, agreements
 
+    def search(self, const uint64_t[:, :, ::1] buckets not None, const uint64_t[:, ::1] points not None,
+               tuple measure not None, most=None, within=None, limit=None, int64_t[:, ::1] progress=None):
+        """Return the rows that share a bucket with each query, and their distances to it.
+
+        Parameters
+        ----------
+        buckets : ndarray of uint64, shape (m, bands, probes)
+            The values of the buckets of each band, the most promising first; all ones for none.
+        points : ndarray of uint64, shape (m, payload)
+        measure : tuple of (str, str, int)
+            Measure, layout and dim: see `lshfast.kernels.distances`.
+        most : int, optional
+            Only so many of the nearest rows, and those as near as the last of them.
+        within : float, optional
+            Only rows at this distance or less.
+        limit : (str, int), optional
+            ("closest", n): examine n rows. ("first", n): end at the first row within `within`, or after n beyond it.
+        progress : ndarray of int64, shape (m, 3), optional
+            Rows examined, rows that count against the limit, and 1 for a query that has ended: those of other tables,
+            to which those of these are added.
+
+        Returns
+        -------
+        offsets : ndarray of int64, shape (m + 1,)
+        rows : ndarray of int64, shape (offsets[m],)
+            In no particular order.
+        distances : ndarray of float64, shape (offsets[m],)
+        """
+        if <size_t>points.shape[1] and points.shape[0] and <size_t>&points[0, 0] % sizeof(uint64_t):
+            points = np.array(points)
+        if buckets.shape[0] and buckets.shape[2] and <size_t>&buckets[0, 0, 0] % sizeof(uint64_t):
+            buckets = np.array(buckets)
+        if progress is None:
+            progress = np.zeros((buckets.shape[0], 3), np.int64)
+        return search_of(&self.c, buckets, points, measure, most, within, limit, progress)
+
     # ---- files ----
 
     def tidy(self):
@@ -638,21 +688,23 @@ cdef class BandTables:
         return sections_of(self, &self.c, self.kept, &self.watchers)
 
     @staticmethod
-    def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None):
+    def over(size_t num_perm, size_t bands, size_t rows, kind, dict sections, gone=None, size_t payload=0,
+             bint apart=False, size_t bits=0):
         """Make fixed tables over the arrays of `sections`, each in one piece, which stay where they are if aligned.
 
         They may be a file's: shapes are checked here, and what leads from one to the other whenever it is followed.
 
         Parameters
         ----------
-        num_perm, bands, rows, kind : int
+        num_perm, bands, rows, kind, payload, apart, bits
+            As for the constructor.
         sections : dict of str to ndarray
             "shape" uint64 (tables, 3); "tables", all entries in a row, uint64; "pool" uint32; "signatures" uint64
             (n, num_perm); "integers" int64 (n,), or "starts" int64 (n,), "lengths" uint32 (n,) and "bytes" uint8.
         gone : ndarray of uint8, shape (n,), optional
             1 where a row does not count; may change later.
         """
-        cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind)
+        cdef BandTables made = BandTables.__new__(BandTables, num_perm, bands, rows, kind, payload, apart, bits)
         made.given = {name: np.require(array, requirements="A") for name, array in sections.items()}
         made.gone_array = np.zeros(len(made.given["signatures"]), np.uint8) if gone is None else gone
         made._fix(made.given["signatures"])

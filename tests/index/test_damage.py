@@ -146,17 +146,32 @@ def test_damage_is_not_written_anew(grown, act):
             assert not path.with_name("copy").exists()
 
 
-@pytest.mark.parametrize("version", [0, 2, 2**32 - 1])
+@pytest.mark.parametrize("version", [0, 3, 2**32 - 1])
 def test_other_versions(grown, version):
-    path, _ = grown
-    whole = path.read_bytes()
-    for place, said in [("header", "header"), ("directory", "directory")]:
-        data = bytearray(whole)
-        at = 8 if place == "header" else struct.unpack_from("<Q", whole, 24)[0] + 8
-        struct.pack_into("<I", data, at, version)
-        path.write_bytes(mended(data))
-        with pytest.raises(FormatError, match=f": {said}: version {version}; this library reads version 1$"):
-            LSHIndex.open(path)
+    for place in ("header", "directory"):
+        with pytest.raises(FormatError, match=f": {place}: version {version}; this library reads versions 1 and 2$"):
+            open_with_version(grown, place, version)
+
+
+def test_versions_that_differ(grown):
+    with pytest.raises(FormatError, match=r": directory: version 1, but the header has version 2$"):
+        open_with_version(grown, "header", 2)
+    with pytest.raises(
+        FormatError, match=r": directory: signatures of scheme 'fast', but those of a family have none$"
+    ):
+        open_with_version(grown, "directory", 2)
+
+
+def open_with_version(grown, place, version):
+    path, whole = grown[0], grown[0].read_bytes()
+    data = bytearray(whole)
+    at = 8 if place == "header" else struct.unpack_from("<Q", whole, 24)[0] + 8
+    struct.pack_into("<I", data, at, version)
+    path.write_bytes(mended(data))
+    try:
+        LSHIndex.open(path).close()
+    finally:
+        path.write_bytes(whole)
 
 
 def test_the_last_state(grown):

@@ -13,8 +13,9 @@ import pytest
 
 from lshfast import LSHIndex
 from lshfast.common.errors import FormatError
+from lshfast.families import SimHashFamily
 from tests.index.index_files import ROOT, shared, small
-from tests.reference.index_file import HEAD, HEADER, NO_ENTRY, NO_ROW, SECTIONS
+from tests.reference.index_file import FAMILY, HEAD, HEADER, NO_ENTRY, NO_ROW, SECTIONS
 from tests.reference.tables import checksum
 
 PAGE = " ".join((ROOT / "docs" / "file-format.md").read_text().replace("|", " ").split())
@@ -27,6 +28,7 @@ class Draft:
 
     header: list  # all fields but the last, which is the checksum
     head: list  # of the directory
+    family: list  # in version 2: payload, bytes of the family and of the measure, both texts; else nothing
     parts: list  # of dicts from a section's name to an array; "rows" is their number
     place: callable = lambda records: None  # changes where sections are said to be
     finish: callable = lambda data: None  # changes the bytes of the file
@@ -47,6 +49,8 @@ class Draft:
             records.append(record)
         self.place(records)
         directory = HEAD.pack(*self.head[:2], len(records) if self.head[2] is None else self.head[2], *self.head[3:])
+        if self.family:
+            directory += FAMILY.pack(*self.family[:3]) + b"".join(self.family[3:])
         for rows, *sections in records:
             directory += struct.pack("<Q", rows) + b"".join(struct.pack("<QQQ", *section) for section in sections)
         directory += struct.pack("<Q", checksum(directory))
@@ -79,7 +83,12 @@ def draft_of(path):
     data = path.read_bytes()
     header = list(HEADER.unpack_from(data))[:-1]
     head = list(HEAD.unpack_from(data, header[4]))
-    names, at, parts = SECTIONS[head[9].rstrip(b"\0").decode()], header[4] + HEAD.size, []
+    names, at, parts, family = SECTIONS[head[9].rstrip(b"\0").decode()], header[4] + HEAD.size, [], []
+    if head[1] == 2:
+        family, at = list(FAMILY.unpack_from(data, at)), at + FAMILY.size
+        for length in family[1:]:
+            family.append(data[at : at + length])
+            at += length
     for _ in range(head[2]):
         part = {"rows": struct.unpack_from("<Q", data, at)[0]}
         for i, name in enumerate(names):
@@ -88,7 +97,7 @@ def draft_of(path):
         parts.append(part)
         at += 8 + 24 * len(names)
     head[2] = None
-    return Draft(header, head, parts)
+    return Draft(header, head, family, parts)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +115,11 @@ def files(tmp_path_factory):
             index.commit()
             index.remove(keys[3])
         found[kind] = path
-    return found
+    index, codes = LSHIndex(family=SimHashFamily(), bands=8, rows=2), shared(30, values=2**16)[:, :2]
+    codes[4] = 2**64 - 1
+    index.insert(INT, codes)
+    index.save(folder / "family")
+    return {**found, "family": folder / "family"}
 
 
 RULES = []
@@ -135,9 +148,9 @@ def header_magic(draft):
     draft.header[0] = b"LSHFAST1"
 
 
-@rule("8 uint32 version, 1")
+@rule("8 uint32 version, 1 or 2")
 def header_version(draft):
-    draft.header[1] = 2
+    draft.header[1] = 3
 
 
 @rule("number of the state, from 1")
@@ -197,16 +210,18 @@ def second_header_newer(draft):
 # The directory
 
 
-def directory_rule(sentence, place, value, name):
+def directory_rule(sentence, place, value, name, kind="int"):
     def damage(draft):
         draft.head[place] = value
 
     damage.__name__ = name
-    rule(sentence)(damage)
+    rule(sentence, kind=kind)(damage)
 
 
 directory_rule("`LSHFDIR` and a zero byte", 0, b"LSHFDIRS", "directory_magic")
-directory_rule("8 uint32 version, 1", 1, 2, "directory_version")
+directory_rule("8 uint32 version, that of the header", 1, 2, "directory_version")
+directory_rule("8 uint32 version, that of the header", 1, 1, "directory_version_of_a_family", "family")
+directory_rule("in version 2 zero bytes only", 8, b"fast", "scheme_of_a_family", "family")
 directory_rule("number of segments, may be 0", 2, 3, "number_of_segments")
 directory_rule("slots of a signature, 1 to 65,536", 3, 0, "no_slots")
 directory_rule("slots of a signature, 1 to 65,536", 3, 65537, "too_many_slots")
@@ -220,6 +235,36 @@ directory_rule("scheme: `fast` or `classic`, then zero bytes", 8, b"fast\0\0x", 
 directory_rule("kind of the keys: `int` or `str`, then zero bytes", 9, b"bytes", "kind_of_keys")
 directory_rule("printable ASCII, then zero bytes; may be empty", 10, b"a\nb", "shingles_that_do_not_print")
 directory_rule("printable ASCII, then zero bytes; may be empty", 10, b"a\0b", "shingles_with_a_zero")
+
+
+def family_rule(sentence, name, **values):
+    def damage(draft):
+        for place, value in values.items():
+            draft.family[int(place[1:])] = value
+
+    damage.__name__ = name
+    rule(sentence, kind="family")(damage)
+
+
+OF_WORDS = "If there is a measure, the payload has the words of a point of this layout"
+OF_MEASURES = "A measure is `NAME:LAYOUT:DIM`, such as `euclidean:float32:768`."
+family_rule("num_perm + payload ≤ 65,536", "payload_too_large", _0=65536)
+family_rule("num_perm + payload ≤ 65,536", "payload_far_too_large", _0=2**64 - 1)
+family_rule(OF_WORDS, "payload_of_another_length", _0=2)
+family_rule(OF_WORDS, "no_payload", _0=0)
+family_rule(OF_WORDS, "measure_of_more_words", _4=b"hamming:bits:65")
+family_rule("bytes of the description of the family, f, 1 to 2^20", "no_family", _1=0, _3=b"")
+family_rule(
+    "bytes of the description of the family, f, 1 to 2^20", "family_too_long", _1=2**20 + 1, _3=bytes(2**20 + 1)
+)
+family_rule("bytes of the description of the family, f, 1 to 2^20", "family_beyond_the_end", _1=2**20)
+family_rule("bytes of the measure, m", "measure_beyond_the_end", _2=2**32 - 1)
+family_rule("description of the family, in UTF-8", "family_that_is_no_text", _3=b"\xff" * 43, _1=43)
+family_rule("measure, in ASCII; may be empty", "measure_that_is_no_text", _4="hamming:bits:1é".encode())
+family_rule(OF_MEASURES, "no_measure_of_points", _4=b"hamming-bits-16")
+family_rule(OF_MEASURES, "measure_that_is_not_known", _4=b"fammimg:bits:16")
+family_rule("`hamming` goes with `bits` only.", "measure_of_another_layout", _4=b"cosine:bits:016")
+family_rule("without leading zeros", "measure_with_a_leading_zero", _4=b"hamming:bits:016", _2=16)
 
 
 @rule("checksum of the whole directory before this field")
@@ -293,7 +338,18 @@ def length_of_the_pool(draft):
     draft.parts[0]["pool"] = np.append(draft.parts[0]["pool"], np.zeros(1, "<u4"))
 
 
-@rule("n × num_perm slots, row after row")
+@rule("each band is judged alone: band j's table has the rows whose slot j is not 2^64 − 1", False, "family")
+def row_without_a_value_in_a_band(draft):
+    signatures = draft.parts[0]["signatures"].reshape(-1, 9)
+    signatures[0, 3] = 2**64 - 1
+
+
+@rule("n × (num_perm + payload) words, row after row", kind="family")
+def number_of_payloads(draft):
+    draft.parts[0]["signatures"] = draft.parts[0]["signatures"].reshape(-1, 9)[:, :8].copy().reshape(-1)
+
+
+@rule("n × (num_perm + payload) words, row after row")
 def number_of_signatures(draft):
     draft.parts[0]["signatures"] = draft.parts[0]["signatures"][:-8]
 
@@ -473,7 +529,7 @@ for _name in dict.fromkeys([*SECTIONS["int"], *SECTIONS["str"]]):
     checksum_rule(_name)
 
 
-@pytest.mark.parametrize("kind", ["int", "str"])
+@pytest.mark.parametrize("kind", ["int", "str", "family"])
 def test_a_draft_is_a_file(files, kind, tmp_path):
     """What the tests below change is accepted as it is."""
     (tmp_path / "index").write_bytes(draft_of(files[kind]).pack())

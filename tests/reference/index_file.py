@@ -1,6 +1,7 @@
 """A reader of docs/file-format.md on plain Python integers. What the page says is to be checked, is."""
 
 import math
+import re
 import struct
 from dataclasses import dataclass, field
 
@@ -8,10 +9,12 @@ from tests.reference.hashing import EMPTY
 from tests.reference.minhash import band_keys, is_empty
 from tests.reference.tables import checksum, tag_of_bytes, tag_of_integer
 
-VERSION = 1
+VERSIONS = 1, 2
 HEADERS = 0, 4096
 HEADER = struct.Struct("<8sIIQQQQQ")
 HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
+FAMILY = struct.Struct("<QII")
+MEASURES = re.compile("((cosine|euclidean|manhattan):(float|sparse)(32|64)|hamming:bits):([1-9][0-9]*)")
 NO_ENTRY, NO_ROW = 2**64 - 1, 2**32 - 1
 SECTIONS = {
     "int": ("deleted", "shape", "tables", "pool", "signatures", "integers"),
@@ -95,11 +98,29 @@ class IndexFile:
     parts: list = field(default_factory=list)
     layout: list = field(default_factory=list)  # (name, first byte, end) of all that a checksum covers
 
+    @property
+    def words(self):
+        """The words of a row."""
+        return self.parameters["num_perm"] + self.parameters["payload"]
+
+    @property
+    def is_apart(self):
+        """Whether each band is judged alone."""
+        return bool(self.parameters["family"]) and self.parameters["rows"] == 1
+
+    def keys(self, row):
+        """Return the band keys of a row, None for a band in which it has none."""
+        bands, rows = self.parameters["bands"], self.parameters["rows"]
+        if self.is_apart:
+            full = [slot if slot != EMPTY else 0 for slot in row[:bands]]
+            return [None if row[j] == EMPTY else key for j, key in enumerate(band_keys(full, bands, rows))]
+        return [None] * bands if is_empty(row) else band_keys(row, bands, rows)
+
     def entries(self):
-        """Return the signature of each key."""
+        """Return the words of the row of each key."""
         found = {}
         for part in self.parts:
-            k = self.parameters["num_perm"]
+            k = self.words
             for row in range(part.n):
                 if not part.gone[row]:
                     need(part.names[row] not in found, "a key comes twice")
@@ -108,12 +129,12 @@ class IndexFile:
 
     def candidates(self, query):
         """Return the keys of the entries that equal a query in all slots of some band, ascending."""
-        k, bands, rows = (self.parameters[name] for name in ("num_perm", "bands", "rows"))
+        k, rows = self.words, self.parameters["rows"]
         found = set()
-        for part in self.parts if not is_empty(query) else []:
-            for band, key in enumerate(band_keys(query, bands, rows)):
+        for part in self.parts:
+            for band, key in enumerate(self.keys(query)):
                 slots = slice(band * rows, (band + 1) * rows)
-                for row in part.rows(band, key >> 32):
+                for row in part.rows(band, key >> 32) if key is not None else []:
                     if part.sections["signatures"][row * k : (row + 1) * k][slots] == list(query)[slots]:
                         found.add(part.names[row])
         return sorted(found)
@@ -135,12 +156,12 @@ def read(data):
     need(headers, "no header is whole")
     magic, version, _, state, where, nbytes, total, _ = max(headers, key=lambda header: header[3])
     need(magic == b"LSHFAST\0", "another magic")
-    need(version == VERSION, f"version {version}")
+    need(version in VERSIONS, f"version {version}")
     need(state < 2**64 - 1, "the last state")
     need(where + nbytes <= len(data), "the directory ends outside of the file")
     directory = data[where : where + nbytes]
     need(checksum(directory) == total, "the directory's checksum is wrong")
-    found = read_directory(directory, state)
+    found = read_directory(directory, state, version)
     found.layout.append(("directory", where, where + nbytes))
     parts, found.parts = found.parts, []
     for n, sections in parts:
@@ -148,31 +169,64 @@ def read(data):
     return found
 
 
-def read_directory(data, state):
+def read_directory(data, state, expected):
     """Return an IndexFile whose parts are the places of their sections."""
     need(len(data) >= HEAD.size + 8 and struct.unpack("<Q", data[-8:])[0] == checksum(data[:-8]), "the directory's end")
     magic, version, count, num_perm, bands, rows, seed, threshold, *names = HEAD.unpack_from(data)
-    need(magic == b"LSHFDIR\0" and version == VERSION, "the directory's magic or version")
+    need(magic == b"LSHFDIR\0" and version == expected, "the directory's magic or version")
     scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in names)
-    need(scheme in ("fast", "classic") and kind in SECTIONS and shingles.isprintable(), "a name in the directory")
+    need(
+        scheme in (("fast", "classic") if version == 1 else ("",)) and kind in SECTIONS and shingles.isprintable(),
+        "a name in the directory",
+    )
     need(min(bands, rows) >= 1 and bands * rows <= num_perm <= 65536, "the bands")
     need(math.isnan(threshold) or 0 < threshold <= 1, "the threshold")
+    start, (family, payload, measure) = HEAD.size, ("", 0, "")
+    if version == 2:
+        start, family, payload, measure = read_family(data)
+        need(num_perm + payload <= 65536, "the payload")
     each = 8 + 24 * len(SECTIONS[kind])
-    need(len(data) == HEAD.size + count * each + 8, "the directory's length")
+    need(len(data) == start + count * each + 8, "the directory's length")
     parts = []
-    for at in range(HEAD.size, HEAD.size + count * each, each):
+    for at in range(start, start + count * each, each):
         numbers = struct.unpack_from(f"<{each // 8}Q", data, at)
         parts.append((numbers[0], [numbers[i : i + 3] for i in range(1, len(numbers), 3)]))
     parameters = {
         "num_perm": num_perm, "bands": bands, "rows": rows, "scheme": scheme, "seed": seed,
         "threshold": None if math.isnan(threshold) else threshold, "shingles": shingles,
+        "family": family, "payload": payload, "measure": measure,
     }  # fmt: skip
     return IndexFile(state, parameters, kind, parts)
 
 
+def read_family(data):
+    """Return where the segments begin, the family, the payload and the measure of a directory of version 2."""
+    need(len(data) >= HEAD.size + FAMILY.size + 8, "the directory's length")
+    payload, f, m = FAMILY.unpack_from(data, HEAD.size)
+    start = HEAD.size + FAMILY.size
+    need(1 <= f <= 2**20 and start + f + m <= len(data) - 8, "the family's length")
+    try:
+        family, measure = data[start : start + f].decode(), data[start + f : start + f + m].decode("ascii")
+    except UnicodeDecodeError:
+        raise Damaged("the text of the family or of the measure") from None
+    need(measure == "" or words_of(measure) == payload, "the measure")
+    return start + f + m, family, payload, measure
+
+
+def words_of(measure):
+    """Return the words of a point."""
+    found = MEASURES.fullmatch(measure)
+    need(found, "the measure")
+    dim, half = int(found[5]), -(-int(found[5]) // 2)
+    if measure.startswith("hamming"):
+        return -(-dim // 64)
+    values = half if found[4] == "32" else dim
+    return (found[2] == "cosine") + (1 + half + values if found[3] == "sparse" else values)
+
+
 def read_part(data, file, n, records):
     """Return a part, all of whose sections are checked."""
-    sections, k = {}, file.parameters["num_perm"]
+    sections, k = {}, file.words
     for name, (where, nbytes, total) in zip(SECTIONS[file.kind], records, strict=True):
         need(where % 64 == 0 and where + nbytes <= len(data), f"the place of {name}")
         raw = data[where : where + nbytes]
@@ -218,12 +272,12 @@ def tables_of(file, sections):
 
 def check_tables(file, part):
     """Check the order of all tables, and that every row that is not gone stands exactly where its tags lead."""
-    k, bands, rows = (file.parameters[name] for name in ("num_perm", "bands", "rows"))
+    k, bands = file.words, file.parameters["bands"]
     expected = [set() for _ in part.tables]
     for row in (row for row in range(part.n) if not part.gone[row]):
         signature = part.sections["signatures"][row * k : (row + 1) * k]
-        if signature[0] != EMPTY:
-            for band, key in enumerate(band_keys(signature, bands, rows)):
+        for band, key in enumerate(file.keys(signature)):
+            if key is not None:
                 expected[band].add((key >> 32, row))
         expected[bands].add((name_tag(part.names[row]), row))
     for table, wanted in zip(part.tables, expected, strict=True):

@@ -75,8 +75,8 @@ static struct side *begin(enum names_kind kind, size_t block_rows) {
     names_set_key(&index->names, 3, 4);
     index->keys = bands_levels[CPU_SCALAR];
     index->kernels = tables_levels[cpu_detect()];
-    CHECK(band_tables_batch_begin(&side->one, BANDS, 1) == TABLES_DONE);
-    CHECK(band_tables_batch_begin(&side->many, BANDS, MOST) == TABLES_DONE);
+    CHECK(band_tables_batch_begin(&side->one, &side->index, 1) == TABLES_DONE);
+    CHECK(band_tables_batch_begin(&side->many, &side->index, MOST) == TABLES_DONE);
     return side;
 }
 

@@ -8,7 +8,7 @@ python=${PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 flags="-O1 -g -std=gnu11 -fsanitize=thread -Isrc"
-sources="$(ls src/tables/*.c src/slots/*.c | grep -v _module) src/bands/bands.c src/bands/bands_avx512.c src/cpu/cpu.c"
+sources="$(ls src/tables/*.c src/slots/*.c src/bits/*.c | grep -v _module) src/bands/bands.c src/bands/bands_avx512.c src/cpu/cpu.c"
 export TSAN_OPTIONS="exitcode=66 halt_on_error=0 report_signal_unsafe=0"
 # Some kernels lay out memory in a way that the sanitizer of older compilers does not know.
 plain="setarch -R"

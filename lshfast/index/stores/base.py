@@ -9,12 +9,17 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lshfast.common.checks import check_int, check_number
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column as Column
 from lshfast.index.keys import as_column, listed
+from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
+
+# The most bytes of the description of a family.
+MOST_FAMILY = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,14 @@ class Parameters:
         The similarity, in (0, 1], that the bands were chosen for; None if it is not known.
     shingles : str
         Name of the shingles: "word:5", "char:9", another name of up to 16 ASCII characters, or "" if it is not known.
+    family : str
+        Description of the family of hash functions (`Family.describe`), at most 2**20 bytes of UTF-8. "" for MinHash,
+        where scheme and seed say the same. With a family of 1 row per band, a slot is the value of a bucket.
+    payload : int
+        Words of a row after its num_perm slots, which belong to the entry and are in no bucket.
+    measure : str
+        What `search` computes from the payload (`Measure.text`), or "". With "hamming", `query` counts the equal bits
+        of the payload instead of equal slots.
     """
 
     num_perm: int
@@ -44,19 +57,51 @@ class Parameters:
     seed: int
     threshold: float | None
     shingles: str = ""
+    family: str = ""
+    payload: int = 0
+    measure: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.shingles, str):
             raise TypeError(f"shingles must be a str, not {self.shingles!r}")
         if len(self.shingles) > 16 or not (self.shingles.isascii() and self.shingles.isprintable()):
             raise ValueError(f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}")
+        if len(self.family.encode()) > MOST_FAMILY:
+            raise ValueError(f"the description of a family must be at most {MOST_FAMILY} bytes")
+        if not 0 <= self.payload <= MOST_WORDS - self.num_perm:
+            raise ValueError(f"payload must be in 0..{MOST_WORDS - self.num_perm}, not {self.payload}")
+        if self.measure and measure_of(self.measure).words != self.payload:
+            raise ValueError(
+                f"measure {self.measure!r} needs {measure_of(self.measure).words} words, not {self.payload}"
+            )
+
+    @property
+    def words(self) -> int:
+        """64-bit words of a row: slots and payload."""
+        return self.num_perm + self.payload
+
+    @property
+    def apart(self) -> bool:
+        """Whether each band is judged alone: a slot of all ones is a value that is missing in one band."""
+        return bool(self.family) and self.rows == 1
+
+    @property
+    def bits(self) -> int:
+        """Bits of the payload whose equality `query` counts; 0 if it counts equal slots."""
+        measure = measure_of(self.measure) if self.measure else None
+        return measure.dim if measure is not None and measure.name == "hamming" else 0
+
+    @property
+    def compared(self) -> int:
+        """The most equal slots or bits of two rows; a similarity is a share of it."""
+        return self.bits or self.num_perm
 
     def check_same(self, other: Parameters) -> None:
-        """Raise ValueError, with the name of the parameter, if shingles, signatures or bands differ.
+        """Raise ValueError, with the name of the parameter, if family, shingles, signatures, bands or payload differ.
 
         The threshold is not compared, because only the bands determine which entries are found.
         """
-        for name in ("num_perm", "scheme", "seed", "bands", "rows", "shingles"):
+        for name in ("family", "num_perm", "scheme", "seed", "bands", "rows", "shingles", "payload", "measure"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise ValueError(f"{name} is {mine!r} in this index, not {theirs!r}")
@@ -72,6 +117,53 @@ class Found(NamedTuple):
     offsets: Int64Array
     keys: Column
     agreements: Int64Array | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """When `Store.search` ends the examination of a query; each row counts once, wherever it is met.
+
+    Parameters
+    ----------
+    kind : {"first", "closest"}
+        "first" ends at the first row at most `within` away, and counts only the rows beyond. "closest" counts all rows.
+    count : int
+        The most rows that count; at least 1.
+    """
+
+    kind: Literal["first", "closest"]
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("first", "closest"):
+            raise ValueError(f"kind must be 'first' or 'closest', not {self.kind!r}")
+        object.__setattr__(self, "count", check_int("count", self.count, 1, 2**62))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchRequest:
+    """The arguments of `Store.search`, which checks them."""
+
+    buckets: UInt64Array
+    points: UInt64Array
+    measure: Measure
+    most: int | None
+    within: float | None
+    limit: Limit | None
+    threads: int
+
+
+class Neighbors(NamedTuple):
+    """The neighbors of m queries, each query's nearest first; equally near ones are in the order of their keys.
+
+    `offsets` is int64 (m + 1,). The neighbors of query i are ``keys[offsets[i]:offsets[i + 1]]``, at the same places of
+    `distances`, float64. `examined`, int64 (m,), is the number of rows whose distance was computed for each query.
+    """
+
+    offsets: Int64Array
+    keys: Column
+    distances: Float64Array
+    examined: Int64Array
 
 
 class Store(ABC):
@@ -162,6 +254,66 @@ class Store(ABC):
         threads : int
             At least 1; the result does not depend on it.
         """
+
+    def search(
+        self,
+        buckets: UInt64Array,
+        points: UInt64Array,
+        *,
+        most: int | None = None,
+        within: float | None = None,
+        limit: Limit | None = None,
+        threads: int = 1,
+    ) -> Neighbors:
+        """Find the entries that share a bucket with each of m queries, and their distances to it.
+
+        Each entry that shares a bucket is examined once: its distance is computed by the `measure` of the parameters,
+        from its payload and that of the query.
+
+        Parameters
+        ----------
+        buckets : ndarray of uint64, shape (m, bands, probes)
+            The values of the buckets that are searched in each band, the most promising first; all ones for none. The
+            first buckets of all bands are searched before the second ones.
+        points : ndarray of uint64, shape (m, payload)
+        most : int, optional
+            Return only so many of the nearest entries; at least 1.
+        within : float, optional
+            Return only entries at this distance or less.
+        limit : Limit, optional
+            End the examination of a query early. Which entries are examined then depends on the store.
+        threads : int
+            At least 1; the result does not depend on it.
+        """
+        p = self.parameters
+        if p is None or not p.measure or not p.apart:
+            raise ValueError("the parameters of the store name no measure: its rows have no distances")
+        if buckets.ndim != 3 or buckets.shape[1] != p.bands or not buckets.shape[2] or buckets.dtype != np.uint64:
+            raise ValueError(f"buckets must be uint64 (m, {p.bands}, probes), not {buckets.dtype} {buckets.shape}")
+        if points.shape != (len(buckets), p.payload) or points.dtype != np.uint64:
+            raise ValueError(f"points must be uint64 {len(buckets), p.payload}, not {points.dtype} {points.shape}")
+        if most is not None:
+            most = check_int("most", most, 1, 2**62)
+        if within is not None and np.isnan(check_number("within", within)):
+            raise ValueError("within must be a number, not NaN")
+        buckets, points = np.ascontiguousarray(buckets), np.ascontiguousarray(points)
+        return self._search(SearchRequest(buckets, points, measure_of(p.measure), most, within, limit, threads))
+
+    def _search(self, search: SearchRequest) -> Neighbors:
+        """Do what `search` does, with checked arguments."""
+        from lshfast.index.stores.searching import search_candidates
+
+        assert self.parameters is not None
+        return search_candidates(self, self.parameters, search)
+
+    def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
+        """Return those of these keys that have an entry, and their signatures."""
+        wanted = set(listed(keys))
+        held = [(key, row) for some, rows in self.items() for key, row in zip(listed(some), rows, strict=True)]
+        found = [(key, row) for key, row in held if key in wanted]
+        assert self.parameters is not None
+        rows = np.array([row for _, row in found], np.uint64).reshape(-1, self.parameters.words)
+        return as_column([key for key, _ in found]), rows
 
     @abstractmethod
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:

@@ -163,7 +163,7 @@ class FileStore(LockedStore):
         """Append segments that are not in the file yet, and a directory of all segments; then change the headers."""
         file = self._check_open()
         end = file.seek(0, os.SEEK_END)
-        before = read_headers(self._on_disk())[0]  # newer than the state in memory if a commit failed in its last step
+        before = read_headers(self._on_disk()).state  # newer than in memory if a commit failed in its last step
         assert self.parameters is not None
         try:
             with named_errors(self.path):
@@ -181,7 +181,7 @@ class FileStore(LockedStore):
             written = Segments(self.parameters, fixed)
         except BaseException:
             with suppress(OSError, FormatError):
-                if read_headers(self._on_disk())[0] == before:
+                if read_headers(self._on_disk()).state == before:
                     file.truncate(end)
             raise
         # One call, so no signal handler runs in between, and no entry is both in the file and in memory.
@@ -250,7 +250,7 @@ class FileStore(LockedStore):
     def _is_compact(self) -> bool:
         """Return whether `compact` would write the same file: first state, one full segment, and no changes."""
         data = self._on_disk()
-        state, start, nbytes, _ = read_headers(data)
+        _, state, start, nbytes, _ = read_headers(data)
         headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
         fixed, growing = self.segments.fixed, self.segments.growing
         pending = growing is not None and len(growing)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lshfast.common.errors import FormatError
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.keys import listed, take
-from lshfast.index.stores.base import Column, Parameters
+from lshfast.index.stores.base import MOST_FAMILY, Column, Parameters
 from lshfast.index.stores.segment import PIECE_ROWS, Segment
 from lshfast.kernels.bands import band_keys
 from lshfast.kernels.checksum import checksum
@@ -25,9 +25,13 @@ from lshfast.kernels.tables import BandTables
 from lshfast.kernels.text import tokens_of_integers
 from lshfast.sketch.minhash import EMPTY, Scheme
 
-VERSION = 1
+# Version 1 is that of MinHash signatures, and 2 that of families.
+VERSIONS = 1, 2
+
+NAMED_VERSIONS = f"versions {VERSIONS[0]} and {VERSIONS[1]}"
 
 _HEAD = struct.Struct("<8sIIQQQQd16s8s16s")
+_FAMILY = struct.Struct("<QII")  # payload; bytes of the family and of the measure
 _SECTION = struct.Struct("<QQQ")
 _MAGIC = b"LSHFDIR\0"
 
@@ -66,15 +70,23 @@ class Directory:
     kind: str
     segments: tuple[SegmentRecord, ...]
 
+    @property
+    def version(self) -> int:
+        """Version of the format: that of MinHash signatures or that of families."""
+        return VERSIONS[bool(self.parameters.family)]
+
     def pack(self) -> bytes:
         """Return the directory as bytes."""
         p = self.parameters
         threshold = math.nan if p.threshold is None else p.threshold
         head = _HEAD.pack(
-            _MAGIC, VERSION, len(self.segments), p.num_perm, p.bands, p.rows, p.seed, threshold,
+            _MAGIC, self.version, len(self.segments), p.num_perm, p.bands, p.rows, p.seed, threshold,
             p.scheme.encode("ascii"), self.kind.encode("ascii"), p.shingles.encode("ascii"),
         )  # fmt: skip
         body = [head]
+        if p.family:
+            family, measure = p.family.encode(), p.measure.encode("ascii")
+            body += [_FAMILY.pack(p.payload, len(family), len(measure)), family, measure]
         for segment in self.segments:
             body.append(struct.pack("<Q", segment.rows))
             body += [_SECTION.pack(*section) for section in segment.sections]
@@ -93,36 +105,55 @@ class Directory:
         if len(data) < _HEAD.size + 8 or not data.startswith(_MAGIC):
             raise FormatError("directory: not that of an index")
         _, version, count, num_perm, bands, rows, seed, threshold, *named = _HEAD.unpack_from(data)
-        if version != VERSION:
-            raise FormatError(f"directory: version {version}; this library reads version {VERSION}")
+        if version not in VERSIONS:
+            raise FormatError(f"directory: version {version}; this library reads {NAMED_VERSIONS}")
         if struct.unpack("<Q", data[-8:])[0] != checksum(data[:-8]):
             raise FormatError("directory: its checksum is wrong")
         try:
             scheme, kind, shingles = (name.rstrip(b"\0").decode("ascii") for name in named)
         except UnicodeDecodeError:
             raise FormatError("directory: scheme, kind of keys or shingles is no ASCII") from None
-        if scheme not in get_args(Scheme):
+        if version == 1 and scheme not in get_args(Scheme):
             raise FormatError(f"directory: signatures of scheme {scheme!r}, not {' or '.join(get_args(Scheme))}")
+        if version == 2 and scheme:
+            raise FormatError(f"directory: signatures of scheme {scheme!r}, but those of a family have none")
         if not (math.isnan(threshold) or 0 < threshold <= 1):
             raise FormatError(f"directory: threshold {threshold}, not in (0, 1]")
         if kind not in SECTIONS:
             raise FormatError(f"directory: keys of kind {kind!r}, not {' or '.join(SECTIONS)}")
         if not (bands >= 1 and rows >= 1 and bands <= num_perm // rows and num_perm <= 65536):
             raise FormatError(f"directory: {bands} bands of {rows} rows over {num_perm} slots")
+        body, (family, payload, measure) = _HEAD.size, ("", 0, "")
+        if version == 2:
+            body, family, payload, measure = _unpack_family(data)
         each = 8 + _SECTION.size * len(SECTIONS[kind])
-        if len(data) != _HEAD.size + each * count + 8:
+        if len(data) != body + each * count + 8:
             raise FormatError(f"directory: {len(data)} bytes, not those of {count} segments")
         try:
-            parameters = Parameters(
-                num_perm, bands, rows, scheme, seed, None if math.isnan(threshold) else threshold, shingles
-            )
+            known = None if math.isnan(threshold) else threshold
+            parameters = Parameters(num_perm, bands, rows, scheme, seed, known, shingles, family, payload, measure)
         except ValueError as error:
             raise FormatError(f"directory: {error}") from None
         segments = []
-        for start in range(_HEAD.size, _HEAD.size + each * count, each):
+        for start in range(body, body + each * count, each):
             sections = tuple(Section(*fields) for fields in _SECTION.iter_unpack(data[start + 8 : start + each]))
             segments.append(SegmentRecord(struct.unpack_from("<Q", data, start)[0], sections))
         return cls(parameters, kind, tuple(segments))
+
+
+def _unpack_family(data: bytes) -> tuple[int, str, int, str]:
+    """Return where the segments of a directory of version 2 begin; the family, the payload and the measure."""
+    start = _HEAD.size + _FAMILY.size
+    if len(data) < start + 8:
+        raise FormatError(f"directory: {len(data)} bytes, which do not hold a family")
+    payload, family, measure = _FAMILY.unpack_from(data, _HEAD.size)
+    if not 1 <= family <= MOST_FAMILY or start + family + measure > len(data) - 8:
+        raise FormatError(f"directory: a family of {family} bytes and a measure of {measure}")
+    texts = data[start : start + family], data[start + family : start + family + measure]
+    try:
+        return start + family + measure, texts[0].decode(), payload, texts[1].decode("ascii")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"directory: the family is no UTF-8, or the measure no ASCII: {error}") from None
 
 
 Put = Callable[["list[npt.NDArray[Any]]"], Section]
@@ -167,18 +198,21 @@ def open_segment(
             raise FormatError(f"{name}: {section.nbytes} bytes are not a whole number of values")
         arrays[name] = data.view(DTYPES[name])
     n = record.rows
-    if n > 2**31 or arrays["signatures"].size != n * p.num_perm:
-        raise FormatError(f"signatures: {arrays['signatures'].size} slots, not {n} x {p.num_perm}")
+    if n > 2**31 or arrays["signatures"].size != n * p.words:
+        raise FormatError(f"signatures: {arrays['signatures'].size} slots, not {n} x {p.words}")
     if arrays["shape"].size % 3:
         raise FormatError(f"shape: {arrays['shape'].size} values, not three a table")
-    arrays["signatures"] = arrays["signatures"].reshape(n, p.num_perm)
+    arrays["signatures"] = arrays["signatures"].reshape(n, p.words)
     arrays["shape"] = arrays["shape"].reshape(-1, 3)
     bits = arrays.pop("deleted")
     if bits.size not in (0, (n + 7) // 8):
         raise FormatError(f"deleted: {bits.size} bytes for {n} rows")
     deleted = np.unpackbits(bits, count=n, bitorder="little") if bits.size else np.zeros(n, np.uint8)
     try:
-        tables = BandTables.over(p.num_perm, p.bands, p.rows, directory.kind, arrays, deleted)
+        tables = BandTables.over(
+            p.num_perm, p.bands, p.rows, directory.kind, arrays, deleted,
+            payload=p.payload, apart=p.apart, bits=p.bits,
+        )  # fmt: skip
     except ValueError as error:
         raise FormatError(f"tables: {error}") from None
     return Segment(tables, directory.kind, deleted=deleted, deleted_when_written=int(deleted.sum()), where=record)
@@ -243,11 +277,11 @@ def _check_rows(segment: Segment, p: Parameters) -> None:
             raise FormatError(f"bytes: {error}") from None
         wanted[:, -1] += _sums(tags << _HALF | rows.astype(np.uint64))
         signatures = segment.tables.signatures_of(rows)
-        full = signatures[:, 0] != EMPTY
-        keys = np.empty((int(full.sum()), p.bands), np.uint64)
-        band_keys(signatures[full], p.bands, p.rows, keys)
+        keys = np.empty((len(signatures), p.bands), np.uint64)
+        band_keys(signatures, p.bands, p.rows, keys, p.apart)
         for band in range(p.bands):
-            wanted[:, band] += _sums(keys[:, band] >> _HALF << _HALF | rows[full].astype(np.uint64))
+            full = keys[:, band] != EMPTY
+            wanted[:, band] += _sums(keys[full, band] >> _HALF << _HALF | rows[full].astype(np.uint64))
     sections = {name: arrays[0] for name, arrays in segment.tables.sections().items()}
     end = 0
     for table, (_, length, _) in enumerate(sections["shape"].tolist()):

@@ -13,7 +13,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,9 @@ from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.index.stores.base import Parameters
 from lshfast.index.stores.file_format import (
+    NAMED_VERSIONS,
     SECTIONS,
-    VERSION,
+    VERSIONS,
     Directory,
     Section,
     SegmentRecord,
@@ -107,7 +108,7 @@ def write_directory(file: Any, directory: Directory, state: int) -> bytes:
     start = max(file.seek(0, os.SEEK_END), FIRST_SECTION)
     file.seek(start)
     write_all(file, data)
-    header = HEADER.pack(MAGIC, VERSION, 0, state, start, len(data), checksum(data))
+    header = HEADER.pack(MAGIC, directory.version, 0, state, start, len(data), checksum(data))
     return header + struct.pack("<Q", checksum(header))
 
 
@@ -128,8 +129,18 @@ def _is_whole(header: bytes) -> bool:
     return bool(struct.unpack_from("<Q", header, HEADER.size)[0] == checksum(header[: HEADER.size]))
 
 
-def read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
-    """Return (state, offset, size and checksum of the directory) of the newest valid header."""
+class Header(NamedTuple):
+    """The fields of a header: the version, the state, and the offset, size and checksum of the directory."""
+
+    version: int
+    state: int
+    start: int
+    nbytes: int
+    checksum: int
+
+
+def read_headers(data: npt.NDArray[np.uint8]) -> Header:
+    """Return the newest valid header."""
     headers = [bytes(data[place : place + HEADER.size + 8]) for place in HEADERS]
     found = [HEADER.unpack_from(header) for header in headers if _is_whole(header)]
     if not found:
@@ -138,13 +149,13 @@ def read_headers(data: npt.NDArray[np.uint8]) -> tuple[int, int, int, int]:
     newest = max(found, key=lambda fields: fields[3])
     if newest[0] != MAGIC:
         raise FormatError("header: not an index of lshfast")
-    if newest[1] != VERSION:
-        raise FormatError(f"header: version {newest[1]}; this library reads version {VERSION}")
+    if newest[1] not in VERSIONS:
+        raise FormatError(f"header: version {newest[1]}; this library reads {NAMED_VERSIONS}")
     if newest[3] == 2**64 - 1:
         raise FormatError(f"header: state {newest[3]}, which is too large")
     if newest[3] == 0:
         raise FormatError("header: state 0, but the first state is 1")
-    return newest[3:]
+    return Header(newest[1], *newest[3:])
 
 
 def check_headers(headers: list[bytes]) -> None:
@@ -162,7 +173,7 @@ def newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
 
     The headers are read before the length of the file, because a writer extends the file before it changes the headers.
     """
-    _, start, nbytes, wanted = read_headers(mapped(file))
+    version, _, start, nbytes, wanted = read_headers(mapped(file))
     data = mapped(file)
     if start < FIRST_SECTION:
         raise FormatError(f"directory: it begins at byte {start}, before {FIRST_SECTION}")
@@ -172,6 +183,8 @@ def newest(file: IO[bytes]) -> tuple[npt.NDArray[np.uint8], Directory]:
     if checksum(found) != wanted:
         raise FormatError("directory: its checksum is wrong")
     directory = Directory.unpack(found)
+    if directory.version != version:
+        raise FormatError(f"directory: version {directory.version}, but the header has version {version}")
     _check_places(directory, start, nbytes)
     return data, directory
 

@@ -28,7 +28,7 @@ from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, UInt64Array
-from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
+from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
 from lshfast.index.stores.file import check_kind
 from lshfast.index.stores.file_format import (
     Directory,
@@ -231,6 +231,12 @@ class LmdbStore(Store):
     def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
         return self._read(lambda directory, segments: _as_one(directory, segments).query(signatures, least, threads))
 
+    def _search(self, search: SearchRequest) -> Neighbors:
+        return self._read(lambda directory, segments: _as_one(directory, segments).search(search))
+
+    def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
+        return self._read(lambda directory, segments: _as_one(directory, segments).entries_of(keys))
+
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         return self._each(Segment.items)
 
@@ -299,7 +305,7 @@ class LmdbStore(Store):
             p, done = directory.parameters, 0
             groups = _together([self._segment(txn, record, False) for record in directory.segments], _most_rows(p))
             again = [group for group in groups if len(group) > 1 or len(group[0]) < group[0].tables.limit]
-            total = 8 * p.num_perm * sum(len(segment) for group in again for segment in group)
+            total = 8 * p.words * sum(len(segment) for group in again for segment in group)
 
             def tell(more: int) -> None:
                 nonlocal done
@@ -367,7 +373,7 @@ class LmdbStore(Store):
 
 def _most_rows(parameters: Parameters) -> int:
     """Return the most rows of a segment."""
-    return max(1, MOST_BYTES // (8 * parameters.num_perm))
+    return max(1, MOST_BYTES // (8 * parameters.words))
 
 
 def _as_one(directory: Directory | None, segments: list[Segment]) -> Segments:

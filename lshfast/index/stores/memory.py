@@ -7,7 +7,7 @@ from typing import Any
 
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import DuplicateKeyError
-from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
+from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
 from lshfast.index.stores.segment import Segment
 from lshfast.index.stores.segments import Segments
 from lshfast.kernels.gate import Gate
@@ -120,6 +120,10 @@ class LockedStore(Store):
                 return self.segments.query_one(signature, least)
         # If another thread replaces the segments now, that change is later than this query.
         return growing.tables.query_one(signature, least, self.gate)
+
+    def _search(self, search: SearchRequest) -> Neighbors:
+        with self.gate.reading():
+            return self.segments.search(search)
 
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         with self.gate.reading():

@@ -1,15 +1,16 @@
 """A store on a Redis server, which several processes and machines can use.
 
-Layout, format 1. {NAME} is a hash tag, so all keys are in one slot of a cluster. Binary numbers are little-endian:
+Layout. {NAME} is a hash tag, so all keys are in one slot of a cluster. Binary numbers are little-endian:
 
-    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), shingles, as text
-    {NAME}:entries        hash: for each key the num_perm slots, then the band keys, uint64
+    {NAME}:parameters     hash: format, num_perm, bands, rows, scheme, seed, threshold ("" for none), shingles, as text;
+                          format 1 has no others, and format 2, of families, has family, payload and measure
+    {NAME}:entries        hash: for each key the num_perm slots, then the payload, then the band keys, uint64
     {NAME}/jjkkkkkkkk     set, a bucket: the keys of the entries that have band key k (uint64) in band j (uint16)
     {NAME}:refused        exists only within a transaction, so clients never see it
 
 A key is the decimal text of an int, or "s" and the UTF-8 of a str: Redis stores sets of decimal members compactly. An
-entry contains its band keys, so that the server can remove it from its buckets. The band keys of an empty set are all
-ones, and it is in no bucket.
+entry contains its band keys, so that the server can remove it from its buckets. A band key of all ones has no bucket:
+those of an empty set, and those of the bands in which an item has no value.
 
 A batch is one MULTI/EXEC of scripts. The first scripts check all keys; the others write, unless a key was refused. With
 scripts, the server makes this decision, so writers need not try again as with WATCH, and there is no round trip for
@@ -30,12 +31,15 @@ from lshfast.common.errors import FormatError
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import duplicate, listed
+from lshfast.index.measure import measure_of
 from lshfast.index.stores import redis_scripts as scripts
 from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters, Store
 from lshfast.kernels.bands import band_keys
-from lshfast.sketch.minhash import Scheme
+from lshfast.kernels.distances import distances
+from lshfast.sketch.minhash import EMPTY, Scheme
 
-FORMAT = "1"
+# The formats of indexes of MinHash signatures, and of families.
+FORMATS = "1", "2"
 
 # The most keys and bytes of one command.
 PIECE_KEYS, PIECE_BYTES = 1000, 1 << 20
@@ -180,13 +184,24 @@ class RedisStore(Store):
         offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
         return Found(offsets, _column(keys), None if least is None else np.concatenate(agreements))
 
+    def entries_of(self, keys: Column) -> tuple[Column, UInt64Array]:
+        encoded, found = list(dict.fromkeys(_encode(keys))), []
+        with self._calling("entries_of"):
+            for low in range(0, len(encoded), self._step()):
+                found += self._client.hmget(self._keys[1], encoded[low : low + self._step()])
+        letters = self._letters(found)
+        self._refuse_damage(encoded, letters)
+        entries = self._array(b"".join(entry for entry in found if entry is not None))[:, : self._bound().words]
+        there = [self._key(member) for member, entry in zip(encoded, found, strict=True) if entry is not None]
+        return _column(there), entries.astype(np.uint64)
+
     def items(self) -> Iterator[tuple[Column, UInt64Array]]:
         """Yield all entries, in batches of keys and signatures.
 
         Entries present throughout are yielded once; concurrent changes may or may not be seen.
         """
         for keys, entries in self._scan("items", "entries"):
-            yield keys, entries[:, : self._bound().num_perm].astype(np.uint64)
+            yield keys, entries[:, : self._bound().words].astype(np.uint64)
 
     def all_keys(self) -> Iterator[Column]:
         """Yield all keys, in batches, as `items` does; the signatures are not transferred."""
@@ -202,7 +217,7 @@ class RedisStore(Store):
             If an entry is damaged; the error names its key.
         """
         for keys, entries in self._scan("verify", "buckets"):
-            signatures = entries[:, : self._bound().num_perm].astype(np.uint64)
+            signatures = entries[:, : self._bound().words].astype(np.uint64)
             wrong = np.flatnonzero((self._with_band_keys(signatures) != entries).any(axis=1))
             if len(wrong):
                 key = listed(keys)[wrong[0]]
@@ -285,7 +300,8 @@ class RedisStore(Store):
 
     def _settings(self) -> tuple[Any, ...]:
         """Return the first arguments of all scripts but OPEN."""
-        known = "".join(f" {value}" for value in _fields(self._bound()).values())
+        fields = _fields(self._bound())
+        known = "".join(f" {fields.get(name, '')}" for name in (*scripts.FIELDS, *scripts.FAMILY_FIELDS))
         return known, self._width(), self._bound().bands, f"{self._prefix}/"
 
     def _scan(self, operation: str, part: str) -> Iterator[tuple[Column, UInt64Array]]:
@@ -397,8 +413,11 @@ class RedisStore(Store):
         good, equal = np.empty(len(left), np.bool_), np.empty(len(left), np.int64)
         for low in range(0, len(left), self._step()):
             piece = slice(low, low + self._step())
-            same = queries[left[piece], : p.num_perm] == entries[right[piece], : p.num_perm]
-            equal[piece] = np.count_nonzero(same, axis=1)
+            a, b = queries[left[piece], : p.words], entries[right[piece], : p.words]
+            same = a[:, : p.num_perm] == b[:, : p.num_perm]
+            if p.apart:
+                same &= a[:, : p.num_perm] != EMPTY
+            equal[piece] = _equal_bits(a, b, p) if p.bits else np.count_nonzero(same, axis=1)
             good[piece] = same[:, : p.bands * p.rows].reshape(-1, p.bands, p.rows).all(2).any(1)
         return good, equal
 
@@ -411,7 +430,7 @@ class RedisStore(Store):
 
     def _width(self) -> int:
         """Return the size of an entry in bytes."""
-        return 8 * (self._bound().num_perm + self._bound().bands)
+        return 8 * (self._bound().words + self._bound().bands)
 
     def _step(self) -> int:
         """Return the number of entries of a piece."""
@@ -421,12 +440,12 @@ class RedisStore(Store):
         """Return entries as they are stored: rows of slots, then band keys."""
         parameters = self._bound()
         signatures = np.asarray(signatures)
-        if signatures.ndim != 2 or signatures.shape[1] != parameters.num_perm:
-            raise ValueError(f"signatures must be uint64 (n, {parameters.num_perm}), not {signatures.shape}")
+        if signatures.ndim != 2 or signatures.shape[1] != parameters.words:
+            raise ValueError(f"signatures must be uint64 (n, {parameters.words}), not {signatures.shape}")
         if signatures.dtype != np.uint64:
             raise TypeError(f"signatures must be uint64, not {signatures.dtype}")
         keys = np.empty((len(signatures), parameters.bands), np.uint64)
-        band_keys(np.ascontiguousarray(signatures), parameters.bands, parameters.rows, keys)
+        band_keys(np.ascontiguousarray(signatures), parameters.bands, parameters.rows, keys, parameters.apart)
         return np.concatenate((signatures, keys), axis=1).astype("<u8", copy=False)
 
     def _array(self, data: bytes) -> UInt64Array:
@@ -449,7 +468,7 @@ class RedisStore(Store):
         try:
             return _decode(member)
         except ValueError:
-            raise FormatError(f"{self._place('entries')}: {member!r} is not a key of format {FORMAT}") from None
+            raise FormatError(f"{self._place('entries')}: {member!r} is not a key of this format") from None
 
     def _parse(self, answer: list[bytes]) -> Parameters | None:
         """Parse the parameters that the server stores."""
@@ -458,16 +477,22 @@ class RedisStore(Store):
         place = self._place("parameters")
         fields = [field.decode("utf-8", "backslashreplace") for field in answer]
         stored = dict(zip(fields[::2], fields[1::2], strict=True))
-        if stored.get("format") != FORMAT:
-            raise FormatError(f"{place}: format {stored.get('format')!r} is unknown, this version reads {FORMAT}")
+        if stored.get("format") not in FORMATS:
+            known = " and ".join(FORMATS)
+            raise FormatError(f"{place}: format {stored.get('format')!r} is unknown, this version reads {known}")
         try:
             num_perm, bands, rows, seed = (int(stored[name]) for name in ("num_perm", "bands", "rows", "seed"))
             threshold = float(stored["threshold"]) if stored["threshold"] else None
-            parameters = Parameters(num_perm, bands, rows, stored["scheme"], seed, threshold, stored["shingles"])
+            payload, measure = int(stored.get("payload", 0)), stored.get("measure", "")
+            parameters = Parameters(
+                num_perm, bands, rows, stored["scheme"], seed, threshold, stored["shingles"],
+                stored.get("family", ""), payload, measure,
+            )  # fmt: skip
         except (KeyError, ValueError) as error:
             raise FormatError(f"{place}: a field is missing or not a number: {error}") from None
         in_range = 1 <= bands * rows <= num_perm <= 65536 and bands >= 1 and 0 <= seed < 2**64
-        in_range &= stored["scheme"] in get_args(Scheme) and (threshold is None or 0 < threshold <= 1)
+        in_range &= stored["scheme"] in ([""] if parameters.family else get_args(Scheme))
+        in_range &= threshold is None or 0 < threshold <= 1
         if not in_range or _fields(parameters) != stored:
             raise FormatError(f"{place}: out of range, or not as this library writes them: {stored}")
         return parameters
@@ -519,8 +544,21 @@ def _fields(parameters: Parameters) -> dict[str, str]:
     """Return parameters as they are stored, in the order of FIELDS."""
     threshold = "" if parameters.threshold is None else repr(float(parameters.threshold))
     numbers = (int(parameters.num_perm), int(parameters.bands), int(parameters.rows))
-    texts = (FORMAT, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
-    return dict(zip(scripts.FIELDS, texts, strict=True))
+    form = FORMATS[bool(parameters.family)]
+    texts = (form, *map(str, numbers), parameters.scheme, str(int(parameters.seed)), threshold, parameters.shingles)
+    fields = dict(zip(scripts.FIELDS, texts, strict=True))
+    if parameters.family:
+        family = parameters.family, str(int(parameters.payload)), parameters.measure
+        fields |= zip(scripts.FAMILY_FIELDS, family, strict=True)
+    return fields
+
+
+def _equal_bits(a: UInt64Array, b: UInt64Array, parameters: Parameters) -> Int64Array:
+    """Return the number of equal bits of the payloads of rows."""
+    different, first = np.empty(len(a)), parameters.num_perm
+    left, right = np.ascontiguousarray(a[:, first:]), np.ascontiguousarray(b[:, first:])
+    distances(left, right, *measure_of(parameters.measure).kernel, different)
+    return parameters.bits - different.astype(np.int64)
 
 
 def _encode(keys: Column) -> list[bytes]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 FIELDS = ("format", "num_perm", "bands", "rows", "scheme", "seed", "threshold", "shingles")
 
+# Further fields of format 2.
+FAMILY_FIELDS = ("family", "payload", "measure")
+
 # ARGV: fields and values to store if there are none, or nothing. Returns the stored fields and values.
 OPEN = """
 if redis.call('EXISTS', KEYS[1]) == 0 then
@@ -20,8 +23,8 @@ return redis.call('HGETALL', KEYS[1])
 # The beginning of the other scripts. ARGV: values of the parameters, bytes of an entry, bands, prefix of bucket names.
 _BEGIN = f"""
 local known = ''
-for _, value in ipairs(redis.call('HMGET', KEYS[1], '{"', '".join(FIELDS)}')) do
-  known = known .. ' ' .. tostring(value)
+for _, value in ipairs(redis.call('HMGET', KEYS[1], '{"', '".join((*FIELDS, *FAMILY_FIELDS))}')) do
+  known = known .. ' ' .. (value or '')
 end
 if known ~= ARGV[1] then return redis.error_reply('LSHFAST') end
 local width, bands, EMPTY = tonumber(ARGV[2]), tonumber(ARGV[3]), string.rep('\\255', 8)
@@ -52,11 +55,12 @@ if redis.call('EXISTS', KEYS[3]) == 1 then return {0, '', ''} end
 local mode, entries, count, bucket, reason = ARGV[5], ARGV[6], 0, '', ''
 local function change(command, key, entry)
   local first = width - 8 * bands
-  if entry:sub(first + 1, first + 8) == EMPTY then return end
   for j = 1, bands do
-    local name = band[j] .. entry:sub(first + 8 * j - 7, first + 8 * j)
-    local answer = redis.pcall(command, name, key)
-    if type(answer) == 'table' then bucket, reason = name, answer.err end
+    local bandkey = entry:sub(first + 8 * j - 7, first + 8 * j)
+    if bandkey ~= EMPTY then
+      local answer = redis.pcall(command, band[j] .. bandkey, key)
+      if type(answer) == 'table' then bucket, reason = band[j] .. bandkey, answer.err end
+    end
   end
 end
 for i = 7, #ARGV do
@@ -90,12 +94,13 @@ local counts, found, members, places, last = {}, {}, {}, {}, {}
 for query = 1, #keys / (8 * bands) do
   if #found >= most_found or #members >= most_members then break end
   local before, first = #found, (query - 1) * 8 * bands
-  if keys:sub(first + 1, first + 8) ~= EMPTY then
-    for low = 1, bands, 1000 do
-      local names = {}
-      for j = low, math.min(low + 999, bands) do
-        names[#names + 1] = band[j] .. keys:sub(first + 8 * j - 7, first + 8 * j)
-      end
+  for low = 1, bands, 1000 do
+    local names = {}
+    for j = low, math.min(low + 999, bands) do
+      local bandkey = keys:sub(first + 8 * j - 7, first + 8 * j)
+      if bandkey ~= EMPTY then names[#names + 1] = band[j] .. bandkey end
+    end
+    if #names > 0 then
       local union = redis.pcall('SUNION', unpack(names))
       if union.err then
         for _, name in ipairs(names) do
@@ -144,9 +149,10 @@ for i = 1, #answer[2], 2 do
   keys[place], letters[place] = key, letter(#entry)
   if part ~= 'keys' then entries[place] = entry end
   local first = width - 8 * bands
-  if part == 'buckets' and letters[place] == '1' and entry:sub(first + 1, first + 8) ~= EMPTY then
+  if part == 'buckets' and letters[place] == '1' then
     for j = 1, bands do
-      if redis.pcall('SISMEMBER', band[j] .. entry:sub(first + 8 * j - 7, first + 8 * j), key) ~= 1 then
+      local bandkey = entry:sub(first + 8 * j - 7, first + 8 * j)
+      if bandkey ~= EMPTY and redis.pcall('SISMEMBER', band[j] .. bandkey, key) ~= 1 then
         letters[place] = '!'
       end
     end

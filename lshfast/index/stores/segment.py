@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import equal_int
-from lshfast.index.stores.base import Column, OnDuplicate, Parameters
+from lshfast.index.stores.base import Column, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
 
@@ -20,6 +20,10 @@ from lshfast.kernels.tables import BandTables
 # tables in order.
 PIECE_ROWS = 1 << 13
 LONGEST_PIECE_ROWS = 1 << 18
+
+# The least searches in one piece of work, and pieces of work for each thread: a search takes much longer than a query,
+# and some take longer than others.
+PIECE_SEARCHES, PIECES_EACH = 8, 4
 
 # Called with the number of further bytes that are done.
 Tell: TypeAlias = Callable[[int], None]
@@ -123,6 +127,25 @@ class Segment:
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return offsets, np.concatenate([rows for _, rows, _ in found]), agreements
 
+    def search(self, search: SearchRequest, progress: Int64Array) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return (offsets, rows, distances) of the neighbors in this segment; `progress` as for `BandTables.search`."""
+        limit = None if search.limit is None else (search.limit.kind, search.limit.count)
+
+        def found(part: slice) -> tuple[Int64Array, Int64Array, Float64Array]:
+            return self.tables.search(
+                search.buckets[part], search.points[part], search.measure.kernel, search.most, search.within, limit,
+                progress[part],
+            )  # fmt: skip
+
+        m = len(search.buckets)
+        step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
+        if search.threads == 1 or m <= step:
+            return found(slice(0, m))
+        parts = list(ordered_map(found, (slice(start, start + step) for start in range(0, m, step)), search.threads))
+        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
+        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        return offsets, np.concatenate([rows for _, rows, _ in parts]), np.concatenate([each for _, _, each in parts])
+
 
 def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:
     """Return, for each fixed segment and some of its rows, its deletion marks and these rows."""
@@ -132,7 +155,9 @@ def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray
 def empty_segment(parameters: Parameters, kind: str) -> Segment:
     """Return a segment in memory without any rows."""
     names = kind if kind != "object" else None
-    return Segment(BandTables(parameters.num_perm, parameters.bands, parameters.rows, names), kind)
+    p = parameters
+    tables = BandTables(p.num_perm, p.bands, p.rows, names, payload=p.payload, apart=p.apart, bits=p.bits)
+    return Segment(tables, kind)
 
 
 def built(
@@ -145,7 +170,7 @@ def built(
     """
     segments, done = list(segments), 0
     whole = empty_segment(parameters, kind)
-    signatures = np.empty((sum(map(len, segments)), parameters.num_perm), np.uint64)
+    signatures = np.empty((sum(map(len, segments)), parameters.words), np.uint64)
     for segment in segments:
         held = segment.tables.rows_in_use()
         for start in range(0, len(held), PIECE_ROWS):

@@ -13,7 +13,8 @@ import numpy as np
 
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import concatenate, duplicate, kind_of, listed, take
-from lshfast.index.stores.base import Column, Found, OnDuplicate, Parameters
+from lshfast.index.matches import nearest_first
+from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.kernels.tables import mark
 
@@ -138,15 +139,26 @@ class Segments:
         if len(found) == 1:
             offsets, rows, agreements = found[0]
             return Found(offsets, segments[0].names_of(rows), agreements)
-        counts = [np.zeros(len(signatures), np.int64), *(np.diff(offsets) for offsets, _, _ in found)]
-        offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
-        query = np.concatenate([np.repeat(np.arange(len(count), dtype=np.int64), count) for count in counts])
-        order = np.argsort(query, kind="stable")
+        offsets, order = _joined(len(signatures), [offsets for offsets, _, _ in found])
         keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
         if least is None:
             return Found(offsets, take(keys, order), None)
         agreements = np.concatenate([np.empty(0, np.int64), *(each for _, _, each in found)])
         return Found(offsets, take(keys, order), agreements[order])
+
+    def search(self, search: SearchRequest) -> Neighbors:
+        """Search all segments, one after the other, and join their answers: see `Store.search`."""
+        m = len(search.buckets)
+        progress = np.zeros((m, 3), np.int64)
+        segments = self.all
+        found = [segment.search(search, progress) for segment in segments]
+        offsets, order = _joined(m, [offsets for offsets, _, _ in found])
+        keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
+        distances = np.concatenate([np.empty(0), *(each for _, _, each in found)])
+        if len(found) > 1:
+            keys, distances = take(keys, order), distances[order]
+        offsets, keys, distances = nearest_first(offsets, keys, distances, search.most)
+        return Neighbors(offsets, keys, distances, np.ascontiguousarray(progress[:, 0]))
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         """Query all segments for one signature: see `Store.query_one`."""
@@ -188,7 +200,7 @@ class Segments:
         if (where < 0).any():
             there = np.flatnonzero(where >= 0)
             keys, where, rows = take(keys, there), where[there], rows[there]
-        signatures, segments = np.empty((len(rows), self._bound.num_perm), np.uint64), self.all
+        signatures, segments = np.empty((len(rows), self._bound.words), np.uint64), self.all
         for number in np.unique(where).tolist():
             here = np.flatnonzero(where == number)
             found = segments[number].tables.signatures_of(rows[here])
@@ -241,6 +253,14 @@ class Segments:
         if taken == [growing] and growing is not None and len(growing) == growing.tables.limit:
             return kept, growing
         return kept, built(self._bound, taken[0].kind, taken, tell)
+
+
+def _joined(queries: int, parts: list[Int64Array]) -> tuple[Int64Array, Int64Array]:
+    """Return the offsets of the joined answers of several segments, and the order that joins them."""
+    counts = [np.zeros(queries, np.int64), *map(np.diff, parts)]
+    offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
+    query = np.concatenate([np.repeat(np.arange(queries, dtype=np.int64), count) for count in counts])
+    return offsets, np.argsort(query, kind="stable")
 
 
 def _tier(rows: int) -> int:

@@ -1,0 +1,38 @@
+"""Constants that families draw from their seed, by the rule of definitions.md."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lshfast.common.types import UInt64Array
+
+GOLDEN = 0x9E3779B97F4A7C15
+LOW_HALF = np.uint64(2**32 - 1)
+
+
+def mix64(words: UInt64Array) -> UInt64Array:
+    """Return the splitmix64 finaliser of each word."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def following(words: UInt64Array, i: int) -> UInt64Array:
+    """Return word i of the sequences that begin with these words: mix64(word + GOLDEN * i)."""
+    return mix64(words + np.uint64(GOLDEN * i % 2**64))
+
+
+def draw(seed: int, domain: int, count: int) -> UInt64Array:
+    """Return the first `count` words that a seed gives in a domain, uint64 (count,)."""
+    start = following(np.array([seed], np.uint64), domain)
+    return mix64(start + np.uint64(GOLDEN) * np.arange(1, count + 1, dtype=np.uint64))
+
+
+def scaled(words: UInt64Array, limit: int) -> UInt64Array:
+    """Return floor(word * limit / 2**64) of each word, which is in 0..limit - 1; limit is at most 2**63."""
+    high, low = words >> np.uint64(32), words & LOW_HALF
+    limit_high, limit_low = np.uint64(limit >> 32), np.uint64(limit & 0xFFFFFFFF)
+    middle = high * limit_low + (low * limit_low >> np.uint64(32))
+    carry = low * limit_high + (middle & LOW_HALF) >> np.uint64(32)
+    result: UInt64Array = high * limit_high + (middle >> np.uint64(32)) + carry
+    return result

@@ -1,0 +1,176 @@
+"""Checks of vectors from outside: dense arrays are used in place, sparse matrices by their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of
+from lshfast.common.types import Int64Array, Matrix
+
+DensePoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64]
+
+# Coordinates that are checked at once: they stay in the cache.
+CHECKED_COORDINATES = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePoints:
+    """Vectors of which the coordinates other than zero are given: the rows of a CSR matrix.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+        The coordinates of row i are those from offsets[i] to offsets[i + 1]; these lie within `columns` and `values`.
+    columns : ndarray of int64, shape (m,)
+        In 0..dim - 1. Values of equal columns in a row are added.
+    values : ndarray of float32 or float64, shape (m,)
+    dim : int
+    """
+
+    offsets: Int64Array
+    columns: Int64Array
+    values: npt.NDArray[Any]
+    dim: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and `dim`."""
+        return len(self), self.dim
+
+    def __getitem__(self, rows: slice) -> SparsePoints:
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError(f"rows must be consecutive, not {rows}")
+        return SparsePoints(self.offsets[start : max(start, stop) + 1], self.columns, self.values, self.dim)
+
+    def dense(self) -> DensePoints:
+        """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal columns overflows."""
+        first, last = self.offsets[[0, -1]]
+        dense = np.zeros(self.shape, self.dtype)
+        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        with np.errstate(over="ignore"):
+            np.add.at(dense, (rows, self.columns[first:last]), self.values[first:last])
+        refuse_infinite(dense, "vectors")
+        return dense
+
+
+Points: TypeAlias = DensePoints | SparsePoints
+
+
+def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = True) -> Points:
+    """Return vectors as an array of float32 or float64, or as `SparsePoints`, or raise an error that names them.
+
+    Parameters
+    ----------
+    items : array_like of numbers or CSR matrix, shape (n, dim) or (dim,)
+        C-contiguous float32 and float64 are not copied, nor are the values of a CSR matrix of these. Integers of up to
+        16 bits and float16 become float32, other numbers float64. A CSR matrix has the attributes `indptr`, `indices`,
+        `data` and `shape`; a sparse matrix with `tocsr` is converted.
+    dim : int
+        Coordinates of a vector.
+    name : str
+        Name of the argument in errors.
+    finite : bool, default True
+        Whether to check that the coordinates are finite. Kernels that check this themselves call `refuse_infinite`.
+
+    Returns
+    -------
+    ndarray of float32 or float64, shape (n, dim), C-contiguous, or SparsePoints
+
+    Raises
+    ------
+    TypeError
+        If the coordinates are not integers or floats.
+    ValueError
+        If the vectors have a different shape, a coordinate is NaN or infinite, or the CSR matrix is damaged.
+    """
+    sparse = hasattr(items, "indptr") or hasattr(items, "tocsr")
+    points: Points = _sparse(items, dim, name) if sparse else _dense(items, dim, name)
+    if finite:
+        refuse_infinite(points, name)
+    return points
+
+
+def refuse_infinite(points: Points, name: str) -> None:
+    """Raise an error with the row and the column of the first coordinate that is NaN or infinite, if there is one."""
+    if isinstance(points, SparsePoints):
+        first, last = points.offsets[[0, -1]].tolist()
+        for start in range(first, last, CHECKED_COORDINATES):
+            values = points.values[start : min(last, start + CHECKED_COORDINATES)]
+            if not np.isfinite(values).all():
+                at = start + int(np.argmin(np.isfinite(values)))
+                row = int(np.searchsorted(points.offsets, at, side="right")) - 1
+                raise _not_finite(name, row, int(points.columns[at]), points.values[at])
+        return
+    step = max(1, CHECKED_COORDINATES // max(1, points.shape[1]))
+    for start in range(0, len(points), step):
+        if not np.isfinite(points[start : start + step]).all():
+            row, column = np.argwhere(~np.isfinite(points[start : start + step]))[0].tolist()
+            raise _not_finite(name, start + row, column, points[start + row, column])
+
+
+def dense_blocks(points: Points, most: int = CHECKED_COORDINATES) -> Iterator[tuple[slice, DensePoints]]:
+    """Yield slices of rows, each with these rows as an array of up to `most` coordinates, at least one row."""
+    step = max(1, most // max(1, points.shape[1]))
+    for start in range(0, len(points), step):
+        rows = slice(start, min(len(points), start + step))
+        block = points[rows]
+        yield rows, block.dense() if isinstance(block, SparsePoints) else block
+
+
+def _not_finite(name: str, row: int, column: int, value: Any) -> ValueError:
+    return ValueError(f"{name} must be finite, and row {row}, column {column} is {value}")
+
+
+def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be integers or floats, not {array.dtype}")
+    if array.dtype in (np.float32, np.float64):
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    small = array.dtype.itemsize <= 2
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32 if small else np.float64)
+
+
+def _dense(items: Any, dim: int, name: str) -> DensePoints:
+    array = _as_floats(array_of(items, name), name)
+    if array.ndim not in (1, 2) or array.shape[-1] != dim:
+        raise ValueError(f"{name} must have shape (n, {dim}) or ({dim},), not {array.shape}")
+    return np.ascontiguousarray(array.reshape(-1, dim))
+
+
+def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
+    if getattr(items, "format", "csr") != "csr" and hasattr(items, "tocsr"):
+        items = items.tocsr()
+    if not all(hasattr(items, part) for part in ("indptr", "indices", "data", "shape")):
+        raise TypeError(f"{name} must be an array or a CSR matrix, not {type(items).__name__}")
+    shape = tuple(items.shape)
+    if len(shape) != 2 or shape[1] != dim:
+        raise ValueError(f"{name} must have shape (n, {dim}), not {shape}")
+    offsets, columns = np.asarray(items.indptr), np.asarray(items.indices)
+    if offsets.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
+        raise TypeError(f"indptr and indices of {name} must be integers, not {offsets.dtype} and {columns.dtype}")
+    offsets = np.ascontiguousarray(offsets, np.int64)
+    columns = np.ascontiguousarray(columns, np.int64)
+    values = np.ascontiguousarray(_as_floats(np.asarray(items.data), name))
+    if offsets.shape != (shape[0] + 1,) or columns.ndim != 1 or columns.shape != values.shape:
+        raise ValueError(f"{name} is not a CSR matrix: indptr, indices and data do not have the right lengths")
+    if offsets[0] < 0 or offsets[-1] > len(columns) or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"{name} is not a CSR matrix: indptr must rise from 0 to at most {len(columns)}")
+    used = columns[offsets[0] : offsets[-1]]
+    if used.size and (used.min() < 0 or used.max() >= dim):
+        raise ValueError(f"{name} is not a CSR matrix: indices must be in 0..{dim - 1}")
+    return SparsePoints(offsets, columns, values, dim)

@@ -1,0 +1,172 @@
+"""`FamilyRows`: which rows the items of a family have in an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from lshfast.banding.bands import Bands
+from lshfast.common.checks import check_int
+from lshfast.common.types import UInt64Array
+from lshfast.families.amplification import Amplified
+from lshfast.families.codes import BitFamily, buckets_of_bits
+from lshfast.families.family import NO_VALUE, Family, family_of
+from lshfast.families.sets import MinHashFamily, WeightedMinHashFamily
+from lshfast.index.measure import Measure
+from lshfast.index.stores.base import Parameters
+from lshfast.shingling import are_texts, shingle, shingles_of_texts
+
+
+@dataclass(frozen=True)
+class FamilyRows:
+    """Makes the rows of an index from the items of a family.
+
+    A row of `WeightedMinHashFamily` is a signature. Other rows are the values of the buckets of all bands; those of a
+    `BitFamily` are followed by the values of all functions, packed, whose equal bits are counted.
+
+    Parameters
+    ----------
+    family : Family
+        Not amplified, and not `MinHashFamily`, whose index has a scheme and a seed instead.
+    parameters : Parameters
+        Those of the index.
+    bands : Bands
+        Numbers of bands, and of functions per band.
+    """
+
+    family: Family[Any]
+    parameters: Parameters
+    bands: Bands
+    _shingles: tuple[Any, int] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_shingles", shingles_of_texts(self.parameters.shingles))
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the rows are always arrays that nobody else has."""
+        return isinstance(self.family, BitFamily)
+
+    def rows_of(self, items: Any, threads: int | None) -> tuple[UInt64Array, bool]:
+        """Return the rows of items, uint64 (n, words), and whether a single item was given: an array of one dimension.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the family does not take the items.
+        """
+        given, one = items, isinstance(items, np.ndarray) and items.ndim == 1
+        if are_texts(items):
+            if self._shingles is not None:
+                one = isinstance(items, (str, bytes))
+                seed = getattr(self.family, "seed", 1)
+                given = shingle([items] if one else items, *self._shingles, seed=seed, threads=threads)
+        elif one:
+            given = items[np.newaxis]  # which has the sketcher of a SketchArray
+        return self._rows(given, threads), one
+
+    def _rows(self, items: Any, threads: int | None) -> UInt64Array:
+        p, bands, functions = self.parameters, self.bands.bands, self.bands.rows
+        if isinstance(self.family, WeightedMinHashFamily):
+            return np.ascontiguousarray(self.family.hash(items, p.num_perm, threads=threads))
+        if not isinstance(self.family, BitFamily):
+            buckets = self.family.buckets(items, bands, functions, threads=threads)
+            return np.ascontiguousarray(checked_buckets(self.family, buckets, bands))
+        codes, without = self.family.codes(items, bands * functions, threads=threads)
+        rows = np.empty((len(codes), p.words), np.uint64)
+        rows[:, :bands], rows[:, bands:] = buckets_of_bits(codes, bands, functions), codes
+        if without is not None:
+            rows[without, :bands] = NO_VALUE
+        return rows
+
+
+def checked_buckets(family: Family[Any], buckets: Any, bands: int) -> UInt64Array:
+    """Return the buckets that a family has computed, or raise an error that names it if they are not those of items."""
+    dtype = getattr(buckets, "dtype", type(buckets).__name__)
+    if dtype != np.uint64 or not isinstance(buckets, np.ndarray):
+        raise TypeError(f"the buckets of {family} must be uint64, not {dtype}")
+    if buckets.ndim != 2 or buckets.shape[1] != bands:
+        raise ValueError(f"the buckets of {family} must be (n, {bands}), not {buckets.shape}")
+    return buckets
+
+
+def base_of(family: Family[Any]) -> tuple[Family[Any], int]:
+    """Return the family that AND steps have amplified, and the functions of it that each function consists of.
+
+    Raises
+    ------
+    TypeError
+        If it is not a family.
+    ValueError
+        If it has an OR step. The bands of an index are the OR.
+    """
+    if not isinstance(family, Family):
+        raise TypeError(f"family must be a Family, such as MinHashFamily(), not {family!r}")
+    functions = 1
+    while isinstance(family, Amplified):
+        if any(step != "and" for step, _ in family.steps):
+            raise ValueError(f"family must have no OR step, since the bands of an index are the OR: {family}")
+        functions *= prod(count for _, count in family.steps)
+        family = family.base
+    return family, functions
+
+
+def parameters_of(
+    family: Family[Any],
+    num_perm: int | None,
+    bands: int | None,
+    rows: int | None,
+    threshold: float | None,
+    recall: float,
+    shingles: str,
+) -> Parameters:
+    """Return the parameters of an index of a family that is not MinHash; the arguments are those of `LSHIndex`."""
+    base, functions = base_of(family)
+    if isinstance(base, WeightedMinHashFamily):
+        num_perm = base.hasher(128 if num_perm is None else num_perm).num_perm
+        if functions > 1:
+            rows = functions if rows is None else functions * check_int("rows", rows, 1)
+        threshold = 0.8 if threshold is None else threshold
+        choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
+        return Parameters(num_perm, choice.bands, choice.rows, "", 0, threshold, shingles, base.describe())
+    if num_perm is not None:
+        raise ValueError(f"num_perm is the length of MinHash signatures: give bands and rows for {base}")
+    if bands is None:
+        raise ValueError(f"give bands and rows for {base}: threshold and recall choose those of MinHash signatures")
+    choice = Bands(bands, functions * check_int("rows", 1 if rows is None else rows, 1))
+    described = base if choice.rows == 1 else base.and_(choice.rows)
+    made = choice.bands, choice.bands, 1, "", 0, threshold, shingles, described.describe()
+    if not isinstance(base, BitFamily):
+        return Parameters(*made)
+    measure = Measure("hamming", "bits", choice.slots)
+    return Parameters(*made, measure.words, measure.text)
+
+
+def family_rows(parameters: Parameters) -> FamilyRows:
+    """Return what makes the rows of an index with these parameters, whose family is known by its description.
+
+    Raises
+    ------
+    ValueError
+        If the family is not known, or the parameters are not those of an `LSHIndex` of the family.
+    """
+    p = parameters
+    family, functions = base_of(family_of(p.family))
+    if isinstance(family, WeightedMinHashFamily):
+        return FamilyRows(family, p, Bands(p.bands, p.rows))
+    expected = parameters_of(family, None, p.bands, functions, p.threshold, 0.5, p.shingles)
+    if p.measure and p.measure != expected.measure:
+        raise ValueError(f"this index keeps points with the measure {p.measure!r}: open it with NearNeighbors")
+    expected.check_same(p)
+    return FamilyRows(family, p, Bands(p.bands, functions))
+
+
+def plain_family(family: Family[Any]) -> MinHashFamily | None:
+    """Return the family if it is MinHash, whose index needs no family."""
+    base, functions = base_of(family)
+    if isinstance(base, MinHashFamily) and functions > 1:
+        raise ValueError(f"give the rows of each band as rows={functions}, and the family without AND: {base}")
+    return base if isinstance(base, MinHashFamily) else None

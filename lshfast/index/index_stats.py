@@ -1,0 +1,59 @@
+"""`IndexStats`: the figures of an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lshfast.banding.bands import Bands
+from lshfast.index.stores.base import Store
+
+
+@dataclass(frozen=True)
+class IndexStats:
+    """The figures of an `LSHIndex`.
+
+    Attributes
+    ----------
+    entries : int
+    bands, rows : int
+        b and r of the banding.
+    bucket_sizes : dict of int to int
+        For each power of two p, the number of buckets, in all bands, with at least p and less than 2 p entries. It is
+        empty if the store cannot count them. In a file that was changed since it was saved or compacted, the buckets
+        of each segment are counted separately, and include removed and replaced entries; after `compact`, this figure
+        and the next two are exact.
+    largest_bucket : int
+        Entries in the largest bucket.
+    expected_candidates : float
+        Mean number of other entries in the buckets of an entry; an entry in several of these buckets counts several
+        times. It is the sum of the squares of the bucket sizes, divided by `entries`, minus `bands`.
+    nbytes : int
+        Memory or disk space of the index, in bytes.
+    store : dict of str to int
+        Figures of the store. Their names say what they are; sizes are in bytes.
+    """
+
+    entries: int
+    bands: int
+    rows: int
+    bucket_sizes: dict[int, int]
+    largest_bucket: int
+    expected_candidates: float
+    nbytes: int
+    store: dict[str, int]
+
+
+def stats_of(store: Store, bands: Bands) -> IndexStats:
+    """Return the figures of the index on a store."""
+    figures, entries = store.stats(), len(store)
+    sizes, largest, squares = store.bucket_sizes()
+    return IndexStats(
+        entries=entries,
+        bands=bands.bands,
+        rows=bands.rows,
+        bucket_sizes={1 << i: int(count) for i, count in enumerate(sizes) if count},
+        largest_bucket=largest,
+        expected_candidates=max(0.0, squares / entries - bands.bands) if entries else 0.0,
+        nbytes=sum(size for name, size in figures.items() if name.endswith("bytes")),
+        store=figures,
+    )

@@ -1,0 +1,194 @@
+"""`StoredIndex`: what an index does with its store, whatever its entries are made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from lshfast.common.progress import Progress
+from lshfast.index.keys import listed
+from lshfast.index.stores.base import Parameters, Store
+from lshfast.index.stores.file import save_store
+
+AnIndex = TypeVar("AnIndex", bound="StoredIndex")
+
+
+class StoredIndex:
+    """Base class of indexes whose entries are in a store.
+
+    Attributes
+    ----------
+    store : Store
+    parameters : Parameters
+    """
+
+    store: Store
+    parameters: Parameters
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.store.contains_one(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        for keys in self.store.all_keys():
+            yield from listed(keys)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
+        """Write the index to a file; the file appears when it is complete.
+
+        If the file exists and is an index, or is empty, it is replaced when the new file is complete. The new file has
+        the same permissions. A symbolic link is followed. Processes that have the old file open continue to see the
+        old state; on Windows, an open file cannot be replaced.
+
+        Parameters
+        ----------
+        path : path
+        overwrite : bool, default False
+            Replace also a file that is not an index.
+        progress : callable, optional
+            Called from time to time with ("save", bytes done, bytes in total).
+
+        Raises
+        ------
+        TypeError
+            If the keys are neither all ints of 64 bits nor all strs.
+        FileExistsError
+            If the file exists and is not an index, and `overwrite` is false.
+        OSError
+            If `path` is a folder, device or pipe, or the file cannot be written or is open for writing elsewhere. The
+            old file is unchanged, with one exception: if only the last step fails, which syncs the folder, the new file
+            is in place.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
+        ...     os.listdir(folder)
+        ['index.lsh']
+        """
+        save_store(path, self.parameters, self.store, overwrite=overwrite, progress=progress)
+
+    def commit(self, *, progress: Progress | None = None) -> None:
+        """Write the changes since the last commit to the file of the index; other stores need no commit.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            As for `save`.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. The index keeps the changes. The file is in its old state; if only the last
+            step fails, which syncs a header, it is in the new state.
+        ValueError
+            If the index is closed, or its file is not open with mode "r+".
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
+        ...         index.insert("a", "the cat sat on the mat")
+        ...         index.commit()
+        1
+        """
+        self.store.commit(progress)
+
+    def compact(self, *, progress: Progress | None = None) -> None:
+        """Rewrite the file of the index, or its LMDB environment, without removed and replaced entries.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            As for `save`.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written; the index is unchanged. If only the last step fails, which syncs the folder,
+            the new file is in place. If the new file cannot be opened, it is in place and complete, and the index is
+            closed.
+        ValueError
+            If the index is closed, or its file is not open with mode "r+".
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex(shingles="word:2").save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh"), "r+") as index:
+        ...         index.insert(["a", "b"], ["the cat sat on the mat", "a dog is not a cat"])
+        ...         index.remove("a")
+        ...         index.compact()
+        ...         index.stats().store["segments"]
+        2
+        1
+        """
+        self.store.compact(progress)
+
+    def verify(self) -> None:
+        """Check the whole file or store: all checksums, and that tables and entries agree.
+
+        Raises
+        ------
+        FormatError
+            If something is damaged; the error names the section.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from lshfast import LSHIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     LSHIndex().save(os.path.join(folder, "index.lsh"))
+        ...     with LSHIndex.open(os.path.join(folder, "index.lsh")) as index:
+        ...         index.verify()
+        """
+        self.store.verify()
+
+    def close(self) -> None:
+        """Commit, and close files and connections; afterwards, queries and changes raise ValueError.
+
+        Use the index in a with statement to close it at the end of the block. If the block raises an exception, the
+        index is closed without a commit.
+
+        Raises
+        ------
+        OSError
+            If the commit fails, as for `commit`. The index stays open and keeps the changes.
+
+        Examples
+        --------
+        >>> from lshfast import LSHIndex
+        >>> index = LSHIndex()
+        >>> index.close()
+        >>> len(index)
+        Traceback (most recent call last):
+        ...
+        ValueError: the index is closed
+        """
+        self.store.close()
+
+    def __enter__(self: AnIndex) -> AnIndex:
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.store.abandon()
+
+
+def check_store(store: Store) -> Store:
+    """Return the store, or raise TypeError if it is not a Store."""
+    if not isinstance(store, Store):
+        raise TypeError(f"store must be a Store, such as LmdbStore or RedisStore, not {store!r}")
+    return store

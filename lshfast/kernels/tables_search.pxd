@@ -1,0 +1,5 @@
+# For the tables module of this package. `tables` points to a struct band_tables.
+from libc.stdint cimport int64_t, uint64_t
+
+cdef tuple search_of(const void* tables, const uint64_t[:, :, ::1] buckets, const uint64_t[:, ::1] points,
+                     tuple measure, object most, object within, object limit, int64_t[:, ::1] progress)
