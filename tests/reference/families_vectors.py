@@ -58,14 +58,21 @@ def reflected(x: list[float], parts: int) -> list[float]:
     return found
 
 
+def factors(size: int, seed: int, rotation: int, turn: int) -> list[float]:
+    """Return what the numbers are multiplied by in a round: signs, and in round 1 other numbers near 1."""
+    bits = 8 if turn == 1 else 1
+    words = [draw(seed, ROTATION, (ROUNDS * rotation + turn << 20) + i) for i in range(size * bits // 64)]
+    drawn = [words[i * bits // 64] >> i * bits % 64 & 2**bits - 1 for i in range(size)]
+    sizes = [0.75 + (number >> 1) / 256 if turn == 1 else 1.0 for number in drawn]
+    return [-size if number & 1 else size for size, number in zip(sizes, drawn, strict=True)]
+
+
 def rotated(row: Sequence[float], seed: int, rotation: int) -> list[float]:
     """Return the coordinates of a row after one rotation."""
     parts, block = shape(len(row))
     x = scaled(row) + [0.0] * (parts * block - len(row))
     for turn in range(ROUNDS):
-        first = ROUNDS * rotation + turn << 20
-        words = [draw(seed, ROTATION, first + i) for i in range(len(x) // 64)]
-        x = [-value if words[i // 64] >> i % 64 & 1 else value for i, value in enumerate(x)]
+        x = [float32(value * factor) for value, factor in zip(x, factors(len(x), seed, rotation, turn), strict=True)]
         if parts > 1:
             x = reflected(x, parts)
         x = [value for start in range(0, len(x), block) for value in hadamard(x[start : start + block])]
