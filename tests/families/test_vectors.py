@@ -224,7 +224,9 @@ def test_the_length_of_a_vector_does_not_count(level, family):
     ones = np.ones((1, 40))
     for scale in (2.0**-1074, np.finfo(float).max):
         found = family.hash(ones * scale, 100)
-        assert (found == family.hash(ones * (2.0**1023 if scale > 1 else 1), 100)).mean() > 0.9  # 2 - 2**-52 rounds to 2
+        assert (
+            found == family.hash(ones * (2.0**1023 if scale > 1 else 1), 100)
+        ).mean() > 0.9  # 2 - 2**-52 rounds to 2
         assert family.distance(ones * scale, ones).tolist() == pytest.approx([0], abs=1e-7)
 
 
@@ -303,13 +305,17 @@ def test_probes_are_the_cheapest_buckets(level, outputs, rows, probes):
             assert found[row, band].tolist() == keys + [int(NO_VALUE)] * (probes - len(keys))
 
 
-@pytest.mark.parametrize(("family", "rows"), [(Hyperplanes(20), 64), (Hyperplanes(20), 80), (CrossPolytope(20, 32), 11)])
+@pytest.mark.parametrize(
+    ("family", "rows"), [(Hyperplanes(20), 64), (Hyperplanes(20), 80), (CrossPolytope(20, 32), 11)]
+)
 def test_probes_of_hashed_buckets(level, family, rows):
     x = np.random.default_rng(1).standard_normal((4, 20))
     found, values = family.probe(x, 2, rows, 30), family.hash(x, 2 * rows)
     assert (found[:, :, 0] == family.buckets(x, 2, rows)).all()
     assert (np.diff(np.sort(found, axis=2)) > 0).all()
-    y = np.array([reference.coordinates(row, 1, 2 * rows * (1 if family.value_bits == 1 else 32)) for row in x.tolist()])
+    y = np.array(
+        [reference.coordinates(row, 1, 2 * rows * (1 if family.value_bits == 1 else 32)) for row in x.tolist()]
+    )
     if family.value_bits == 1:  # the second probe is on the other side of the nearest hyperplane
         nearest = np.abs(y).reshape(4, 2, rows).argmin(axis=2)
         for band in range(2):
@@ -330,7 +336,12 @@ def test_probes_of_zero_vectors_and_of_sparse_ones(family, sparse):
 
 @pytest.mark.parametrize(
     ("family", "rows", "probes"),
-    [(Hyperplanes(768), 12, 16), (Hyperplanes(768), 20, 100), (CrossPolytope(128), 2, 20), (CrossPolytope(768, 64), 3, 7)],
+    [
+        (Hyperplanes(768), 12, 16),
+        (Hyperplanes(768), 20, 100),
+        (CrossPolytope(128), 2, 20),
+        (CrossPolytope(768, 64), 3, 7),
+    ],
     ids=str,
 )
 def test_probes_find_as_often_as_they_promise(family, rows, probes):
@@ -392,7 +403,16 @@ def test_parameters_are_checked():
             CrossPolytope(10, outputs)
     with pytest.raises(ValueError, match=r"outputs must be in 2\.\.128, not 256"):
         CrossPolytope(300, 256)
-    assert [CrossPolytope(dim).outputs for dim in (1, 2, 3, 100, 256, 300, 768, 5000)] == [2, 2, 4, 128, 256, 128, 256, 256]
+    assert [CrossPolytope(dim).outputs for dim in (1, 2, 3, 100, 256, 300, 768, 5000)] == [
+        2,
+        2,
+        4,
+        128,
+        256,
+        128,
+        256,
+        256,
+    ]
     with pytest.raises(ValueError, match="dim must be in"):
         SignVectors(2**24 + 1)
     with pytest.raises(ValueError, match="zero must be"):

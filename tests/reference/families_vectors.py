@@ -115,3 +115,26 @@ def probes(y: Sequence[float], outputs: int, rows: int, count: int) -> list[tupl
             alternatives.append([(cost**2, place) for cost, place in corners])
     found = ((sum(cost for cost, _ in some), tuple(value for _, value in some)) for some in product(*alternatives))
     return [*islice(sorted(found), count)]
+
+
+def golden() -> dict[str, object]:
+    """Return values to be pinned: doubles and 64-bit numbers in hexadecimal."""
+    vectors = {
+        "one": [1.0],
+        "few": [0.0, 1.0, 0.0, -2.0, 0.5],
+        "far": [1e300, -1e280, 3e299, 0.0, 1e-300],
+        "tiny": [5e-324, -1e-320, 2e-323],
+        "parts": [float32(math.sin(1 + i * i)) for i in range(300)],
+    }
+    cases = []
+    for name, x in vectors.items():
+        for seed in (1, 2**64 - 1):
+            case = {
+                "vector": name,
+                "coordinates": [coordinate.hex() for coordinate in x],
+                "seed": f"{seed:016x}",
+                "hyperplanes": hex(sum(bit << j for j, bit in enumerate(sides(x, seed, 400)))),
+                "cross-polytope": farthest(x, seed, 16, 30),
+            }
+            cases.append(case)
+    return {"rotations": cases}
