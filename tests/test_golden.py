@@ -21,7 +21,7 @@ from lshfast import (
     estimate_sizes,
     shingle,
 )
-from lshfast.families import CauchyLines, GaussianLines
+from lshfast.families import CauchyLines, CrossPolytope, GaussianLines, Hyperplanes
 from lshfast.kernels import sets
 from lshfast.kernels import weighted as weighted_kernels
 from tests.make_golden import PATH, cases
@@ -113,6 +113,16 @@ def test_lines(level, number):
     family = kind(len(point), float.fromhex(case["width"]), int(case["seed"], 16))
     assert family.hash(point, 6)[0].tolist() == numbers(case["values"])
     assert family.buckets(point, 2, 3)[0].tolist() == numbers(case["buckets"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["rotations"])))
+def test_rotations(level, number):
+    case = GOLDEN["rotations"][number]
+    vector, seed = [float.fromhex(coordinate) for coordinate in case["coordinates"]], int(case["seed"], 16)
+    bits = Hyperplanes(len(vector), seed).hash(vector, 400)[0].tolist()
+    assert hex(sum(bit << j for j, bit in enumerate(bits))) == case["hyperplanes"]
+    corners = CrossPolytope(len(vector), 16, seed).hash(vector, 30)[0].tolist()
+    assert corners == case["cross-polytope"]
 
 
 @pytest.mark.parametrize("case", GOLDEN["weighted"], ids=lambda case: f"{case['set']}-{case['scheme']}-{case['seed']}")

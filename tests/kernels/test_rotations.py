@@ -13,8 +13,8 @@ def rotated(vectors, count, seed=1):
     vectors = np.ascontiguousarray(vectors)
     dim, out = vectors.shape[1], np.full((len(vectors), count), np.nan, np.float32)
     size = np.prod(rotations.shape(dim))
-    flips = rotations.flips(seed, -(-count // size), dim)
-    assert rotations.rotate(vectors.reshape(-1), None, None, dim, flips, out) == -1
+    factors = rotations.factors(seed, -(-count // size), dim)
+    assert rotations.rotate(vectors.reshape(-1), None, None, dim, factors, out) == -1
     return out
 
 
@@ -83,8 +83,8 @@ def test_sparse_rows_are_rotated_as_dense_ones(level, n, dim, dtype, seed):
     dense = (rng.standard_normal((n, dim)) * (rng.random((n, dim)) < 0.1)).astype(dtype)
     rows, columns = map(np.ascontiguousarray, np.nonzero(dense))
     offsets = np.searchsorted(rows, np.arange(n + 1))
-    out, flips = np.empty((n, 100), np.float32), rotations.flips(1, 1, dim)
-    assert rotations.rotate(dense[rows, columns], offsets, columns, dim, flips, out) == -1
+    out, factors = np.empty((n, 100), np.float32), rotations.factors(1, 1, dim)
+    assert rotations.rotate(dense[rows, columns], offsets, columns, dim, factors, out) == -1
     assert (out == rotated(dense, 100)).all()
 
 
@@ -93,10 +93,10 @@ def test_signs_and_farthest_coordinates(level, outputs):
     vectors = np.random.default_rng(1).standard_normal((5, 60)).astype(np.float32)
     vectors[3] = 0
     count = 300 if outputs < 256 else 3
-    flips = rotations.flips(1, -(-count * outputs // 256), 60)
+    factors = rotations.factors(1, -(-count * outputs // 256), 60)
     y = rotated(vectors, count * outputs)
     found = np.zeros((5, count), np.uint64)
-    assert rotations.farthest(vectors.reshape(-1), None, None, 60, flips, outputs, found) == -1
+    assert rotations.farthest(vectors.reshape(-1), None, None, 60, factors, outputs, found) == -1
     groups = y.reshape(5, count, outputs)
     places = np.abs(groups).argmax(axis=2)
     below = np.take_along_axis(groups, places[..., None], 2)[..., 0] < 0
@@ -106,21 +106,11 @@ def test_signs_and_farthest_coordinates(level, outputs):
     assert not y[3].any()
     bits = count * outputs - 5
     words, zero = np.full((5, -(-bits // 64)), 7, np.uint64), np.empty(5, np.uint8)
-    assert rotations.codes(vectors.reshape(-1), None, None, 60, flips, bits, words, zero) == -1
+    assert rotations.codes(vectors.reshape(-1), None, None, 60, factors, bits, words, zero) == -1
     assert zero.tolist() == [0, 0, 0, 1, 0]
     unpacked = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
     assert (unpacked[:, :bits] == (y[:, :bits] > 0)).all()
     assert not unpacked[:, bits:].any()
-
-
-def test_equal_coordinates_have_the_first_place(level):
-    vectors = np.zeros((3, 256), np.float32)
-    vectors[:, 0], vectors[1, 7], vectors[2, :] = 1, 1, 1  # few different sums
-    y = rotated(vectors, 256)
-    assert len(np.unique(np.abs(y[0]))) < 200
-    found = np.zeros((3, 64), np.uint64)
-    rotations.farthest(vectors.reshape(-1), None, None, 256, rotations.flips(1, 1, 256), 4, found)
-    assert (found % 4 == np.abs(y).reshape(3, 64, 4).argmax(axis=2)).all()
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -129,30 +119,30 @@ def test_equal_coordinates_have_the_first_place(level):
 def test_the_first_row_that_is_not_finite_is_named(level, wrong, dtype, column):
     vectors = np.ones((30, 40), dtype)
     vectors[[21, 25], column] = wrong
-    out, flips = np.zeros((30, 8), np.float32), rotations.flips(1, 1, 40)
-    assert rotations.rotate(vectors.reshape(-1), None, None, 40, flips, out) == 21
+    out, factors = np.zeros((30, 8), np.float32), rotations.factors(1, 1, 40)
+    assert rotations.rotate(vectors.reshape(-1), None, None, 40, factors, out) == 21
 
 
 def test_other_inputs_are_refused():
-    vectors, flips, out = np.ones((2, 40)), rotations.flips(1, 1, 40), np.zeros((2, 8), np.float32)
+    vectors, factors, out = np.ones((2, 40)), rotations.factors(1, 1, 40), np.zeros((2, 8), np.float32)
     flat, offsets, columns = vectors.reshape(-1), np.array([0, 40, 80]), np.tile(np.arange(40), 2)
-    with pytest.raises(ValueError, match="flips must have 768 columns, not 767"):
-        rotations.rotate(flat, None, None, 40, flips[:, 1:].copy(), out)
+    with pytest.raises(ValueError, match="factors must have 768 columns, not 767"):
+        rotations.rotate(flat, None, None, 40, factors[:, 1:].copy(), out)
     with pytest.raises(ValueError, match="1 rotations have 256 coordinates, not 257"):
-        rotations.rotate(flat, None, None, 40, flips, np.zeros((2, 257), np.float32))
+        rotations.rotate(flat, None, None, 40, factors, np.zeros((2, 257), np.float32))
     with pytest.raises(ValueError, match="values must be 2 rows of 40, not 79"):
-        rotations.rotate(flat[1:], None, None, 40, flips, out)
+        rotations.rotate(flat[1:], None, None, 40, factors, out)
     for wrong in ([0, 40], [0, 41, 40], [-1, 0, 80], [0, 40, 81]):
         with pytest.raises(ValueError, match="offsets must be 3 numbers that rise from 0 to at most 80"):
-            rotations.rotate(flat, np.array(wrong), columns, 40, flips, out)
+            rotations.rotate(flat, np.array(wrong), columns, 40, factors, out)
     for wrong in (-1, 40, 2**62):
         columns[50] = wrong
         with pytest.raises(ValueError, match=r"columns must be in 0\.\.39"):
-            rotations.rotate(flat, offsets, columns, 40, flips, out)
+            rotations.rotate(flat, offsets, columns, 40, factors, out)
     with pytest.raises(ValueError, match="outputs must be a power of two that divides 256, not 3"):
-        rotations.farthest(flat, None, None, 40, flips, 3, np.zeros((2, 1), np.uint64))
+        rotations.farthest(flat, None, None, 40, factors, 3, np.zeros((2, 1), np.uint64))
     with pytest.raises(ValueError, match=r"out must have shape \(2, 2\), not \(2, 1\)"):
-        rotations.codes(flat, None, None, 40, flips, 65, np.zeros((2, 1), np.uint64), np.zeros(2, np.uint8))
+        rotations.codes(flat, None, None, 40, factors, 65, np.zeros((2, 1), np.uint64), np.zeros(2, np.uint8))
 
 
 # Probes

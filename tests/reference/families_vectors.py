@@ -12,7 +12,7 @@ ROUNDS = 3
 
 
 def float32(x: float) -> float:
-    """Return the nearest float32; a sum or product of two float32 that is rounded to a double first comes out the same."""
+    """Return the nearest float32; sums and products of two float32 may be rounded to a double before."""
     return struct.unpack("f", struct.pack("f", x))[0]
 
 
@@ -58,14 +58,21 @@ def reflected(x: list[float], parts: int) -> list[float]:
     return found
 
 
+def factors(size: int, seed: int, rotation: int, turn: int) -> list[float]:
+    """Return what the numbers are multiplied by in a round: signs, and in round 1 other numbers near 1."""
+    bits = 8 if turn == 1 else 1
+    words = [draw(seed, ROTATION, (ROUNDS * rotation + turn << 20) + i) for i in range(size * bits // 64)]
+    drawn = [words[i * bits // 64] >> i * bits % 64 & 2**bits - 1 for i in range(size)]
+    sizes = [0.75 + (number >> 1) / 256 if turn == 1 else 1.0 for number in drawn]
+    return [-size if number & 1 else size for size, number in zip(sizes, drawn, strict=True)]
+
+
 def rotated(row: Sequence[float], seed: int, rotation: int) -> list[float]:
     """Return the coordinates of a row after one rotation."""
     parts, block = shape(len(row))
     x = scaled(row) + [0.0] * (parts * block - len(row))
     for turn in range(ROUNDS):
-        first = ROUNDS * rotation + turn << 20
-        words = [draw(seed, ROTATION, first + i) for i in range(len(x) // 64)]
-        x = [-value if words[i // 64] >> i % 64 & 1 else value for i, value in enumerate(x)]
+        x = [float32(value * factor) for value, factor in zip(x, factors(len(x), seed, rotation, turn), strict=True)]
         if parts > 1:
             x = reflected(x, parts)
         x = [value for start in range(0, len(x), block) for value in hadamard(x[start : start + block])]
@@ -96,7 +103,7 @@ def farthest(row: Sequence[float], seed: int, outputs: int, count: int) -> list[
 
 
 def probes(y: Sequence[float], outputs: int, rows: int, count: int) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (cost, values) of the cheapest buckets of one band, by looking at all of them; 1 output stands for signs."""
+    """Return (cost, values) of the cheapest buckets of one band, by looking at all; 1 output stands for signs."""
     alternatives = []
     for i in range(rows):
         group = y[outputs * i : outputs * (i + 1)]
@@ -108,3 +115,26 @@ def probes(y: Sequence[float], outputs: int, rows: int, count: int) -> list[tupl
             alternatives.append([(cost**2, place) for cost, place in corners])
     found = ((sum(cost for cost, _ in some), tuple(value for _, value in some)) for some in product(*alternatives))
     return [*islice(sorted(found), count)]
+
+
+def golden() -> dict[str, object]:
+    """Return values to be pinned: doubles and 64-bit numbers in hexadecimal."""
+    vectors = {
+        "one": [1.0],
+        "few": [0.0, 1.0, 0.0, -2.0, 0.5],
+        "far": [1e300, -1e280, 3e299, 0.0, 1e-300],
+        "tiny": [5e-324, -1e-320, 2e-323],
+        "parts": [float32(math.sin(1 + i * i)) for i in range(300)],
+    }
+    cases = []
+    for name, x in vectors.items():
+        for seed in (1, 2**64 - 1):
+            case = {
+                "vector": name,
+                "coordinates": [coordinate.hex() for coordinate in x],
+                "seed": f"{seed:016x}",
+                "hyperplanes": hex(sum(bit << j for j, bit in enumerate(sides(x, seed, 400)))),
+                "cross-polytope": farthest(x, seed, 16, 30),
+            }
+            cases.append(case)
+    return {"rotations": cases}
