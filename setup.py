@@ -27,7 +27,7 @@ FOLDERS = {
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],
     "probes": ["probes", "bands"],
-    "projections": ["projections", "bands", "weighted"],
+    "projections": ["projections", "weighted"],
     "rotations": ["rotations"],
     "sampling": ["sampling"],
     "sets": ["sets", "slots"],
