@@ -15,9 +15,16 @@ base: Any = optional("sklearn.base", "sklearn")
 validation: Any = optional("sklearn.utils.validation", "sklearn")
 sparse: Any = optional("scipy.sparse", "sklearn")
 
-# Points whose k-th neighbor is searched exactly to choose a radius, and the share of them whose k-th neighbor is within.
-SAMPLE_POINTS = 256
-SAMPLE_SHARE = 0.95
+# Points whose k-th neighbor is searched exactly to choose a radius, and the share of them that have it within.
+RADIUS_POINTS = 256
+RADIUS_SHARE = 0.95
+
+# Points that stand for all in the plan of the index, and those of them whose distances to the others are computed.
+PLAN_POINTS = 1024
+PLAN_QUERIES = 32
+
+# Sparse points of queries may have so many times the nonzeros of the longest fitted point.
+SPARSE_ROOM = 2
 
 METRICS = ("euclidean", "cosine", "manhattan")
 
@@ -25,8 +32,8 @@ METRICS = ("euclidean", "cosine", "manhattan")
 class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]
     """Find near neighbors by locality-sensitive hashing, with the interface of ``sklearn.neighbors``.
 
-    `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as ``KNeighborsTransformer`` and
-    ``RadiusNeighborsTransformer`` do, which estimators with ``metric="precomputed"`` accept, such as DBSCAN and TSNE.
+    `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as ``KNeighborsTransformer``
+    and ``RadiusNeighborsTransformer`` do. Estimators with ``metric="precomputed"``, such as DBSCAN and TSNE, accept it.
 
     Parameters
     ----------
@@ -43,8 +50,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     graph : {"kneighbors", "radius"}, default "kneighbors"
         The graph that `transform` returns.
     mode : {"distance", "connectivity"}, default "distance"
-        Whether the entries of the graph of `transform` are distances or ones. As in scikit-learn, a graph of distances of
-        nearest neighbors has one more neighbor in each row, since a fitted point finds itself.
+        Whether the entries of the graph of `transform` are distances or ones. As in scikit-learn, a graph of distances
+        of nearest neighbors has one more neighbor in each row, since a fitted point finds itself.
     n_jobs : int, optional
         Threads; None is 1, and -1 is the number of CPUs that this process may use. The result does not depend on it.
     random_state : int, RandomState or None, default 1
@@ -62,8 +69,11 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 
     Notes
     -----
-    All distances are exact. If hashing finds fewer than `n_neighbors` neighbors of a query, its distances to all points are
-    computed, so `kneighbors` always returns as many as asked.
+    All distances are exact. If hashing finds fewer than `n_neighbors` neighbors of a query, its distances to all points
+    are computed, so `kneighbors` always returns as many as asked.
+
+    If sparse points are fitted, a point of a query may have at most twice as many coordinates that are not zero as the
+    longest of them.
 
     Examples
     --------
@@ -134,8 +144,10 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         if not isinstance(seed, (int, np.integer)):
             seed = optional("sklearn.utils", "sklearn").check_random_state(seed).randint(2**31 - 1)
         self._fit_X, self._seed, self.n_samples_fit_ = points, int(seed), points.shape[0]
-        self.radius_ = self._typical_radius(points, self._seed) if self.radius is None else self.radius
-        self.index_ = self._made(points, self.radius_, self._seed)
+        chosen = np.random.RandomState(self._seed % 2**32).permutation(self.n_samples_fit_)[:PLAN_POINTS]
+        self.radius_ = self._typical_radius(points, chosen) if self.radius is None else self.radius
+        self._sample = self._distances(points, chosen)
+        self.index_ = self._made(points, self.radius_, sample=self._sample)
         return self
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -237,7 +249,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         return self._graph(*self._within(X, radius), mode)
 
     def transform(self, X: Any) -> Any:
-        """Return the graph of the neighbors of points among the fitted ones as a CSR matrix, (n_queries, n_samples_fit).
+        """Return the graph of neighbors of points among the fitted ones as a CSR matrix, (n_queries, n_samples_fit).
 
         Parameters
         ----------
@@ -275,30 +287,43 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def _threads(self) -> int | None:
         return None if self.n_jobs == -1 else 1 if self.n_jobs is None else self.n_jobs
 
-    def _made(self, points: Any, radius: float, seed: int) -> NearNeighbors:
-        counts = np.diff(points.indptr) if sparse.issparse(points) else np.zeros(0)
+    def _made(self, points: Any, radius: float, **options: Any) -> NearNeighbors:
+        """Return an index of some points; without a `sample` of distances, one that only `scan` is used of."""
+        nonzeros = None
+        if sparse.issparse(points):
+            longest = int(np.diff(points.indptr).max(initial=1))
+            nonzeros = min(points.shape[1], SPARSE_ROOM * longest)
+        if "sample" not in options:
+            options |= {"bands": 1, "rows": 1, "probes": 1}
         index = NearNeighbors(
             self.metric, radius, dim=points.shape[1], n=points.shape[0], recall=self.recall, dtype=points.dtype.name,
-            nonzeros=int(max(1, counts.max(initial=1))) if sparse.issparse(points) else None, seed=seed,
+            nonzeros=nonzeros, seed=self._seed, **options,
         )  # fmt: skip
-        index.insert(np.arange(points.shape[0]), points, threads=self._threads())
+        index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
         return index
 
-    def _typical_radius(self, points: Any, seed: int) -> float:
-        """Return a distance within which most points of a sample have `n_neighbors` others."""
-        n = points.shape[0]
-        k = min(self._count(None), n - 1)
+    def _typical_radius(self, points: Any, chosen: Int64Array) -> float:
+        """Return a distance within which most of the chosen points have `n_neighbors` others."""
+        k = min(self._count(None), points.shape[0] - 1)
         if k == 0:
             return 1.0
-        chosen = np.random.RandomState(seed % 2**32).permutation(n)[:SAMPLE_POINTS]
-        found = self._made(points, 1.0, seed).scan(points[np.sort(chosen)], k + 1, threads=self._threads())
-        radius = float(np.quantile(found.distances[found.offsets[1:] - 1], SAMPLE_SHARE))
+        found: Any = self._made(points, 1.0).scan(
+            points[np.sort(chosen[:RADIUS_POINTS])], k + 1, threads=self._threads()
+        )
+        radius = float(np.quantile(found.distances[found.offsets[1:] - 1], RADIUS_SHARE))
         return radius if radius > 0 else float(np.finfo(np.float32).eps)
+
+    def _distances(self, points: Any, chosen: Int64Array) -> Float64Array:
+        """Return distances of some of the chosen points to the others, which the index is planned for."""
+        entries = self._made(points[np.sort(chosen)], 1.0)
+        queries = points[np.sort(chosen[:PLAN_QUERIES])]
+        found: Any = entries.scan(queries, len(chosen), threads=self._threads())
+        return np.asarray(found.distances)
 
     def _nearest(self, points: Any, k: int) -> tuple[Int64Array, Float64Array]:
         """Return the places and distances of the k nearest points of each query, (m, k)."""
         threads = self._threads()
-        found = self.index_.query(points, k, threads=threads)
+        found: Any = self.index_.query(points, k, threads=threads)
         counts = np.diff(found.offsets)
         places, distances = np.empty((len(counts), k), np.int64), np.empty((len(counts), k))
         enough = np.flatnonzero(counts == k)
@@ -315,7 +340,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def _within(self, X: Any, radius: float | None) -> tuple[Int64Array, Int64Array, Float64Array]:
         """Return offsets, places and distances of the neighbors within a radius."""
         points = self._fit_X if X is None else self._points(X)
-        found = self.index_.within(points, self.radius_ if radius is None else radius, threads=self._threads())
+        found: Any = self.index_.within(points, self.radius_ if radius is None else radius, threads=self._threads())
         offsets, places, distances = found.offsets, np.asarray(found.keys, np.int64), found.distances
         if X is None:
             query = np.repeat(np.arange(len(found)), np.diff(offsets))
@@ -339,7 +364,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         if "_fit_X" in self.__dict__:
-            self.index_ = self._made(self._fit_X, self.radius_, self._seed)
+            self.index_ = self._made(self._fit_X, self.radius_, sample=self._sample)
 
 
 def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:

@@ -24,7 +24,7 @@ BELOW = {
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]
 BELOW["families"] = ["banding", *BELOW["banding"]]
 BELOW["join"] = BELOW["index"] = ["families", *BELOW["families"]]
-BELOW["datasketch"] = ["index", *BELOW["index"]]
+BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["pipeline"] = ["join", "index", "readers", *BELOW["index"]]
 BELOW["jobs"] = ["pipeline", *BELOW["pipeline"]]
 BELOW["cli"] = ["jobs", "startup", *BELOW["jobs"]]

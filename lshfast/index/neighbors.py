@@ -316,7 +316,7 @@ class NearNeighbors(StoredIndex):
         """
         k = check_int("k", k, 1)
         _, words, single = self._points.check(points)
-        found = scan(self.store, self._parameters, self._points.measure, words, k, thread_count(threads))
+        found = scan(self.store, self.parameters, self._points.measure, words, k, thread_count(threads))
         lists = NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
         return lists[0] if single else lists
 

@@ -14,7 +14,9 @@ from lshfast.index.stores.base import Neighbors, Parameters, SearchRequest, Stor
 from lshfast.index.stores.searching import search_entries
 
 
-def scan(store: Store, parameters: Parameters, measure: Measure, points: UInt64Array, k: int, threads: int) -> Neighbors:
+def scan(
+    store: Store, parameters: Parameters, measure: Measure, points: UInt64Array, k: int, threads: int
+) -> Neighbors:
     """Return the k nearest entries to each of m points, uint64 (m, payload), as `Store.search` does for all buckets.
 
     Each batch of entries is searched as one bucket, so the kernels and the distances are the same.
@@ -28,7 +30,9 @@ def scan(store: Store, parameters: Parameters, measure: Measure, points: UInt64A
         entries[:, 0] = 0
         found = search_entries(one, keys, entries, request)
         distances, names = found.distances.tolist(), listed(found.keys)
-        for query, (start, stop) in enumerate(zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)):
+        for query, (start, stop) in enumerate(
+            zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)
+        ):
             # Equally near entries are in the order of their keys within a batch, and of the batches otherwise.
             more = [(distances[i], examined + i - start, names[i]) for i in range(start, stop)]
             best[query] = _nearest(best[query] + more, k)
