@@ -10,12 +10,18 @@ from sklearn.cluster import DBSCAN
 from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, RadiusNeighborsTransformer
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from lshfast.estimators import LSHNeighbors
 
+CHECKS = [
+    pytest.param(estimator, check, id=f"{estimator.graph}-{getattr(check, 'func', check).__name__}-{number}")
+    for chosen in (LSHNeighbors(), LSHNeighbors(graph="radius", mode="connectivity"))
+    for number, (estimator, check) in enumerate(estimator_checks_generator(chosen))
+]
 
-@parametrize_with_checks([LSHNeighbors(), LSHNeighbors(graph="radius", mode="connectivity")])
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
