@@ -22,8 +22,8 @@ from lshfast.kernels.rotations import shape
 
 # The default number of outputs is at most this: a rotation of a vector of more coordinates gives several functions.
 USUAL_OUTPUTS = 256
-# Coordinates of the functions that are simulated, at least so many functions, and at how many angles.
-SIMULATED_COORDINATES, SIMULATED_FUNCTIONS, SIMULATED_ANGLES = 2**20, 2**12, 33
+# Functions that are simulated: as many as have this number of coordinates, within limits; and at how many angles.
+SIMULATED_COORDINATES, SIMULATED_FUNCTIONS, SIMULATED_ANGLES = 2**20, (2**12, 2**15), 33
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class CrossPolytope(Probing[Any]):
 @lru_cache(maxsize=64)
 def _probe_curves(outputs: int, rows: int, probes: int) -> ProbeCurves:
     random = np.random.default_rng([outputs, rows])
-    functions = max(SIMULATED_FUNCTIONS, SIMULATED_COORDINATES // outputs)
+    functions = min(max(SIMULATED_COORDINATES // outputs, SIMULATED_FUNCTIONS[0]), SIMULATED_FUNCTIONS[1])
     alternatives, others = _simulated_functions(outputs, functions, min(probes, 2 * outputs))
     return ProbeCurves.simulate(alternatives, others, rows, probes, random)
 
