@@ -13,7 +13,7 @@ from tests.reference.hashing import MASK64
 DTYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.uint64]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     points=st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=4),
     limit=st.integers(9, 200),
