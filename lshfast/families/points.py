@@ -139,7 +139,7 @@ def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be integers or floats, not {array.dtype}")
     if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array.astype(np.float32 if array.dtype.itemsize == 4 else np.float64, copy=False)
     small = array.dtype.itemsize <= 2
     with np.errstate(over="ignore"):
         return array.astype(np.float32 if small else np.float64)
