@@ -453,7 +453,7 @@ def test_damaged_csr_matrices_are_refused(sparse):
 @pytest.mark.parametrize("family", [Hyperplanes(40), CrossPolytope(40)], ids=str)
 def test_probes_that_are_refused(family):
     x = np.ones((2, 40))
-    for wrong in ({"bands": 0}, {"rows": 0}, {"probes": 0}, {"probes": 2**20 + 1}):
+    for wrong in ({"bands": 0}, {"rows": 0}, {"rows": 4097}, {"probes": 0}, {"probes": 2**20 + 1}):
         arguments = {"bands": 1, "rows": 2, "probes": 3, **wrong}
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             family.probe(x, **arguments)
