@@ -22,6 +22,7 @@ FOLDERS = {
     "gate": [],
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
+    "hamming": ["hamming"],
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
