@@ -62,8 +62,6 @@ cdef extern from "hamming/hamming.h":
                          uint64_t, hamming_best*, size_t*) nogil
     int hamming_pairs(const hamming_kernels*, const hamming_blocks*, size_t, size_t*, size_t, unsigned, const uint8_t*,
                       size_t, hamming_hits*) nogil
-    int hamming_cross(const hamming_kernels*, const hamming_blocks*, size_t, size_t, size_t, size_t, size_t, unsigned,
-                      const uint8_t*, hamming_hits*) nogil
     void hamming_distances(const uint64_t*, size_t, const uint64_t*, size_t, uint16_t*) nogil
     void hamming_match_kept(const hamming_kernels*, hamming_keepers*, size_t, size_t, size_t, unsigned, const uint8_t*,
                             size_t, size_t, uint32_t*) nogil
@@ -88,7 +86,6 @@ cdef enum:
     STEP_CODES = 1 << 20  # codes of a building step between two calls of pause()
     STEP_WORDS = 1 << 25  # words that a scan compares between them
     STEP_QUERIES = 64  # queries of blocks between them
-    CROSS_ENTRIES = 1 << 13  # entries of either bucket that are compared between them
     FIRST_HITS = 1 << 10  # hits that there is room for at first
 
 
@@ -352,12 +349,11 @@ cdef class Blocks:
 
     Notes
     -----
-    Call `fill` once for each block before anything else; several threads may fill different blocks.
+    Call `fill` for a block before it is used; several threads may fill different blocks.
     """
     cdef hamming_blocks c
     cdef const uint64_t[:, ::1] codes, masks
-    cdef list arrays  # (heads, folds, rows) of each block
-    cdef uint32_t unfilled
+    cdef list arrays  # (heads, folds, rows) of each block; None if it is not filled
     cdef bint consumed
 
     def __cinit__(self, const uint64_t[:, ::1] codes not None, const uint64_t[:, ::1] masks not None):
@@ -368,27 +364,16 @@ cdef class Blocks:
             raise ValueError(f"there must be 1..{HAMMING_MAX_BLOCKS} blocks, not {m}")
         self.c.codes = &self.codes[0, 0] if n else NULL
         self.c.n, self.c.words, self.c.m = n, words, m
-        self.arrays = []
-        cdef uint32_t[::1] heads
-        cdef uint64_t[::1] folds
-        cdef uint32_t[::1] rows
+        self.arrays = [None] * m
         for i in range(m):
             _check_mask(self.masks[i], words)
-            bits = _ones(self.masks[i])
-            arrays = np.zeros(2**bits + 2, np.uint32), large_empty((n,), np.uint64), large_empty((n,), np.uint32)
-            self.arrays.append(arrays)
-            heads, folds, rows = arrays
             self.c.block[i].mask = &self.masks[i, 0]
-            self.c.block[i].bits = bits
-            self.c.block[i].heads = &heads[0]
-            self.c.block[i].folds = &folds[0] if n else NULL
-            self.c.block[i].rows = &rows[0] if n else NULL
+            self.c.block[i].bits = _ones(self.masks[i])
         taken = np.zeros(words, np.uint64)
         for mask in np.asarray(self.masks):
             if (taken & mask).any():
                 raise ValueError("a bit is in two blocks")
             taken |= mask
-        self.unfilled = (1u << m) - 1
 
     def __len__(self):
         return self.c.n
@@ -401,16 +386,23 @@ cdef class Blocks:
     @property
     def nbytes(self):
         """Bytes of all arrays without the codes."""
-        return sum(array.nbytes for arrays in self.arrays for array in arrays)
+        return sum(array.nbytes for arrays in self.arrays if arrays is not None for array in arrays)
 
     def fill(self, size_t i):
         """Sort the codes by block i."""
         cdef const hamming_kernels* level = kernels()
         cdef uint64_t last_pause = 0
-        cdef size_t at = 0
-        if i >= self.c.m or not self.unfilled & 1u << i:
+        cdef size_t at = 0, n = self.c.n
+        cdef uint32_t[::1] heads, rows
+        cdef uint64_t[::1] folds
+        if i >= self.c.m or self.arrays[i] is not None:
             raise ValueError(f"block {i} is filled already, or not below {self.c.m}")
-        self.arrays[i][0][:] = 0  # where it was interrupted
+        arrays = (np.zeros((1 << self.c.block[i].bits) + 2, np.uint32), large_empty((n,), np.uint64),
+                  large_empty((n,), np.uint32))
+        heads, folds, rows = arrays
+        self.c.block[i].heads = &heads[0]
+        self.c.block[i].folds = &folds[0] if n else NULL
+        self.c.block[i].rows = &rows[0] if n else NULL
         with nogil:
             while at < self.c.n:
                 hamming_count(level, &self.c, i, at, min(at + STEP_CODES, self.c.n))
@@ -422,18 +414,21 @@ cdef class Blocks:
                 hamming_place(level, &self.c, i, at, min(at + STEP_CODES, self.c.n))
                 at += STEP_CODES
                 pause(&last_pause)
-        with cython.critical_section(self):
-            self.unfilled &= ~(1u << i)
+        self.arrays[i] = arrays
+
+    def release(self, size_t i):
+        """Release the memory of block i, which can be filled again; nobody else may use the blocks meanwhile."""
+        self.check_block(i)
+        self.arrays[i] = None
 
     cdef int check_filled(self) except -1:
-        if self.unfilled or self.consumed:
-            raise RuntimeError("the blocks are not filled, or keepers have taken them")
+        if self.consumed or any(arrays is None for arrays in self.arrays):
+            raise RuntimeError("a block is not filled, or keepers have taken the blocks")
         return 0
 
     cdef int check_block(self, size_t i) except -1:
-        self.check_filled()
-        if i >= self.c.m:
-            raise ValueError(f"block must be below {self.c.m}, not {i}")
+        if i >= self.c.m or self.consumed or self.arrays[i] is None:
+            raise ValueError(f"block {i} is not filled, or not below {self.c.m}")
         return 0
 
     cdef const uint8_t* levels_of(self, const uint8_t[::1] levels) except NULL:
@@ -496,32 +491,6 @@ cdef class Blocks:
                 if state == 0:
                     found.grow()
                 pause(&last_pause)
-        return found.taken()
-
-    def cross(self, size_t i, size_t value, size_t other, long radius, const uint8_t[::1] levels not None):
-        """Return the pairs between two buckets of block i, or in one, whatever their sizes are."""
-        cdef const uint8_t* level_of = self.levels_of(levels)
-        cdef _Hits found = _Hits()
-        cdef const hamming_kernels* level = kernels()
-        cdef uint64_t last_pause = 0
-        cdef size_t a, b, first, a_end, last
-        self.check_block(i)
-        _check_queries(0, self.c.words, self.c.words, radius, 0)
-        value, other = min(value, other), max(value, other)
-        if other >= <size_t>1 << self.c.block[i].bits:
-            raise ValueError(f"values must be below {1 << self.c.block[i].bits}, not {other}")
-        a, a_end = self.c.block[i].heads[value], self.c.block[i].heads[value + 1]
-        first, last = self.c.block[i].heads[other], self.c.block[i].heads[other + 1]
-        with nogil:
-            while a < a_end:
-                b = max(first, a)
-                while b < last:
-                    while not hamming_cross(level, &self.c, i, a, min(a + CROSS_ENTRIES, a_end), b,
-                                            min(b + CROSS_ENTRIES, last), <unsigned>radius, level_of, &found.hits):
-                        found.grow()
-                    b += CROSS_ENTRIES
-                    pause(&last_pause)
-                a += CROSS_ENTRIES
         return found.taken()
 
 
