@@ -205,7 +205,8 @@ def _orders(
     """Yield the bits of each block, for one order of the bits after the other."""
     used, blocks = sum(plan.block_bits), len(plan.block_bits)
     starts = [len(free) * i // blocks for i in range(blocks)]
-    if all(start + width <= end for start, width, end in zip(starts, plan.block_bits, [*starts[1:], len(free)])):
+    ends = [*starts[1:], len(free)]
+    if all(start + width <= end for start, width, end in zip(starts, plan.block_bits, ends, strict=True)):
         yield [free[start : start + width] for start, width in zip(starts, plan.block_bits, strict=True)]
     ones = np.array([np.count_nonzero(sample[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) for bit in free])
     by_balance = free[np.argsort(np.abs(2 * ones - len(sample)), kind="stable")]
@@ -256,5 +257,7 @@ def check_codes(codes: npt.ArrayLike, bits: int | None, name: str = "codes") -> 
     if bits is not None and bits % 64:
         beyond = array[..., -1] >> np.uint64(bits % 64) != 0
         if beyond.any():
-            raise ValueError(f"{name} must have zeros in bit {bits} and above, but row {int(np.argmax(beyond))} has not")
+            raise ValueError(
+                f"{name} must have zeros in bit {bits} and above, but row {int(np.argmax(beyond))} has not"
+            )
     return np.ascontiguousarray(array)

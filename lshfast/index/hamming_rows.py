@@ -85,7 +85,7 @@ class CodeView:
 
     def within(self, queries: UInt64Array, radius: int) -> UInt64Array:
         """Return the hits of some queries, sorted."""
-        found = []
+        found: list[UInt64Array] = []
         for segment in self.segments:
             first, end = segment.first, segment.end
             plan, live = segment.plan(self.bits, radius), self.alive(first, end)
@@ -99,7 +99,7 @@ class CodeView:
         return np.sort(np.concatenate(found))
 
     def nearest(self, queries: UInt64Array, k: int, by_scan: bool) -> tuple[Int64Array, UInt64Array, bool]:
-        """Return (counts, hits) of the k nearest rows of some queries, and whether a scan is better for more queries."""
+        """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for further ones."""
         best, scanned, searched = Best(len(queries), k), 0, 0
         for segment in self.segments:
             first, end = segment.first, segment.end
@@ -225,6 +225,8 @@ class CodeRows:
         codes[: self._used], live[: self._used] = self._codes[: self._used], self._live[: self._used]
         with self.gate.writing():
             vars(self).update(_codes=codes, _live=live)  # one call, so no signal handler runs in between
+            for segment in self._segments:
+                segment.blocks.move(codes[segment.first : segment.end])
 
     def _keep_objects(self) -> None:
         """Replace the table of ints by one of any keys."""

@@ -378,6 +378,14 @@ cdef class Blocks:
     def __len__(self):
         return self.c.n
 
+    def move(self, const uint64_t[:, ::1] codes not None):
+        """Refer to a copy of the codes from now on; nobody else may use the blocks meanwhile."""
+        codes = aligned_rows(codes)
+        if codes.shape[0] != self.codes.shape[0] or codes.shape[1] != self.codes.shape[1]:
+            raise ValueError("the codes have another shape")
+        self.codes = codes
+        self.c.codes = &self.codes[0, 0] if self.c.n else NULL
+
     @property
     def m(self):
         """The number of blocks."""
