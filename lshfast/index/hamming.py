@@ -80,15 +80,15 @@ class HammingIndex:
     """Search packed codes exactly by Hamming distance.
 
     An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their bits (multi-index
-    hashing), if a search within `radius` is then expected to take less time; a query is compared with the codes that
-    have few different bits in some block. The answers are the same. A query whose buckets contain more codes than there
-    are is scanned, so no codes make a search slower than about two scans.
+    hashing), if a search within `radius` is then expected to take less time: a query is compared only with codes that
+    have few different bits in some block. The answers are the same. If the buckets of a query contain as many codes as
+    a scan reads, the codes are scanned, so no codes make a search slower than about two scans.
 
     Parameters
     ----------
     bits : int, default 64
-        Bits of a code, in 1..1024. A code is ceil(bits / 64) uint64 words, the lowest bit first; the bits that are left
-        over are zeros.
+        Bits of a code, in 1..1024. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left over
+        are zeros.
     radius : int, default 3
         The radius that blocks are chosen for, and the default of `within`, in 0..bits. Other radii give exact answers
         too.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -81,8 +83,8 @@ class CodeDedup:
     def __repr__(self) -> str:
         kept = int(np.count_nonzero(self.keep))
         return (
-            f"CodeDedup({len(self):,} codes: {kept:,} kept, {len(self) - kept:,} removed within distance {self.radius}, "
-            f"{self.copies:,} of them copies)"
+            f"CodeDedup({len(self):,} codes: {kept:,} kept, {len(self) - kept:,} removed within distance "
+            f"{self.radius}, {self.copies:,} of them copies)"
         )
 
     @property
@@ -233,9 +235,7 @@ def _keepers(
         high = min(low + batch, n)
         found = np.full((blocks.m, high - low), kernels.NO_ROW, np.uint32)
 
-        def match(part: tuple[int, int, int]) -> None:
-            keepers.match(*part, low, high, found[part[0]])
-
+        match = partial(_match, keepers, low, high, found)
         for _ in ordered_map(match, parts, threads):
             pass
         own = keeper_of[low:high]
@@ -246,7 +246,14 @@ def _keepers(
     return keeper_of, "blocks" if widths[0] else "scan"
 
 
+def _match(
+    keepers: kernels.Keepers, low: int, high: int, found: npt.NDArray[np.uint32], part: tuple[int, int, int]
+) -> None:
+    """Find the keepers of the rows low..high - 1 with some values of one block."""
+    keepers.match(*part, low, high, found[part[0]])
+
+
 def _parts(i: int, width: int, threads: int) -> list[tuple[int, int, int]]:
     """Return (block, first value, end) of pieces of work."""
     edges = np.unique(np.linspace(0, 2**width, PIECES * threads + 1).astype(np.int64)).tolist()
-    return [(i, low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    return [(i, low, high) for low, high in pairwise(edges)]

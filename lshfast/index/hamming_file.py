@@ -1,7 +1,7 @@
 """Files of a HammingIndex: a header, the keys, and the codes; blocks are made again when a file is opened.
 
-    0     magic, version, kind of the keys, bits, radius; number of entries and bytes of the keys; checksums of the keys,
-          of the codes, and of the header before it
+    0     magic, version, kind of the keys, bits, radius; number of entries, and bytes of the keys; checksums of the
+          keys, of the codes, and of the header before it
     128   keys: int64 (n,); or of strs, int64 (n + 1,) places in the UTF-8 bytes that follow
     .     zeros up to a multiple of 64
     .     codes: uint64 (n, words)
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -131,10 +132,10 @@ def _unpacked(data: np.ndarray[tuple[int], np.dtype[np.uint8]], kind: str, n: in
     if len(data) < 8 * (n + 1):
         raise FormatError(f"keys: {len(data)} bytes for the places of {n} strs")
     places, texts = data[: 8 * (n + 1)].view("<i8").tolist(), bytes(data[8 * (n + 1) :])
-    if places[0] != 0 or places[-1] != len(texts) or any(a > b for a, b in zip(places[:-1], places[1:], strict=True)):
+    if places[0] != 0 or places[-1] != len(texts) or any(a > b for a, b in pairwise(places)):
         raise FormatError(f"keys: places must ascend from 0 to {len(texts)}")
     try:
-        return [texts[a:b].decode() for a, b in zip(places[:-1], places[1:], strict=True)]
+        return [texts[a:b].decode() for a, b in pairwise(places)]
     except UnicodeDecodeError:
         raise FormatError("keys: not valid UTF-8") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def _pairs(
     for i, (width, level) in enumerate(zip(plan.block_bits, plan.levels, strict=True)):
         blocks.fill(i)
         edges = np.linspace(0, 2**width, PIECES + 1).astype(np.int64).tolist()
-        parts = [(i, low, high) for low, high in zip(edges[:-1], edges[1:], strict=True) if low < high]
+        parts = [(i, low, high) for low, high in pairwise(edges) if low < high]
 
         def search(part: tuple[int, int, int]) -> UInt64Array:
             return blocks.pairs(*part, radius, levels, CROWD)
