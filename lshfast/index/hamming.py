@@ -41,8 +41,8 @@ class HammingMatch(NamedTuple):
 class HammingMatches:
     """Hold the answers to m queries as arrays; the keys of answer i are ``keys[offsets[i]:offsets[i + 1]]``.
 
-    ``len(matches)`` is m. ``matches[i]``, with i in -m..m - 1, is answer i as a list of `HammingMatch`; iteration yields
-    the same lists.
+    ``len(matches)`` is m. ``matches[i]``, with i in -m..m - 1, is answer i as a list of `HammingMatch`. Iteration
+    yields the same lists.
 
     Attributes
     ----------
@@ -87,8 +87,8 @@ class HammingIndex:
     Parameters
     ----------
     bits : int, default 64
-        Bits of a code, in 1..1024. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left over
-        are zeros.
+        Bits of a code, in 1..1024. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left
+        over are zeros.
     radius : int, default 3
         The radius that blocks are chosen for, and the default of `within`, in 0..bits. Other radii give exact answers
         too.
