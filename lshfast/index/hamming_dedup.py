@@ -22,7 +22,7 @@ Keep: TypeAlias = Literal["first", "last"] | npt.ArrayLike
 
 # Codes that are compared with those kept before them in one batch: a share of all, within these numbers.
 BATCHES = 64
-LEAST_BATCH, MOST_BATCH = 1 << 14, 1 << 20
+LEAST_BATCH, MOST_BATCH = 1 << 16, 1 << 20
 
 # Pieces of work of one block in one batch for each thread.
 PIECES = 4

@@ -60,7 +60,8 @@ class HammingPlan:
     lookups : int
         Buckets that a query reads.
     candidates : float
-        Codes that a query is compared with, on average, if all bits are independent and balanced.
+        Codes that a query is compared with, on average: if all bits are independent and balanced, or, for the codes of
+        an index, estimated from a sample.
     memory : int
         Bytes of the blocks.
 
@@ -185,7 +186,7 @@ def choose_masks(codes: UInt64Array, plan: HammingPlan, free: Int64Array | None 
     rng = np.random.default_rng(1)
     n, words = codes.shape
     free = np.arange(plan.bits, dtype=np.int64) if free is None else free
-    sample = codes[rng.integers(0, n, SAMPLE)] if n > SAMPLE else codes
+    sample = codes[rng.permutation(np.unique(rng.integers(0, n, SAMPLE)))] if n > SAMPLE else codes
     best, fewest = None, np.inf
     for order in _orders(sample, plan, free, rng):
         masks = _masks(order, plan.block_bits, words)

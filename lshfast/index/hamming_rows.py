@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,10 +51,12 @@ class Segment:
     end: int
     blocks: Blocks
     block_bits: tuple[int, ...]
+    crowding: float = 1.0  # candidates, divided by those of independent bits
 
     def plan(self, bits: int, radius: int) -> HammingPlan:
         """Return how the rows are searched within a radius."""
         plan = plan_of(self.end - self.first, bits, radius, self.block_bits)
+        plan = replace(plan, candidates=min(plan.candidates * self.crowding, plan.n))
         scan = scan_of(self.end - self.first, bits, radius)
         return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= plan.n else scan
 
@@ -276,7 +278,7 @@ def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> Segm
     blocks = Blocks(codes, masks)
     for _ in ordered_map(blocks.fill, range(blocks.m), 1):
         pass
-    return Segment(first, first + len(codes), blocks, plan.block_bits)
+    return Segment(first, first + len(codes), blocks, plan.block_bits, candidates / plan.candidates)
 
 
 def places_of(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
@@ -285,7 +287,9 @@ def places_of(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int
     `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the first.
     """
     n = len(keys)
-    if isinstance(keys, np.ndarray):
+    if isinstance(keys, np.ndarray) and (keys[1:] > keys[:-1]).all():
+        again = np.zeros(n, np.bool_)
+    elif isinstance(keys, np.ndarray):
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
         again = np.zeros(n, np.bool_)  # whether an equal key is before it, or after it for "replace"
