@@ -23,7 +23,7 @@ from contest import SEED, keep_to_one_cpu
 from lshfast.index.hamming import HammingIndex
 from lshfast.index.hamming_dedup import dedup_codes
 from lshfast.index.hamming_join import hamming_pairs
-from lshfast.index.hamming_plan import choose_blocks, choose_masks, plan_of
+from lshfast.index.hamming_plan import choose_blocks, plan_of
 from lshfast.kernels.hamming import Blocks, scan_within
 
 RADIUS = 3
@@ -140,7 +140,8 @@ def crossover(args: argparse.Namespace) -> None:
         for n in (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000):
             codes = random_codes(n)
             plan = plan_of(n, 64, r, tuple(min(width, n.bit_length() + 1) for width in widths))
-            blocks = Blocks(codes, choose_masks(codes, plan)[0])
+            masks = [[2**width - 1 << sum(plan.block_bits[:i])] for i, width in enumerate(plan.block_bits)]
+            blocks = Blocks(codes, np.array(masks, np.uint64))
             for i in range(blocks.m):
                 blocks.fill(i)
             few = queries[: max(min(len(queries), 2**27 // n), 64)]
@@ -165,11 +166,11 @@ def dedup(args: argparse.Namespace) -> None:
     for n in args.dedup:
         for name, make in DATA.items():
             codes = make(n)
-            before = time.perf_counter()
+            before, cpu = time.perf_counter(), time.process_time()
             result = dedup_codes(codes, RADIUS, threads=1)
-            taken = time.perf_counter() - before
+            taken, cpu = time.perf_counter() - before, time.process_time() - cpu
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            print(f"{name}: {result!r}: {taken:.1f} s, at most {memory:.1f} GB so far", flush=True)
+            print(f"{name}: {result!r}: {taken:.1f} s, {cpu:.1f} s of CPU, at most {memory:.1f} GB so far", flush=True)
 
 
 PARTS = {"scan": scan, "radius": radius, "crossover": crossover, "pairs": pairs, "dedup": dedup}

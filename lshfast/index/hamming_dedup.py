@@ -15,14 +15,17 @@ from lshfast.common.checks import array_of, check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.hamming_plan import LEAST_GAIN, check_codes, choose_blocks, choose_masks
+from lshfast.index.hamming_plan import check_codes, fit_blocks
 from lshfast.kernels import hamming as kernels
 
 Keep: TypeAlias = Literal["first", "last"] | npt.ArrayLike
 
 # Codes that are compared with those kept before them in one batch: a share of all, within these numbers.
-BATCHES = 64
+BATCHES = 32
 LEAST_BATCH, MOST_BATCH = 1 << 16, 1 << 20
+
+# Finding a bucket costs more than in a search, since each code also looks for the codes kept in its own batch.
+LOOKUP_COST = 1000
 
 # Pieces of work of one block in one batch for each thread.
 PIECES = 4
@@ -218,13 +221,11 @@ def _keepers(
     keeper_of = np.full(n, kernels.NO_ROW, np.uint32)
     if radius == 0 or n < 2:
         return np.arange(n, dtype=np.uint32), "blocks"
-    masks, levels = np.zeros((1, words), np.uint64), np.ones(1, np.uint8)  # one bucket with all codes
-    plan = choose_blocks(n, 64 * words, radius)
-    if plan.method == "blocks":
-        chosen, candidates = choose_masks(codes, plan)
-        if candidates * LEAST_GAIN <= n:
-            masks, levels = chosen, np.minimum(plan.levels, 255).astype(np.uint8)
-    widths = [int(sum(int(word).bit_count() for word in mask)) for mask in masks]
+    plan, masks = fit_blocks(codes, 64 * words, radius, lookup_cost=LOOKUP_COST)
+    levels = np.minimum(plan.levels, 255).astype(np.uint8)
+    if plan.method == "scan":
+        masks, levels = np.zeros((1, words), np.uint64), np.ones(1, np.uint8)  # one bucket with all codes
+    widths = plan.block_bits or (0,)
     blocks = kernels.Blocks(codes, masks)
     for _ in ordered_map(blocks.fill, range(blocks.m), threads):
         pass
@@ -243,7 +244,7 @@ def _keepers(
         keepers.settle(low, high, own)
         if progress:
             progress("dedup", high, n)
-    return keeper_of, "blocks" if widths[0] else "scan"
+    return keeper_of, plan.method
 
 
 def _match(

@@ -14,7 +14,7 @@ from lshfast.common.checks import check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.hamming_plan import LEAST_GAIN, check_codes, choose_blocks, choose_masks
+from lshfast.index.hamming_plan import check_codes, fit_blocks
 from lshfast.index.keys import listed
 from lshfast.index.stores.base import Column
 from lshfast.kernels import hamming as kernels
@@ -125,12 +125,9 @@ def _pairs(
     codes: UInt64Array, radius: int, free: Int64Array, threads: int, progress: Progress | None = None
 ) -> UInt64Array:
     """Return pairs in any order, some of them perhaps twice; the codes are alike in the bits that are not free."""
-    n, words = codes.shape
-    plan = choose_blocks(n, 64 * words, radius, free=len(free))
+    words = codes.shape[1]
+    plan, masks = fit_blocks(codes, 64 * words, radius, free)
     if plan.method == "scan":
-        return _scanned(codes, radius, threads, progress)
-    masks, candidates = choose_masks(codes, plan, free)
-    if candidates * LEAST_GAIN > n:
         return _scanned(codes, radius, threads, progress)
     blocks, found = kernels.Blocks(codes, masks), []
     levels = np.minimum(plan.levels, 255).astype(np.uint8)

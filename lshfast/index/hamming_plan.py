@@ -9,15 +9,15 @@ LEAST_GAIN.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import array_of
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import hamming as kernels
 
 Method: TypeAlias = Literal["scan", "blocks"]
@@ -39,6 +39,11 @@ SAMPLE, SAMPLE_QUERIES = 2048, 256
 
 # Orders of the bits that are tried, besides the given order and the one by balance.
 RANDOM_ORDERS = 2
+
+# Blocks whose buckets have CROWDED times as many codes as expected are also made of the balanced bits only: those whose
+# rarer value has at least LEAST_BALANCE of the codes.
+CROWDED = 4
+LEAST_BALANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,14 @@ def plan_of(n: int, bits: int, radius: int, block_bits: tuple[int, ...]) -> Hamm
     return HammingPlan("blocks", n, bits, radius, block_bits, levels, sum(counts), candidates, memory)
 
 
-def choose_blocks(n: int, bits: int, radius: int, memory: float = BLOCK_MEMORY, free: int | None = None) -> HammingPlan:
+def choose_blocks(
+    n: int,
+    bits: int,
+    radius: int,
+    memory: float = BLOCK_MEMORY,
+    free: int | None = None,
+    lookup_cost: int = LOOKUP_COST,
+) -> HammingPlan:
     """Choose between a scan and blocks by the expected cost of a query.
 
     Parameters
@@ -142,6 +154,8 @@ def choose_blocks(n: int, bits: int, radius: int, memory: float = BLOCK_MEMORY, 
         The most bytes of all blocks for each code.
     free : int, optional
         Bits that blocks may use; all by default.
+    lookup_cost : int, optional
+        Cost of finding a bucket, in codes that a scan compares.
 
     Returns
     -------
@@ -149,49 +163,83 @@ def choose_blocks(n: int, bits: int, radius: int, memory: float = BLOCK_MEMORY, 
     """
     free = bits if free is None else free
     best = scan_of(n, bits, radius)
+    lowest = best.cost
     for blocks in range(1, min(kernels.MAX_BLOCKS, radius + 1, free) + 1):
         most = min(free // blocks, kernels.MAX_BLOCK_BITS, n.bit_length() + 1)
         for width in range(max(most - 6, 1), most + 1):
             spare = free - width * blocks if width < most or free // blocks == most else 0
             plan = plan_of(n, bits, radius, tuple(width + (i < spare and width == most) for i in range(blocks)))
             allowed = max(plan.block_bits) <= kernels.MAX_BLOCK_BITS and plan.memory <= memory * n
-            if allowed and plan.candidates * LEAST_GAIN <= n and plan.cost < best.cost:
-                best = plan
+            cost = plan.cost + plan.lookups * (lookup_cost - LOOKUP_COST)
+            if allowed and plan.candidates * LEAST_GAIN <= n and cost < lowest:
+                best, lowest = plan, cost
     return best
 
 
 # ---- the bits of the blocks ----
 
 
-def choose_masks(codes: UInt64Array, plan: HammingPlan, free: Int64Array | None = None) -> tuple[UInt64Array, float]:
-    """Choose the bits of each block of a plan, so that few codes of a sample share a bucket.
-
-    The bits of images and texts are neither balanced nor independent, and neighbours are often alike. So the order of
-    the bits, the order by balance, and random orders are compared on a sample.
+def fit_blocks(
+    codes: UInt64Array, bits: int, radius: int, free: Int64Array | None = None, lookup_cost: int = LOOKUP_COST
+) -> tuple[HammingPlan, UInt64Array]:
+    """Choose between a scan and blocks for some codes, and the bits of the blocks.
 
     Parameters
     ----------
     codes : ndarray of uint64, shape (n, words)
-    plan : HammingPlan
-        Of the method "blocks".
+    bits, radius : int
     free : ndarray of int64, optional
-        Numbers of the bits that may be used.
+        Numbers of the bits that blocks may use; all by default.
+    lookup_cost : int, optional
+        Cost of finding a bucket, in codes that a scan compares.
 
     Returns
     -------
+    plan : HammingPlan
+        Its `candidates` are estimated from a sample of the codes.
     masks : ndarray of uint64, shape (blocks, words)
-    candidates : float
-        Codes that one of these codes is compared with, on average.
+        The bits of each block; none for a scan.
     """
-    rng = np.random.default_rng(1)
     n, words = codes.shape
-    free = np.arange(plan.bits, dtype=np.int64) if free is None else free
+    best, masks = scan_of(n, bits, radius), np.empty((0, words), np.uint64)
+    free = np.arange(bits, dtype=np.int64) if free is None else free
+    rng = np.random.default_rng(1)
     sample = codes[rng.permutation(np.unique(rng.integers(0, n, SAMPLE)))] if n > SAMPLE else codes
+    balances = _balances(sample, free)
+    for usable in (free, free[balances >= LEAST_BALANCE]):
+        plan = choose_blocks(n, bits, radius, free=len(usable), lookup_cost=lookup_cost)
+        if plan.method == "scan":
+            break
+        order = usable[np.argsort(-balances[np.isin(free, usable)], kind="stable")]
+        chosen, candidates = _choose_masks(sample, n, plan, usable, order, rng)
+        fitted = replace(plan, candidates=candidates)
+        if candidates * LEAST_GAIN <= n and fitted.cost < best.cost:
+            best, masks = fitted, chosen
+        if candidates <= CROWDED * plan.candidates:
+            break
+    return best, masks
+
+
+def _balances(sample: UInt64Array, free: Int64Array) -> Float64Array:
+    """Return the share of the rarer value of each bit."""
+    ones = [np.count_nonzero(sample[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) for bit in free.tolist()]
+    share = np.array(ones, np.float64) / max(len(sample), 1)
+    return np.minimum(share, 1 - share)
+
+
+def _choose_masks(
+    sample: UInt64Array, n: int, plan: HammingPlan, free: Int64Array, by_balance: Int64Array, rng: np.random.Generator
+) -> tuple[UInt64Array, float]:
+    """Return the bits of each block with which few codes share a bucket, and the candidates of a query.
+
+    The bits of images and texts are neither balanced nor independent, and neighbours are often alike. So the order of
+    the bits, the order by balance, and random orders are compared on a sample.
+    """
     best, fewest = None, np.inf
-    for order in _orders(sample, plan, free, rng):
-        masks = _masks(order, plan.block_bits, words)
+    for blocks in _orders(plan, free, by_balance, rng):
+        masks = _masks(blocks, plan.block_bits, sample.shape[1])
         met = sum(_share(sample, mask, level) for mask, level in zip(masks, plan.levels, strict=True) if level)
-        candidates = max(plan.candidates, met * n)
+        candidates = max(plan.candidates, min(met, 1.0) * n)
         if candidates < fewest:
             best, fewest = masks, candidates
         if fewest <= 2 * plan.candidates:
@@ -201,7 +249,7 @@ def choose_masks(codes: UInt64Array, plan: HammingPlan, free: Int64Array | None 
 
 
 def _orders(
-    sample: UInt64Array, plan: HammingPlan, free: Int64Array, rng: np.random.Generator
+    plan: HammingPlan, free: Int64Array, by_balance: Int64Array, rng: np.random.Generator
 ) -> Iterator[list[Int64Array]]:
     """Yield the bits of each block, for one order of the bits after the other."""
     used, blocks = sum(plan.block_bits), len(plan.block_bits)
@@ -209,15 +257,13 @@ def _orders(
     ends = [*starts[1:], len(free)]
     if all(start + width <= end for start, width, end in zip(starts, plan.block_bits, ends, strict=True)):
         yield [free[start : start + width] for start, width in zip(starts, plan.block_bits, strict=True)]
-    ones = np.array([np.count_nonzero(sample[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) for bit in free])
-    by_balance = free[np.argsort(np.abs(2 * ones - len(sample)), kind="stable")]
     for order in (by_balance[:used], *(rng.permutation(free)[:used] for _ in range(RANDOM_ORDERS))):
-        rest = [*order]
-        dealt: list[list[Any]] = [[] for _ in plan.block_bits]
+        rest = order.tolist()[::-1]
+        dealt: list[list[int]] = [[] for _ in plan.block_bits]
         while rest:
             for block, width in zip(dealt, plan.block_bits, strict=True):
                 if len(block) < width:
-                    block.append(rest.pop(0))
+                    block.append(rest.pop())
         yield [np.array(block, np.int64) for block in dealt]
 
 

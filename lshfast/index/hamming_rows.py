@@ -14,8 +14,7 @@ from lshfast.index.hamming_plan import (
     HammingPlan,
     Method,
     UInt8Array,
-    choose_blocks,
-    choose_masks,
+    fit_blocks,
     plan_of,
     scan_of,
 )
@@ -269,16 +268,14 @@ class CodeRows:
 
 def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> Segment | None:
     """Return a segment over codes, or None if a scan of them is better."""
-    plan = choose_blocks(len(codes), bits, radius)
+    plan, masks = fit_blocks(codes, bits, radius)
     if plan.method == "scan":
-        return None
-    masks, candidates = choose_masks(codes, plan)
-    if candidates * LEAST_GAIN > len(codes):
         return None
     blocks = Blocks(codes, masks)
     for _ in ordered_map(blocks.fill, range(blocks.m), 1):
         pass
-    return Segment(first, first + len(codes), blocks, plan.block_bits, candidates / plan.candidates)
+    independent = plan_of(len(codes), bits, radius, plan.block_bits)
+    return Segment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
 
 
 def places_of(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:

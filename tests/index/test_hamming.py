@@ -11,11 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from lshfast import kernels
 from lshfast.common.errors import FormatError
-from lshfast.index import hamming_file, hamming_join, hamming_rows
+from lshfast.index import hamming_dedup, hamming_file, hamming_join, hamming_plan, hamming_rows
 from lshfast.index.hamming import HammingIndex
 from lshfast.index.hamming_dedup import dedup_codes
 from lshfast.index.hamming_join import hamming_pairs
-from lshfast.index.hamming_plan import buckets_within, choose_blocks, choose_masks, levels_for
+from lshfast.index.hamming_plan import buckets_within, choose_blocks, fit_blocks, levels_for
 from lshfast.index.keys import DuplicateKeyError
 from tests.reference import hamming as reference
 
@@ -36,12 +36,27 @@ def small_segments(monkeypatch):
     """Make segments of few rows, so that small indexes have several of them."""
     monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
     monkeypatch.setattr(hamming_rows, "LEAST_GAIN", 0)
-    monkeypatch.setattr(
-        hamming_rows, "choose_blocks", lambda n, bits, radius: hamming_rows.plan_of(n, bits, radius, (6, 5, 4))
-    )
-    monkeypatch.setattr(
-        hamming_rows, "scan_of", lambda n, bits, radius: hamming_rows.HammingPlan("scan", 10**9, bits, radius)
-    )
+    monkeypatch.setattr(hamming_rows, "scan_of", expensive_scan)
+    use_plan(monkeypatch, small_blocks)
+
+
+def small_blocks(n, bits, radius, free, **_):
+    return scan(n, bits, radius) if free < 15 else hamming_plan.plan_of(n, bits, radius, (6, 5, 4))
+
+
+def use_plan(monkeypatch, choose):
+    """Let `choose` choose the blocks."""
+    monkeypatch.setattr(hamming_plan, "LEAST_GAIN", 0)
+    monkeypatch.setattr(hamming_plan, "scan_of", expensive_scan)
+    monkeypatch.setattr(hamming_plan, "choose_blocks", choose)
+
+
+def scan(n, bits, radius, **_):
+    return hamming_plan.HammingPlan("scan", n, bits, radius)
+
+
+def expensive_scan(n, bits, radius):
+    return scan(10**9, bits, radius)
 
 
 def answers(matches):
@@ -374,22 +389,16 @@ def counted_pairs(codes, radius):
 def test_pairs_of_crowded_blocks(monkeypatch, radius, crowd):
     """Codes that are alike in three quarters of their bits are divided by the other bits, again and again."""
     monkeypatch.setattr(hamming_join, "CROWD", crowd)
-    monkeypatch.setattr(hamming_join, "LEAST_GAIN", 0)
-    monkeypatch.setattr(hamming_join, "choose_blocks", blocks_for_few)
+    use_plan(monkeypatch, blocks_for_few)
     codes = clustered(200, 1).ravel() & np.uint64(0xFFFF)
     codes[::3] |= np.uint64(2**40)
     assert [*hamming_pairs(codes, radius)] == counted_pairs(codes, radius)
 
 
-def blocks_for_few(n, bits, radius, memory=80.0, free=None):
+def blocks_for_few(n, bits, radius, free, **_):
     """Choose blocks where a scan would be chosen, unless there are very few codes or bits."""
-    if n < 20 or free < 24:
-        return hamming_join_scan(n, bits, radius)
-    return hamming_rows.plan_of(n, bits, radius, (8, 8, 8))
-
-
-def hamming_join_scan(n, bits, radius):
-    return hamming_rows.HammingPlan("scan", n, bits, radius)
+    few = n < 20 or free < 24
+    return scan(n, bits, radius) if few else hamming_plan.plan_of(n, bits, radius, (8, 8, 8))
 
 
 def test_many_codes_that_share_a_block():
@@ -451,13 +460,11 @@ def check_keepers(codes, radius, order, result):
 
 
 def test_keepers_in_several_batches(monkeypatch):
-    from lshfast.index import hamming_dedup
-
     monkeypatch.setattr(hamming_dedup, "LEAST_BATCH", 100)
     codes = clustered(20_000, 1, flips=3).ravel()
     plain = dedup_codes(codes, 2)
     assert plain.method == "blocks"
-    monkeypatch.setattr(hamming_dedup, "choose_blocks", hamming_join_scan)
+    use_plan(monkeypatch, scan)
     scanned = dedup_codes(codes, 2)
     assert scanned.method == "scan"
     assert (plain.keeper == scanned.keeper).all()
@@ -518,14 +525,15 @@ def test_blocks_take_at_most_the_memory():
                 assert (plan.method == "scan") == (plan.block_bits == ())
 
 
-def test_bits_that_are_always_equal_are_left_out():
+@pytest.mark.parametrize("varying", [24, 32, 40])
+def test_bits_that_are_always_equal_are_left_out(varying):
     rng = np.random.default_rng(1)
-    codes = rng.integers(0, 2**40, (100_000, 1), np.uint64) << np.uint64(12)
-    plan = choose_blocks(len(codes), 64, 1)
-    masks, candidates = choose_masks(codes, plan)
-    assert candidates < 10 * plan.candidates + 10
-    assert all(int(mask[0]).bit_count() == width for mask, width in zip(masks, plan.block_bits, strict=True))
-    assert int(masks[0][0] & masks[1][0]) == 0
+    codes = rng.integers(0, 2**varying, (100_000, 1), np.uint64) << np.uint64(12)
+    plan, masks = fit_blocks(codes, 64, 3)
+    assert plan.method == "blocks"
+    assert plan.candidates < len(codes) / 20  # all codes are equal in half of the bits
+    assert [int(mask[0]).bit_count() for mask in masks] == [*plan.block_bits]
+    assert int(np.bitwise_or.reduce(masks, axis=None)).bit_count() == sum(plan.block_bits)
 
 
 # Bad input
