@@ -240,10 +240,10 @@ def _choose_masks(
         masks = _masks(blocks, plan.block_bits, sample.shape[1])
         met = sum(_share(sample, mask, level) for mask, level in zip(masks, plan.levels, strict=True) if level)
         candidates = max(plan.candidates, min(met, 1.0) * n)
+        if candidates <= 2 * plan.candidates:  # a sample cannot tell more
+            return masks, plan.candidates
         if candidates < fewest:
             best, fewest = masks, candidates
-        if fewest <= 2 * plan.candidates:
-            break
     assert best is not None
     return best, fewest
 

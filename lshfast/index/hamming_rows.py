@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lshfast.common.threads import ordered_map
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.hamming_plan import (
     LEAST_GAIN,
@@ -43,7 +43,7 @@ SCANNED = 4
 
 
 @dataclass(frozen=True)
-class Segment:
+class CodeSegment:
     """Consecutive rows, and the blocks over them."""
 
     first: int
@@ -67,7 +67,7 @@ class CodeView:
     bits: int
     codes: UInt64Array
     live: UInt8Array | None  # None if all rows have entries
-    segments: list[Segment]
+    segments: list[CodeSegment]
     used: int
 
     def alive(self, first: int, end: int) -> UInt8Array | None:
@@ -139,7 +139,7 @@ class CodeRows:
         self._codes: UInt64Array = np.empty((0, self.words), np.uint64)
         self._live: UInt8Array = np.empty(0, np.uint8)
         self._used = 0  # rows from here on have never been used
-        self._segments: list[Segment] = []
+        self._segments: list[CodeSegment] = []
         self._tried = 0  # rows at the end for which a scan was chosen
 
     def __len__(self) -> int:
@@ -202,7 +202,7 @@ class CodeRows:
                 # If an interrupt comes before `put`, the new rows stay unused.
                 self._used += len(rows)
                 self._keys.put(keys, rows, known, self._live)
-            self._sort()
+            self._tidy()
         return len(rows)
 
     def remove(self, keys: Column) -> None:
@@ -213,7 +213,7 @@ class CodeRows:
                 raise KeyError(listed(take(keys, np.flatnonzero(known < 0)[:1]))[0])
             with self.gate.writing():
                 self._keys.drop(np.unique(known), self._live)
-            self._sort()
+            self._tidy()
 
     def _reserve(self, rows: int) -> None:
         """Allocate memory for so many rows."""
@@ -237,8 +237,12 @@ class CodeRows:
         with self.gate.writing():
             self._keys = keys
 
+    def _tidy(self) -> None:
+        """Sort rows at the end into a segment, or all rows if many were removed, if there is memory for that."""
+        with suppress(MemoryError):  # then nothing changes
+            self._sort()
+
     def _sort(self) -> None:
-        """Sort rows at the end into a segment, or all rows if many were removed."""
         dead = self._used - len(self._keys)
         if dead > TAIL_ROWS and DEAD_SHARE * dead > self._used:
             self._compact()
@@ -266,16 +270,16 @@ class CodeRows:
             vars(self).update(_keys=keys, _codes=codes, _live=live, _used=len(rows), _segments=[], _tried=0)
 
 
-def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> Segment | None:
+def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> CodeSegment | None:
     """Return a segment over codes, or None if a scan of them is better."""
     plan, masks = fit_blocks(codes, bits, radius)
     if plan.method == "scan":
         return None
     blocks = Blocks(codes, masks)
-    for _ in ordered_map(blocks.fill, range(blocks.m), 1):
-        pass
+    for i in range(blocks.m):
+        blocks.fill(i)
     independent = plan_of(len(codes), bits, radius, plan.block_bits)
-    return Segment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
+    return CodeSegment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
 
 
 def places_of(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:

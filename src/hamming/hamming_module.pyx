@@ -330,7 +330,7 @@ cdef class Best:
         """Return (counts, int64 (m,); the hits of all queries, concatenated and ascending for each: uint64)."""
         counts = np.array([self.best[j].count for j in range(self.m)], np.int64)
         heaps = np.sort(np.asarray(self.heaps), axis=1)
-        return counts, heaps[np.arange(self.k) < counts[:, None]]
+        return counts, heaps[np.arange(self.k, dtype=np.int64) < counts[:, None]]
 
 
 # ---- blocks ----
