@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,14 @@ class CodeSegment:
 
     def plan(self, bits: int, radius: int) -> HammingPlan:
         """Return how the rows are searched within a radius."""
-        plan = plan_of(self.end - self.first, bits, radius, self.block_bits)
-        plan = replace(plan, candidates=min(plan.candidates * self.crowding, plan.n))
-        scan = scan_of(self.end - self.first, bits, radius)
-        return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= plan.n else scan
+        return _plan(self.end - self.first, bits, radius, self.block_bits, self.crowding)
+
+
+@lru_cache(1024)
+def _plan(n: int, bits: int, radius: int, block_bits: tuple[int, ...], crowding: float) -> HammingPlan:
+    plan, scan = plan_of(n, bits, radius, block_bits), scan_of(n, bits, radius)
+    plan = replace(plan, candidates=min(plan.candidates * crowding, n))
+    return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= n else scan
 
 
 @dataclass(frozen=True)
