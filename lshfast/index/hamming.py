@@ -76,7 +76,7 @@ class HammingIndex:
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast.index.hamming import HammingIndex
+    >>> from lshfast import HammingIndex
     >>> index = HammingIndex(64)
     >>> index.insert(["a", "b", "c"], np.array([[0b1111], [0b0111], [0b1111_0000]], np.uint64))
     3
@@ -128,7 +128,7 @@ class HammingIndex:
         Examples
         --------
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> HammingIndex().insert(range(2), np.array([[7], [8]], np.uint64))
         2
         """
@@ -156,7 +156,7 @@ class HammingIndex:
         Examples
         --------
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> index = HammingIndex()
         >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
         2
@@ -206,7 +206,7 @@ class HammingIndex:
         Examples
         --------
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> index = HammingIndex()
         >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
         2
@@ -260,7 +260,7 @@ class HammingIndex:
         Examples
         --------
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> index = HammingIndex()
         >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
         2
@@ -326,7 +326,7 @@ class HammingIndex:
         Examples
         --------
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> index = HammingIndex()
         >>> index.insert(["a", "b", "c"], np.array([[7], [8], [6]], np.uint64))
         3
@@ -393,7 +393,7 @@ class HammingIndex:
         Examples
         --------
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> index, rng = HammingIndex(), np.random.default_rng(1)
         >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 1), np.uint64))
         100000
@@ -436,7 +436,7 @@ class HammingIndex:
         --------
         >>> import os, tempfile
         >>> import numpy as np
-        >>> from lshfast.index.hamming import HammingIndex
+        >>> from lshfast import HammingIndex
         >>> index = HammingIndex()
         >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
         2

@@ -160,7 +160,7 @@ def dedup_codes(
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast.index.hamming_dedup import dedup_codes
+    >>> from lshfast import dedup_codes
     >>> codes = np.array([0b0000, 0b0001, 0b0011, 0b1111_0000], np.uint64)
     >>> result = dedup_codes(codes, 1, keys=["a.jpg", "b.jpg", "c.jpg", "d.jpg"])
     >>> result.keep.tolist()

@@ -97,7 +97,7 @@ def hamming_pairs(
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast.index.hamming_join import hamming_pairs
+    >>> from lshfast import hamming_pairs
     >>> codes = np.array([0b1111, 0b0111, 0b1100_0000], np.uint64)
     >>> list(hamming_pairs(codes, 1))
     [(0, 1, 1)]
