@@ -26,6 +26,7 @@ FOLDERS = {
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],
+    "sampling": ["sampling"],
     "sets": ["sets", "slots"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],

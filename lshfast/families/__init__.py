@@ -1,19 +1,46 @@
-"""Families of locality-sensitive hash functions, one for each distance, and their amplification."""
+"""Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them."""
 
 from lshfast.families.amplification import Amplified
+from lshfast.families.bits import BitSampling, Covering
+from lshfast.families.cascade import Cascade
 from lshfast.families.codes import BitCodes, BitFamily
+from lshfast.families.curves import distance_at
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
+from lshfast.families.grid import GridSquares
+from lshfast.families.guarantees import amplification_for, probe_success, rho
+from lshfast.families.plane import PlaneLines
+from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
+from lshfast.families.plans import BandPlan, Costs
+from lshfast.families.plots import plot_curve
 from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
+from lshfast.families.unary import UnaryBits
 
 __all__ = [
     "NO_VALUE",
     "Amplified",
+    "BandPlan",
     "BitCodes",
     "BitFamily",
+    "BitSampling",
+    "Cascade",
+    "Costs",
+    "Covering",
     "Family",
+    "GridSquares",
     "MinHashFamily",
+    "PlaneLines",
     "Sensitivity",
     "SimHashFamily",
+    "UnaryBits",
     "WeightedMinHashFamily",
+    "amplification_for",
+    "distance_at",
     "family_of",
+    "plan_bands",
+    "plan_recall",
+    "plan_weights",
+    "plan_work",
+    "plot_curve",
+    "probe_success",
+    "rho",
 ]

@@ -219,6 +219,7 @@ from lshfast.kernels.bits cimport (compare_packed_slots, compare_slots, constant
                                    words_of_packed)
 from lshfast.kernels.cardinality cimport (draw_registers, estimate_classic, estimate_fast, estimate_registers,
                                           update_registers)
+from lshfast.kernels.sampling cimport bands_of_bits, hash_masked_bits, sample_bits
 from lshfast.kernels.simhash cimport count_simhash, distance_of_codes, draw_simhash, sketch_simhash
 from lshfast.kernels.trees cimport codes_of_trees
 from lshfast.kernels.weighted cimport draw_shells, log_of, number_tokens, sketch_shells
@@ -290,6 +291,28 @@ def distance(bytes a, bytes b, size_t bits):
     return distance_of_codes(read(a), read(b), bits)
 
 
+def sampled(bytes codes, size_t words, bytes positions):
+    cdef size_t n = len(codes) // 8 // words, count = len(positions) // 8, width = (count + 63) // 64
+    scratch, out = room(64 * words), room(n * width)
+    sample_bits(read(codes), n, words, read(positions), count, words_of(scratch), words_of(out))
+    written(scratch, 64 * words)
+    return written(out, n * width)
+
+
+def banded(bytes codes, size_t words, size_t bands, size_t rows):
+    cdef size_t n = len(codes) // 8 // words
+    out = room(n * bands)
+    bands_of_bits(read(codes), n, words, bands, rows, words_of(out))
+    return written(out, n * bands)
+
+
+def masked(bytes codes, size_t words, bytes masks):
+    cdef size_t n = len(codes) // 8 // words, count = len(masks) // 8 // words
+    out = room(n * count)
+    hash_masked_bits(read(codes), n, words, read(masks), count, words_of(out))
+    return written(out, n * count)
+
+
 def shells(bytes tokens, bytes weights, size_t k, uint64_t seed):
     out = room(k)
     sketch_shells(read(tokens), <const double*>read(weights), len(tokens) // 8, draw_shells(seed), k, words_of(out))
@@ -336,6 +359,7 @@ import sketches
 
 from lshfast import MinHasher, TokenSets
 from lshfast.datasketch import MinHash
+from lshfast.families import BitSampling
 from lshfast.kernels.trees import Run
 from lshfast.sketch.bits import BBits
 from lshfast.sketch.cardinality import DistinctCounter, estimate_sizes
@@ -404,6 +428,16 @@ for bits in (64, 128):
     found[f"simhash counters, {bits} bits"] = ours, simhasher.counters(several).tolist()
     ours = [sketches.distance(row(theirs, 1), row(theirs, i), bits) for i in range(1, len(rows))]
     found[f"simhash distance, {bits} bits"] = ours, simhasher.distance(theirs[1:2], theirs[1:]).tolist()
+bits = rng.integers(0, 2**64, (70, 3), np.uint64)
+sampling = BitSampling(192, 5)
+positions = sampling.positions(100).astype(np.uint64)
+theirs = np.ascontiguousarray(sampling.codes(bits, 100).words)
+found["sampled bits"] = numbers(sketches.sampled(bits.tobytes(), 3, positions.tobytes())), theirs.reshape(-1).tolist()
+ours = numbers(sketches.banded(theirs.tobytes(), 2, 7, 14))
+found["sampled buckets"] = ours, sampling.buckets(bits, 7, 14).reshape(-1).tolist()
+ours = numbers(sketches.masked(bits.tobytes(), 3, np.full((1, 3), 2**64 - 1, np.uint64).tobytes()))
+found["sampled hashes"] = [ours.index(one) for one in ours], list(range(70))
+
 weights = [rng.integers(-9, 9, len(one)) for one in rows]
 both = [(a.tobytes(), b.tobytes()) for a, b in zip(rows, weights, strict=True)]
 ours = [numbers(sketches.counters(tokens, weight, 1, 5), np.int64) for tokens, weight in both]
@@ -456,6 +490,7 @@ SKETCH_QUESTIONS = [
     "one permutation",
     "packed",
     "simhash",
+    "sampled",
     "weighted",
     "registers",
     "sizes",
