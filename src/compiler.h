@@ -27,6 +27,14 @@
 #define NOT_INLINED __declspec(noinline)
 #endif
 
+/* In place of `inline`, for a function that is made a part of its callers however large it is, so that arguments which are
+ * constants there unroll its loops. */
+#if defined(__GNUC__) || defined(__clang__)
+#define ALWAYS_INLINED inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINED __forceinline
+#endif
+
 /* Products and sums are not joined into one rounding in what follows, or other bits would come out on some processors.
  * GCC has no such pragma: setup.py passes -ffp-contract=off. */
 #if defined(__clang__)

@@ -24,7 +24,11 @@ enum domain {
     DOMAIN_SIMHASH = 20,
     DOMAIN_SIMHASH_ZERO,
     DOMAIN_REGISTER,
-    DOMAIN_WEIGHTED = 24
+    DOMAIN_WEIGHTED = 24,
+    DOMAIN_ROTATION = 26,
+    DOMAIN_GAUSSIAN = 30,
+    DOMAIN_CAUCHY,
+    DOMAIN_LINE_OFFSET
 };
 
 static inline uint64_t mix64(uint64_t x) {

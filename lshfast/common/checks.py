@@ -64,6 +64,13 @@ def check_int(name: str, value: int, least: int, most: int | None = None) -> int
     return int(value)
 
 
+def check_bool(name: str, value: bool) -> bool:
+    """Return the value as a bool, or raise an error that names the argument."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
 def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """Return values as an array, or raise an error that names the argument."""
     try:

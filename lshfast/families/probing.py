@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.family import Family, Items
+from lshfast.kernels import probes as kernels
+
+MAX_PROBES = 2**20
+
+# Bands that are simulated: the standard error of a probability is below 0.003.
+SIMULATED_BANDS = 2**15
+# Costs of alternatives that are in memory at once while bands are simulated.
+SIMULATED_COSTS = 2**21
 
 
 class Probing(Family[Items]):
@@ -18,7 +28,7 @@ class Probing(Family[Items]):
 
     @abstractmethod
     def probe(self, items: Items, bands: int, rows: int, probes: int, *, threads: int | None = None) -> UInt64Array:
-        """Return the values of the `probes` most promising buckets of each band, best first.
+        """Compute the values of the `probes` most promising buckets of each band, best first.
 
         Parameters
         ----------
@@ -40,7 +50,7 @@ class Probing(Family[Items]):
 
     @abstractmethod
     def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
-        """Return the probability that one of the first `probes` buckets of a band holds an item at these distances.
+        """Compute the probability that one of the first `probes` buckets of a band holds an item at these distances.
 
         Parameters
         ----------
@@ -52,5 +62,60 @@ class Probing(Family[Items]):
         Returns
         -------
         ndarray of float64, with the shape of `distance`
-            Exact, or accurate to 0.005 where it is simulated.
+            Exact, or simulated with a standard error below 0.003.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeCurves:
+    """Simulated probabilities that another item is in one of the cheapest buckets of a band.
+
+    Attributes
+    ----------
+    collisions : ndarray of float64, shape (g,)
+        Shares of the simulated functions under which two items collide, at g distances; they ascend.
+    found : ndarray of float64, shape (g, probes)
+        The probabilities for 1, 2, .. probes at these distances.
+    rows : int
+    """
+
+    collisions: Float64Array
+    found: Float64Array
+    rows: int
+
+    @classmethod
+    def simulate(
+        cls, alternatives: Float64Array, others: Float64Array, rows: int, probes: int, random: np.random.Generator
+    ) -> ProbeCurves:
+        """Simulate bands of functions that are chosen from those given.
+
+        Parameters
+        ----------
+        alternatives : ndarray of float64, shape (m, ranks)
+            For each of m functions, the costs of the alternatives to the value of the query, ascending from 0.
+        others : ndarray of float64, shape (g, m)
+            For each of g distances, the cost of the value that the other item has under the function.
+        rows, probes : int
+        random : numpy Generator
+        """
+        functions, ranks = alternatives.shape
+        counts = np.zeros((len(others), probes + 1), np.int64)
+        step = max(1, min(SIMULATED_BANDS, SIMULATED_COSTS // (rows * ranks + probes)))
+        for start in range(0, SIMULATED_BANDS, step):
+            chosen = random.integers(0, functions, (min(step, SIMULATED_BANDS - start), rows))
+            cheapest = kernels.cheapest(alternatives[chosen], probes)
+            for count, costs in zip(counts, others, strict=True):
+                cost = costs[chosen].sum(axis=1) * (1 - 1e-12)  # sums in another order differ in the last bits
+                count += np.bincount((cheapest < cost[:, None]).sum(axis=1), minlength=probes + 1)
+        found = np.cumsum(counts, axis=1)[:, :probes] / SIMULATED_BANDS
+        collisions = (others == 0).mean(axis=1)
+        order = np.argsort(collisions, kind="stable")
+        return cls(collisions[order], found[order], rows)
+
+    def probability(self, collision_probability: Float64Array, probes: int) -> Float64Array:
+        """Return the probabilities for some probes at distances with these collision probabilities under one function.
+
+        The root of the probability is interpolated, which is the collision probability itself for one probe.
+        """
+        roots = self.found[:, probes - 1] ** (1 / self.rows)
+        return np.asarray(np.interp(collision_probability, self.collisions, roots) ** self.rows)

@@ -36,14 +36,14 @@ static uint64_t saved_registers(void) {
 enum { EBX = 1, ECX = 2 };
 
 enum cpu_level cpu_detect(void) {
-    const uint32_t osxsave_avx = 1u << 27 | 1u << 28;
+    const uint32_t fma_osxsave_avx = 1u << 12 | 1u << 27 | 1u << 28;
     const uint32_t avx2_bmi = 1u << 3 | 1u << 5 | 1u << 8;
     const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 30 | 1u << 31; /* F, DQ, IFMA, BW, VL */
     uint32_t r[4];
     cpuid(0, r);
     if (r[0] < 7) return CPU_SCALAR;
     cpuid(1, r);
-    if ((r[ECX] & osxsave_avx) != osxsave_avx) return CPU_SCALAR;
+    if ((r[ECX] & fma_osxsave_avx) != fma_osxsave_avx) return CPU_SCALAR;
     uint64_t saved = saved_registers();
     cpuid(7, r);
     if ((saved & 0x06) != 0x06 || (r[EBX] & avx2_bmi) != avx2_bmi) return CPU_SCALAR;

@@ -24,7 +24,7 @@
 #if LSHFAST_X86
 enum cpu_level {
     CPU_SCALAR,
-    CPU_AVX2,   /* and BMI */
+    CPU_AVX2,   /* and BMI and FMA: Haswell, Excavator and later */
     CPU_AVX512, /* F, DQ, BW, VL and IFMA: Ice Lake, Zen 4 and later */
     CPU_LEVELS
 };

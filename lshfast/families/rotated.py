@@ -1,0 +1,221 @@
+"""Random projections of vectors by which families of angles hash: structured rotations, or Gaussian numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import for_each_piece
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.families.family import NO_VALUE, check_pairs
+from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
+from lshfast.kernels import projections
+from lshfast.kernels import rotations as kernels
+
+MAX_DIM = kernels.MAX_DIM
+
+# Coordinates after rotations that one piece of work computes: some milliseconds.
+PIECE_COORDINATES = 2**22
+# Coordinates of pairs whose angles are computed at once: they stay in the cache.
+ANGLE_COORDINATES = 2**15
+
+Source = tuple[npt.NDArray[Any], Int64Array | None, Int64Array | None]
+
+
+def padded_size(dim: int) -> int:
+    """Return the number of coordinates that one rotation gives."""
+    parts, block = kernels.shape(dim)
+    return parts * block
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The random projection of a seed: coordinates after pseudo-random rotations, or products with Gaussian vectors.
+
+    A rotation gives `padded_size(dim)` coordinates; there are as many as it takes. The methods raise ValueError if a
+    coordinate of a point is NaN or infinite.
+
+    Parameters
+    ----------
+    dim : int
+        In 1..`MAX_DIM`.
+    seed : int
+    structured : bool
+        Whether to rotate.
+    """
+
+    dim: int
+    seed: int
+    structured: bool
+
+    def coordinates(self, points: Points, count: int, threads: int | None) -> npt.NDArray[np.float32]:
+        """Return the first `count` coordinates of points, float32 (n, count); zeros for zero vectors."""
+        out = np.empty((len(points), count), np.float32)
+        if self.structured:
+            factors = self._factors(count)
+            self._rotate(
+                lambda rows, source: kernels.rotate(*source, self.dim, factors, out[rows]), points, count, threads
+            )
+            return out
+        refuse_infinite(points, "items")
+        matrix, origin = _gaussians(self.seed, self.dim, count), np.zeros(count)
+
+        def project(rows: slice) -> None:
+            positions = np.empty((rows.stop - rows.start, count))
+            projections.dense(_scaled(points[rows]), matrix, origin, 1.0, positions, None)
+            out[rows] = positions
+
+        costs = np.full(len(points), self.dim + count, np.int64)
+        for_each_piece(project, costs, PIECE_COORDINATES // 16, threads)
+        return out
+
+    def signs(self, points: Points, count: int, threads: int | None) -> tuple[UInt64Array, BoolArray]:
+        """Return the packed signs of the first `count` coordinates, uint64 (n, words), and which points are zero."""
+        words, zero = np.empty((len(points), -(-count // 64)), np.uint64), np.empty(len(points), np.uint8)
+        if not self.structured:
+            positive = self.coordinates(points, 64 * words.shape[1], threads) > 0
+            positive[:, count:] = False
+            octets = np.packbits(positive, axis=1, bitorder="little")
+            return octets.view("<u8").astype(np.uint64), zero_rows(points)
+        factors = self._factors(count)
+        self._rotate(
+            lambda rows, source: kernels.codes(*source, self.dim, factors, count, words[rows], zero[rows]),
+            points,
+            count,
+            threads,
+        )
+        return words, zero.astype(bool)
+
+    def farthest(self, points: Points, outputs: int, count: int, threads: int | None) -> UInt64Array:
+        """Return the place of the farthest from 0 of each `outputs` coordinates, uint64 (n, count).
+
+        The place is increased by `outputs` if the coordinate is below 0. Zero vectors have 2**64 - 1.
+        """
+        out = np.empty((len(points), count), np.uint64)
+        if not self.structured:
+            groups = self.coordinates(points, outputs * count, threads).reshape(len(points), count, outputs)
+            places = np.abs(groups).argmax(axis=2)
+            below = np.take_along_axis(groups, places[..., None], axis=2)[..., 0] < 0
+            out[:] = places + outputs * below
+            out[zero_rows(points)] = NO_VALUE
+            return out
+        factors = self._factors(outputs * count)
+        self._rotate(
+            lambda rows, source: kernels.farthest(*source, self.dim, factors, outputs, out[rows]),
+            points,
+            outputs * count,
+            threads,
+        )
+        return out
+
+    def probe(
+        self,
+        work: Callable[[npt.NDArray[np.float32], UInt64Array], None],
+        points: Points,
+        count: int,
+        out: UInt64Array,
+        threads: int | None,
+    ) -> None:
+        """Call work(coordinates, buckets) for pieces of rows, with their first `count` coordinates and rows of `out`.
+
+        `out` is uint64 (n, bands, probes). The rows of zero vectors become `NO_VALUE`.
+        """
+
+        def probe(rows: slice) -> None:
+            coordinates = self.coordinates(points[rows], count, 1)
+            work(coordinates, out[rows])
+            out[rows][~coordinates.any(axis=1)] = NO_VALUE
+
+        refuse_infinite(points, "items")
+        costs = np.full(len(points), count + out.shape[1] * out.shape[2], np.int64)
+        for_each_piece(probe, costs, PIECE_COORDINATES // 16, threads)
+
+    def _factors(self, count: int) -> npt.NDArray[np.float32]:
+        return _factors_of(self.seed, -(-count // padded_size(self.dim)), self.dim)
+
+    def _rotate(self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None) -> None:
+        """Call work(rows, source) for pieces of rows; it returns the first row with a NaN or an infinity, or -1."""
+
+        def checked(rows: slice) -> None:
+            wrong = work(rows, _source(points, rows))
+            if wrong >= 0:
+                refuse_infinite(points, "items")
+                raise ValueError(f"values of equal columns in row {rows.start + wrong} of items add up to an infinity")
+
+        size = padded_size(self.dim)
+        costs = np.full(len(points), size * -(-count // size), np.int64)
+        for_each_piece(checked, costs, PIECE_COORDINATES, threads)
+
+
+def zero_rows(points: Points) -> BoolArray:
+    """Return which points are zero vectors, bool (n,)."""
+    zero = np.empty(len(points), bool)
+    for rows, block in dense_blocks(points):
+        zero[rows] = ~block.any(axis=1)
+    return zero
+
+
+@lru_cache(maxsize=4)
+def _gaussians(seed: int, dim: int, count: int) -> npt.NDArray[np.float32]:
+    matrix = np.empty((dim, count), np.float32)
+    projections.draw_lines(seed, False, matrix)
+    matrix.flags.writeable = False
+    return matrix
+
+
+@lru_cache(maxsize=32)
+def _factors_of(seed: int, rotations: int, dim: int) -> npt.NDArray[np.float32]:
+    factors = kernels.factors(seed, rotations, dim)
+    factors.flags.writeable = False
+    return factors
+
+
+def _source(points: Points, rows: slice) -> Source:
+    if isinstance(points, SparsePoints):
+        return points.values, points.offsets[rows.start : rows.stop + 1], points.columns
+    return points[rows].reshape(-1), None, None
+
+
+def angles(a: Any, b: Any, dim: int) -> Float64Array:
+    """Return the angles between pairs of vectors in radians, float64 (n,); pi / 2 if one of them is zero.
+
+    Parameters
+    ----------
+    a, b : array_like or CSR matrix, shape (n, dim)
+        One of them may be a single vector.
+    dim : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these are not vectors of finite numbers with this dim, or the numbers of vectors differ.
+    """
+    first, second = dense_points(a, dim, "a"), dense_points(b, dim, "b")
+    out = np.empty(check_pairs(len(first), len(second)))
+    step = max(1, ANGLE_COORDINATES // dim)
+    for start in range(0, len(out), step):
+        rows = slice(start, min(len(out), start + step))
+        x, y = _directions(first, rows), _directions(second, rows)
+        apart, together = np.sqrt(((x - y) ** 2).sum(axis=1)), np.sqrt(((x + y) ** 2).sum(axis=1))
+        zero = ~(x.any(axis=1) & y.any(axis=1))
+        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(apart, together))  # exact also for small angles
+    return out
+
+
+def _directions(points: Points, rows: slice) -> Float64Array:
+    """Return some rows, or the only one, with a norm of 1 or 0."""
+    scaled = _scaled(points[slice(0, 1) if len(points) == 1 else rows])
+    norms = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+    return np.asarray(scaled / np.where(norms == 0, 1, norms))
+
+
+def _scaled(points: Points) -> Float64Array:
+    """Return points, (n, dim), times the powers of two by which their greatest coordinates are in [1/2, 1)."""
+    dense = points.dense() if isinstance(points, SparsePoints) else points
+    exponents = np.frexp(np.abs(dense).max(axis=1, initial=0))[1]
+    return np.asarray(np.ldexp(dense.astype(np.float64), -exponents[:, None]))
