@@ -204,3 +204,48 @@ def sparse(const int64_t[::1] starts not None, const int64_t[::1] columns not No
                 done = 0
                 pause(&last_pause)
     return -1 if i == n else <Py_ssize_t>i
+
+
+cdef void draw_gaussian_lines(uint64_t seed, size_t dim, size_t count, float* lines) noexcept nogil:
+    projections_draw(seed, DOMAIN_GAUSSIAN, 0, dim, count, lines)
+
+
+cdef void draw_cauchy_lines(uint64_t seed, size_t dim, size_t count, float* lines) noexcept nogil:
+    projections_draw(seed, DOMAIN_CAUCHY, 0, dim, count, lines)
+
+
+cdef void offsets_of_lines(uint64_t seed, size_t count, double* offsets) noexcept nogil:
+    projections_offsets(seed, count, offsets)
+
+
+cdef size_t scratch_of_cells(size_t n, size_t count) noexcept nogil:
+    return projections_scratch(count, n)
+
+
+cdef size_t _cells(const float* floats, const double* doubles, size_t n, const c_lines* lines, double* scratch,
+                   uint64_t* values) noexcept nogil:
+    cdef size_t at = 0, some, done
+    while at < n:
+        some = min(n - at, <size_t>PROJECTIONS_CHUNK)
+        done = projections_dense(projections_levels[in_use[0]], lines,
+                                 floats + at * lines.dim if floats != NULL else NULL,
+                                 doubles + at * lines.dim if doubles != NULL else NULL,
+                                 some, scratch, NULL, values + at * lines.count)
+        at += done
+        if done < some:
+            break
+    return at
+
+
+cdef size_t cells_of_floats(const float* vectors, size_t n, size_t dim, const float* lines, const double* offsets,
+                            size_t count, double width, double* scratch, uint64_t* values) noexcept nogil:
+    cdef c_lines used
+    used.matrix, used.offsets, used.dim, used.step, used.count, used.width = lines, offsets, dim, count, count, width
+    return _cells(vectors, NULL, n, &used, scratch, values)
+
+
+cdef size_t cells_of_doubles(const double* vectors, size_t n, size_t dim, const float* lines, const double* offsets,
+                             size_t count, double width, double* scratch, uint64_t* values) noexcept nogil:
+    cdef c_lines used
+    used.matrix, used.offsets, used.dim, used.step, used.count, used.width = lines, offsets, dim, count, count, width
+    return _cells(NULL, vectors, n, &used, scratch, values)

@@ -219,6 +219,8 @@ from lshfast.kernels.bits cimport (compare_packed_slots, compare_slots, constant
                                    words_of_packed)
 from lshfast.kernels.cardinality cimport (draw_registers, estimate_classic, estimate_fast, estimate_registers,
                                           update_registers)
+from lshfast.kernels.projections cimport (cells_of_doubles, cells_of_floats, draw_cauchy_lines, draw_gaussian_lines,
+                                          offsets_of_lines, scratch_of_cells)
 from lshfast.kernels.sampling cimport bands_of_bits, hash_masked_bits, sample_bits
 from lshfast.kernels.simhash cimport count_simhash, distance_of_codes, draw_simhash, sketch_simhash
 from lshfast.kernels.trees cimport codes_of_trees
@@ -289,6 +291,26 @@ def counters(bytes tokens, bytes weights, size_t words, uint64_t seed):
 
 def distance(bytes a, bytes b, size_t bits):
     return distance_of_codes(read(a), read(b), bits)
+
+
+def cells(bytes vectors, bint single, bint cauchy, size_t dim, size_t count, double width, uint64_t seed):
+    cdef size_t n = len(vectors) // dim // (4 if single else 8), words = dim * count // 2, found
+    drawn, starts, values, scratch = room(words), room(count), room(n * count), room(scratch_of_cells(n, count))
+    cdef float* lines = <float*>words_of(drawn)
+    cdef double* offsets = <double*>words_of(starts)
+    cdef double* space = <double*>words_of(scratch)
+    (draw_cauchy_lines if cauchy else draw_gaussian_lines)(seed, dim, count, lines)
+    offsets_of_lines(seed, count, offsets)
+    if single:
+        found = cells_of_floats(<const float*>read(vectors), n, dim, lines, offsets, count, width, space,
+                                words_of(values))
+    else:
+        found = cells_of_doubles(<const double*>read(vectors), n, dim, lines, offsets, count, width, space,
+                                 words_of(values))
+    written(drawn, words)
+    written(starts, count)
+    written(scratch, scratch_of_cells(n, count))
+    return found, written(values, n * count)
 
 
 def sampled(bytes codes, size_t words, bytes positions):
@@ -362,6 +384,7 @@ from lshfast.datasketch import MinHash
 from lshfast.families import BitSampling
 from lshfast.kernels.trees import Run
 from lshfast.sketch.bits import BBits
+from lshfast.families import CauchyLines, GaussianLines
 from lshfast.sketch.cardinality import DistinctCounter, estimate_sizes
 from lshfast.sketch.one_permutation import OnePermutation
 from lshfast.sketch.simhash import SimHasher
@@ -443,6 +466,17 @@ both = [(a.tobytes(), b.tobytes()) for a, b in zip(rows, weights, strict=True)]
 ours = [numbers(sketches.counters(tokens, weight, 1, 5), np.int64) for tokens, weight in both]
 found["simhash weights"] = ours, SimHasher(64, 5).counters(several, np.concatenate(weights)).tolist()
 
+for kind, family in ((np.float32, GaussianLines), (np.float64, CauchyLines)):
+    points = rng.standard_normal((100, 30)).astype(kind)
+    is_float, is_cauchy = kind == np.float32, family is CauchyLines
+    for n in (1, 5, 100):
+        done, ours = sketches.cells(points[:n].tobytes(), is_float, is_cauchy, 30, 20, 1.5, 5)
+        found[f"lines, {n} of {kind.__name__}"] = [done, *numbers(ours)], [
+            n, *family(30, 1.5, 5).hash(points[:n], 20).ravel().tolist()
+        ]
+points[70] = np.inf
+found["lines of infinity"] = sketches.cells(points.tobytes(), False, False, 30, 20, 1.5, 5)[0], 70
+
 weights = [rng.gamma(1, 3, len(one)) for one in rows]
 weighted = WeightedSets(several.offsets, several.tokens, np.concatenate(weights))
 for k in (1, 64):
@@ -490,6 +524,7 @@ SKETCH_QUESTIONS = [
     "one permutation",
     "packed",
     "simhash",
+    "lines",
     "sampled",
     "weighted",
     "registers",
