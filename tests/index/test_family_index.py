@@ -2,10 +2,12 @@
 
 import itertools
 import re
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import lmdb
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -22,6 +24,7 @@ from lshfast import (
     candidates,
 )
 from lshfast.cli.console import index_table
+from lshfast.common.errors import FormatError
 from lshfast.families import (
     NO_VALUE,
     BitCodes,
@@ -46,6 +49,7 @@ from lshfast.index.stores.file import save_store
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.redis import RedisStore
+from lshfast.kernels.checksum import checksum
 from lshfast.pipeline.plan import plan_of_index
 from tests.index.index_files import content
 from tests.index.index_machine import Stage, run
@@ -532,3 +536,67 @@ def test_the_command_line_refuses_families(tmp_path):
     ):
         plan_of_index(index.parameters)
     assert "simhash" in index_table("index", index, "str")
+
+
+# Damage in Redis and in LMDB
+
+
+@needs_redis
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("family", None),
+        ("family", ""),
+        ("payload", None),
+        ("payload", "2"),
+        ("payload", "-1"),
+        ("payload", "1.0"),
+        ("payload", "65536"),
+        ("measure", None),
+        ("measure", ""),
+        ("measure", "hamming:bits:65"),
+        ("measure", "hamming:bits:8:9"),
+        ("measure", "hamming:float32:8"),
+        ("scheme", "fast"),
+        ("format", "1"),
+        ("more", "1"),
+    ],
+)
+def test_damaged_parameters_in_redis(redis_server, field, value):
+    name = f"damaged {field} {value}"
+    index = LSHIndex(store=RedisStore(redis_server.url, name), **DigitsStage.options)
+    index.insert([1, 2], np.ones((2, 8), np.uint64))
+    client = redis_server.client()
+    if value is None:
+        client.hdel(f"{{{name}}}:parameters", field)
+    else:
+        client.hset(f"{{{name}}}:parameters", field, value)
+    if field != "more":  # an open store looks at the fields that it knows
+        with pytest.raises(FormatError, match="parameters: deleted, or not those that this store was opened with"):
+            index.query(np.ones((1, 8), np.uint64))
+    if (field, value) == ("measure", ""):  # then the payload is only kept, which the family does not do
+        with pytest.raises(ValueError, match=r"^measure is 'hamming:bits:8' in this index, not ''"):
+            LSHIndex.on(RedisStore(redis_server.url, name))
+    else:
+        with pytest.raises(FormatError, match="parameters: "):
+            RedisStore(redis_server.url, name)
+    client.close()
+
+
+def test_a_damaged_directory_in_lmdb(tmp_path):
+    index = LSHIndex(store=LmdbStore(tmp_path, map_size=1 << 24), **DigitsStage.options)
+    index.insert([1, 2], np.ones((2, 8), np.uint64))
+    index.close()
+    for place, byte in [(96, 2), (97, 1), (104, 0), (108, 2), (112, 0xFF), (8, 1)]:
+        with lmdb.open(str(tmp_path), map_size=1 << 24) as environment, environment.begin(write=True) as transaction:
+            whole = transaction.get(b"directory")
+            damaged = bytearray(whole)
+            damaged[place] = byte
+            damaged[-8:] = struct.pack("<Q", checksum(bytes(damaged[:-8])))
+            transaction.put(b"directory", bytes(damaged))
+        with pytest.raises(FormatError, match="directory: "):
+            LmdbStore(tmp_path, map_size=1 << 24)
+        with lmdb.open(str(tmp_path), map_size=1 << 24) as environment, environment.begin(write=True) as transaction:
+            transaction.put(b"directory", whole)
+    with LSHIndex.on(LmdbStore(tmp_path, map_size=1 << 24)) as index:
+        assert index.query(np.ones((1, 8), np.uint64))[0] == [1, 2]
