@@ -33,6 +33,7 @@ LOGARITHMIC = 50  # the ratio of the highest bar of a histogram to the median on
 POINT_WIDTH = 1 / 80  # of the axis, for a bar of a histogram of values
 # Colours that differ in lightness too, for grey print and for readers who see fewer colours (Okabe and Ito, 2008).
 CURVE, ONE_FUNCTION, THRESHOLD, HALF, POINT = "#0072B2", "#707070", "#D55E00", "#009E73", "#000000"
+MARKER: dict[str, Any] = {"markersize": 6, "zorder": 4, "clip_on": False}  # whole at the edges of the axes, too
 ITEMS, CANDIDATES = "#DDE3EA", "#8FA9C4"
 
 
@@ -64,7 +65,8 @@ def plot_curve(
         How many items are at which value, or in which bin, as of `numpy.histogram`. It is drawn below the curve, with
         the expected candidates in a darker colour.
     limits : (float, float), optional
-        The ends of the axis. By default, all values, or as far as the curve and the histogram need.
+        The ends of the axis; what is marked outside is not drawn. By default, all values, or, if distances are
+        unlimited, as far as the curve, the marks and the histogram need.
     path : str or path, optional
         Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
     ax : matplotlib.axes.Axes, optional
@@ -113,19 +115,18 @@ def plot_curve(
     ax.plot(values, shape.probability(values), color=CURVE, linewidth=2.2, label=shape.label, zorder=3)
     if shape.amplified:
         ax.plot(values, shape.one(values), color=ONE_FUNCTION, linewidth=1, linestyle=(0, (6, 2)), label="one function")
-    for value in marks:
+    for value in _between(low, high, marks):
         found = float(shape.probability(value))
         ax.axvline(value, color=THRESHOLD, linewidth=1.2, linestyle="--")
-        label = f"threshold {value:.4g}: {found:.4f}"
-        ax.plot(value, found, "o", color=THRESHOLD, label=label, zorder=4)
+        ax.plot(value, found, "o", color=THRESHOLD, label=f"threshold {value:.4g}: {found:.4f}", **MARKER)
     half = shape.half_point()
-    if half is not None and low <= half <= high:
-        ax.plot([half, half, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
-        ax.plot(half, 0.5, "s", color=HALF, markersize=5, label=f"half at {half:.4g}", zorder=4)
-    for value, mark in zip(ends, "^v", strict=False):
+    for value in _between(low, high, [] if half is None else [half]):
+        ax.plot([value, value, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
+        ax.plot(value, 0.5, "s", color=HALF, label=f"half at {value:.4g}", **MARKER)
+    for value, mark in zip(_between(low, high, ends), "^v", strict=False):
         found = float(shape.probability(value))
         ax.plot([value, value, low], [0, found, found], color=POINT, linewidth=0.8, linestyle="-.")
-        ax.plot(value, found, mark, color=POINT, markersize=6, label=f"at {value:.4g}: {found:.4g}", zorder=4)
+        ax.plot(value, found, mark, color=POINT, label=f"at {value:.4g}: {found:.4g}", **MARKER)
     ax.set(xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02))
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
@@ -223,6 +224,10 @@ class _Shape:
         if not (0 <= value <= most and isfinite(value)):
             raise ValueError(f"{name} must be a {self.over} in 0..{most:g}, not {value}")
         return value
+
+
+def _between(low: float, high: float, values: list[float]) -> list[float]:
+    return [value for value in values if low <= value <= high]
 
 
 def _limits(shape: _Shape, limits: tuple[float, float] | None, values: list[float]) -> tuple[float, float]:

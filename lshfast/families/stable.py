@@ -417,15 +417,19 @@ def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, prob
     distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
     costs = np.sort(distances**2, axis=1)
     chances = np.diff(family._below(walls * np.array(ratios).reshape(-1, 1, 1)), axis=2)
-    chances = np.take_along_axis(chances, order[None], axis=2)
+    logs = np.log(np.maximum(np.take_along_axis(chances, order[None], axis=2), 1e-300))
+    moves = logs - logs[:, :, :1]
     found = np.zeros((len(ratios), probes))
     step = max(1, SIMULATED_CHOICES // (rows * probes))
     for start in range(0, PLACES, step):
         some = places[start : start + step]
         chosen = np.zeros((len(some), probes, rows), np.uint32)
         there = np.isfinite(searches.cheapest(costs[some], probes, chosen))
-        for total, chance in zip(found, chances, strict=True):
-            total += (chance[some[:, None, :], chosen].prod(axis=2) * there).sum(axis=0)
+        position, probe, line = np.nonzero(chosen)  # few lines of a bucket have another cell than the position
+        changed, rank = some[position, line], chosen[position, probe, line]
+        for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
+            change = np.bincount(position * probes + probe, move[changed, rank], there.size).reshape(there.shape)
+            total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
     found = np.minimum(np.cumsum(found, axis=1) / PLACES, 1)
     found.flags.writeable = False
     return found

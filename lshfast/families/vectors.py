@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -75,6 +76,11 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
     dim: int
     seed: SeedField = SEED
     structured: bool = True
+
+    @property
+    def max_distance(self) -> float:
+        """The largest angle, pi."""
+        return math.pi
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MAX_DIM))
@@ -258,6 +264,11 @@ class SignVectors(BitFamily[Any]):
     dim: int
     seed: SeedField = SEED
     zero: Zero = "minus"
+
+    @property
+    def max_distance(self) -> float:
+        """The largest angle, pi."""
+        return math.pi
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", SignSketcher(check_int("dim", self.dim, 1), 1, self.seed, self.zero).dim)

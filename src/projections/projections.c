@@ -25,8 +25,9 @@ static void multiply(const double *rows, size_t n, const double *lines, size_t d
     }
 }
 
-static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n,
+static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n, int floats,
                    size_t count, double *sums) {
+    (void)floats;
     for (size_t i = 0; i < n; i++) {
         const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         for (size_t f = 0; f < count; f++) sums[f] += values[i] * line[f];
@@ -104,7 +105,7 @@ int projections_sparse(const struct projections_kernels *kernels, const struct l
         const float *matrix = columns ? lines->matrix : lines->matrix + first * lines->step;
         if (floats) kernels->widen(floats + first, some, scratch);
         kernels->gather(matrix, lines->step, columns ? columns + first : NULL, floats ? scratch : doubles + first, some,
-                        lines->count, sums);
+                        floats != NULL, lines->count, sums);
     }
     return finish(kernels, lines, sums, positions, values);
 }

@@ -57,8 +57,8 @@ struct projections_kernels {
     void (*multiply)(const double *rows, size_t n, const double *lines, size_t depth, size_t lanes, int floats,
                      double *sums, size_t stride);
     /* Add to sums[f], f < count, values[i] matrix[columns[i] * step + f] for i = 0 .. n - 1; columns may be NULL, for 0, 1,
-     * and so on. */
-    void (*gather)(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n,
+     * and so on. `floats`: the values are floats in value. */
+    void (*gather)(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n, int floats,
                    size_t count, double *sums);
     /* positions[f] = sums[f] / width + offsets[f], which may be in place; returns 1 if all of them have cells. */
     int (*place)(const double *sums, const double *offsets, double width, size_t count, double *positions);

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.families import NO_VALUE, CauchyLines, GaussianLines, family_of
+from lshfast.families import NO_VALUE, CauchyLines, GaussianLines, family_of, stable
 from lshfast.kernels import probes as searches
 from lshfast.kernels import projections
 from tests.reference import families_lines as reference
@@ -33,6 +33,12 @@ def spread_points(family, dim, distances, seed=1):
     a, step = generator.standard_normal((2, len(distances), dim))
     size = np.abs(step).sum(axis=1) if family is CauchyLines else np.sqrt((step * step).sum(axis=1))
     return a, a + step * (distances / size)[:, None]
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Let threads work on 96 rows at a time."""
+    monkeypatch.setattr(stable, "PIECE_PRODUCTS", 1)
 
 
 @pytest.fixture
@@ -171,12 +177,13 @@ def test_values_are_those_of_the_definition(family, level):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_form_and_threads_do_not_matter(family, level, sparse):
+def test_form_and_threads_do_not_matter(family, level, sparse, monkeypatch):
     generator = np.random.default_rng(4)
     points = generator.integers(-50, 50, (1200, 30)) * (generator.random((1200, 30)) < 0.3)
     lines = family(30, 3.0)
     values = lines.hash(points.astype(np.float32), 20, threads=1)
     matrix = sparse.csr_matrix(points.astype(np.float64))
+    monkeypatch.setattr(stable, "PIECE_PRODUCTS", 1)  # from here on, threads work on 96 rows at a time
     assert values.shape == (1200, 20)
     assert len(np.unique(values)) > 50
     for same in (points, points.astype(np.int8), points.astype(np.float64), np.asfortranarray(points), points.tolist()):
@@ -212,7 +219,7 @@ def test_many_dimensions_without_a_dense_row(sparse):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_buckets(family):
+def test_buckets(family, small_pieces):
     points = np.random.default_rng(4).standard_normal((300, 9))
     lines = family(9, 6.0)
     values = lines.hash(points, 12)
@@ -267,7 +274,7 @@ def test_distances_of_sparse_and_dense_points(family, sparse):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("bands", "rows", "probes"), [(5, 1, 1), (5, 1, 4), (3, 4, 1), (3, 4, 30), (2, 40, 9)])
-def test_probes_begin_with_the_bucket_and_differ(family, bands, rows, probes):
+def test_probes_begin_with_the_bucket_and_differ(family, bands, rows, probes, small_pieces):
     points = np.random.default_rng(4).standard_normal((150, 6))
     lines = family(6, 3.0)
     found = lines.probe(points, bands, rows, probes, threads=2)
@@ -420,7 +427,7 @@ def test_parameters_are_checked(family, arguments, error, message):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-def test_coordinates_that_are_not_finite_are_refused(family, number, form):
+def test_coordinates_that_are_not_finite_are_refused(family, number, form, small_pieces):
     points = np.ones((1500, 3))
     points[1400, 2] = number
     lines = family(3, 1.0)

@@ -95,6 +95,12 @@ def test_unlimited_distances_are_drawn_as_far_as_needed():
     assert low == 0
     assert LINES.and_(3).or_(5).collision_probability(high) == pytest.approx(0.05)
     assert plot_curve(LINES, threshold=100).get_xlim()[1] == pytest.approx(105)
+
+
+def test_limits():
+    ax = plot_curve(AND_OR, limits=(0, 0.3), threshold=0.5, sensitivity=(0.2, 0.6))
+    assert ax.get_xlim() == (0, 0.3)
+    assert legend(ax) == ["thin-bits, AND of 4, OR of 4", "one function", "at 0.2: 0.8785"]
     assert plot_curve(LINES, limits=(1, 7)).get_xlim() == (1, 7)
 
 

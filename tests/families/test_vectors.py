@@ -1,6 +1,7 @@
 """Hyperplanes, vectors of signs and cross-polytopes: their laws, values, probes, and what they refuse."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -223,10 +224,7 @@ def test_the_length_of_a_vector_does_not_count(level, family):
         assert (family.hash(x.astype(float) * scale, 100) == expected).all()
     ones = np.ones((1, 40))
     for scale in (2.0**-1074, np.finfo(float).max):
-        found = family.hash(ones * scale, 100)
-        assert (
-            found == family.hash(ones * (2.0**1023 if scale > 1 else 1), 100)
-        ).mean() > 0.9  # 2 - 2**-52 rounds to 2
+        assert (family.hash(ones * scale, 100) == family.hash(ones, 100)).all()
         assert family.distance(ones * scale, ones).tolist() == pytest.approx([0], abs=1e-7)
 
 
@@ -237,21 +235,7 @@ def test_functions_do_not_depend_on_their_number(family):
     for count in (1, 63, 64, 65, 256, 257, 999):
         assert (family.hash(x, count) == every[:, :count]).all()
     assert len({*map(tuple, np.unique(every, axis=1).T.tolist())}) > 20
-    other = type(family)(**{**vars(family_of_seed(family, 2))})
-    assert (other.hash(x, 1000) != every).mean() > 0.4
-
-
-def family_of_seed(family, seed):
-    from dataclasses import replace
-
-    return replace(family, seed=seed) if not isinstance(family, CrossPolytope) else _Plain(family, seed)
-
-
-class _Plain:
-    """The parameters of a cross-polytope with another seed."""
-
-    def __init__(self, family, seed):
-        self.dim, self.outputs, self.seed, self.structured = family.dim, family.outputs, seed, family.structured
+    assert (replace(family, seed=2).hash(x, 1000) != every).mean() > 0.4
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 63, 64, 70])

@@ -12,7 +12,7 @@ ROUNDS = 3
 
 
 def float32(x: float) -> float:
-    """Return the nearest float32; a sum or product of two float32 that is rounded to a double first comes out the same."""
+    """Return the nearest float32; sums and products of two float32 may be rounded to a double before."""
     return struct.unpack("f", struct.pack("f", x))[0]
 
 
@@ -103,7 +103,7 @@ def farthest(row: Sequence[float], seed: int, outputs: int, count: int) -> list[
 
 
 def probes(y: Sequence[float], outputs: int, rows: int, count: int) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (cost, values) of the cheapest buckets of one band, by looking at all of them; 1 output stands for signs."""
+    """Return (cost, values) of the cheapest buckets of one band, by looking at all; 1 output stands for signs."""
     alternatives = []
     for i in range(rows):
         group = y[outputs * i : outputs * (i + 1)]
