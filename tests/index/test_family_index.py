@@ -328,6 +328,21 @@ def test_every_family(name, tmp_path):
         assert index.insert("one", items[0]) == 1
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_one_against_many_and_many_against_many(name):
+    """Each item is asked for and then inserted; together the answers are the pairs that the index finds at the end."""
+    family, items, bands, rows = FAMILIES[name]
+    index, found = LSHIndex(family=family, bands=bands, rows=rows), {}
+    for i in (*range(30), *range(60, 90)):
+        item = items[i : i + 1] if isinstance(items, np.ndarray) else items.take([i])
+        found |= {(match.key, i): match.similarity for match in index.query(item, threshold=0)[0]}
+        index.insert([i], item)
+    pairs = {(left, right): similarity for left, right, similarity in index.pairs(0)}
+    assert pairs == found
+    assert sum((i, i + 60) in pairs for i in range(30)) >= 27
+    assert len(index.pairs(0.99)) == sum(similarity >= 0.99 for similarity in found.values())
+
+
 @pytest.mark.parametrize("zero", ["minus", "random"])
 def test_codes_of_vectors(zero):
     vectors = np.random.default_rng(1).integers(-2, 3, (80, 6))
