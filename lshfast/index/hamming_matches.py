@@ -42,6 +42,11 @@ class HammingMatches:
 
     __slots__ = ("distance", "keys", "method", "offsets")
 
+    offsets: Int64Array
+    keys: Column
+    distance: Int64Array
+    method: Method
+
     def __init__(self, offsets: Int64Array, keys: Column, distance: Int64Array, method: Method) -> None:
         self.offsets, self.keys, self.distance, self.method = offsets, keys, distance, method
 
