@@ -14,7 +14,7 @@ from lshfast.banding.scurve import scurve
 from lshfast.common.checks import check_int
 from lshfast.families.curves import Histogram
 from lshfast.families.family import Family
-from lshfast.families.plans import BandPlan, Costs, BandPlanner
+from lshfast.families.plans import BandPlan, BandPlanner, Costs
 
 
 def plan_bands(
