@@ -103,7 +103,7 @@ class NearNeighbors(StoredIndex):
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast import NearNeighbors
+    >>> from lshfast.index import NearNeighbors
     >>> points = np.array([[0, 0], [1, 0], [5, 5]])
     >>> index = NearNeighbors("euclidean", radius=2, dim=2, n=3, recall=0.99)
     >>> index.insert(["a", "b", "c"], points)
@@ -170,7 +170,7 @@ class NearNeighbors(StoredIndex):
 
         Examples
         --------
-        >>> from lshfast import NearNeighbors
+        >>> from lshfast.index import NearNeighbors
         >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
         >>> len(NearNeighbors.on(index.store))
         0

@@ -105,6 +105,27 @@ class NeighborsPlan(Family[Any]):
         """Return the probability that a query finds an entry at these distances."""
         return found_in(probabilities_of_meeting(self.base, distance, self.rows, self.probes), self.bands)
 
+    def success(self, mode: str) -> float:
+        """Return the least probability with which `near` succeeds, if the plan is for its c; in theory, not in practice.
+
+        On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's inequality, there are
+        fewer than 2 L of them with a probability of 1/2, for L buckets, and fewer than 3 L with 2/3. An entry within the
+        radius is in none of the buckets with a probability of 1 - recall.
+
+        Parameters
+        ----------
+        mode : {"first", "closest"}
+
+        Examples
+        --------
+        >>> import math
+        >>> from lshfast.index import NearNeighbors
+        >>> index = NearNeighbors("hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2)
+        >>> index.plan.success("first") >= 1 / 2 - 1 / math.e, index.plan.success("closest") >= 2 / 3 - 1 / math.e
+        (True, True)
+        """
+        return max(0.0, self.recall - (1 / 2 if mode == "first" else 1 / 3))
+
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
         """Return the expected number of entries that a query examines, if n are at distances like these."""
         return self.n * float(np.mean(self.recall_at(distances)))

@@ -1,5 +1,6 @@
 """NearNeighbors: its answers beside brute force, what they cost, its stores, and what it refuses."""
 
+import dataclasses
 import math
 import re
 
@@ -240,6 +241,14 @@ def test_near_keeps_its_promise(metric, mode):
     assert (found.distances <= 2 * radius).all()
     assert (found.examined <= 3 * index.plan.searched).all()
     assert succeeded.mean() >= 0.8 - (1 / 2 if mode == "first" else 1 / 3)
+
+
+@pytest.mark.parametrize(("mode", "promise"), [("first", 0.1321), ("closest", 0.2988)])
+def test_the_probabilities_of_the_textbooks(mode, promise):
+    """With a recall of 1 - 1/e, they are 1/2 - 1/e and 2/3 - 1/e: Pr[too many far points] is at most 1/2 and 1/3."""
+    index = NearNeighbors("hamming", 2, dim=64, n=1000, bands=1, rows=1)
+    plan = dataclasses.replace(index.plan, recall=1 - 1 / math.e)
+    assert plan.success(mode) == pytest.approx(promise, abs=5e-5)
 
 
 # Stores
