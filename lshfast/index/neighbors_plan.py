@@ -106,11 +106,11 @@ class NeighborsPlan(Family[Any]):
         return found_in(probabilities_of_meeting(self.base, distance, self.rows, self.probes), self.bands)
 
     def success(self, mode: str) -> float:
-        """Return the least probability with which `near` succeeds, if the plan is for its c; in theory, not in practice.
+        """Return the least probability with which `near` succeeds in theory, if the plan is for its c.
 
         On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's inequality, there are
-        fewer than 2 L of them with a probability of 1/2, for L buckets, and fewer than 3 L with 2/3. An entry within the
-        radius is in none of the buckets with a probability of 1 - recall.
+        fewer than 2 L of them with a probability of 1/2, for L buckets, and fewer than 3 L with 2/3. An entry within
+        the radius is in none of the buckets with a probability of 1 - recall.
 
         Parameters
         ----------
