@@ -10,7 +10,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.reference import affine, bits, cardinality, hashing, minhash, simhash, text, weighted
+from tests.reference import (
+    affine,
+    bits,
+    cardinality,
+    families_lines,
+    families_vectors,
+    hashing,
+    minhash,
+    simhash,
+    text,
+    weighted,
+)
 
 PATH = Path(__file__).with_name("golden.json")
 MOST = 2**64 - 1
@@ -94,6 +105,8 @@ def cases() -> dict[str, Any]:
         **simhash.golden(),
         **cardinality.golden(),
         **weighted.golden(),
+        **families_lines.golden(),
+        **families_vectors.golden(),
         "affine": affine.golden(),
     }
 

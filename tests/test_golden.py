@@ -21,6 +21,7 @@ from lshfast import (
     estimate_sizes,
     shingle,
 )
+from lshfast.families import CauchyLines, CrossPolytope, GaussianLines, Hyperplanes
 from lshfast.kernels import sets
 from lshfast.kernels import weighted as weighted_kernels
 from tests.make_golden import PATH, cases
@@ -102,6 +103,26 @@ def test_packed(level, number):
     case = GOLDEN["packed"][number]
     packed = BBits(case["bits"], MinHasher(case["slots"], case["scheme"])).sketch(one_row(numbers(case["tokens"])))[0]
     assert packed.tolist() == numbers(case["words"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["lines"])))
+def test_lines(level, number):
+    case = GOLDEN["lines"][number]
+    kind = {"gaussian-lines": GaussianLines, "cauchy-lines": CauchyLines}[case["family"]]
+    point = [float.fromhex(coordinate) for coordinate in case["coordinates"]]
+    family = kind(len(point), float.fromhex(case["width"]), int(case["seed"], 16))
+    assert family.hash(point, 6)[0].tolist() == numbers(case["values"])
+    assert family.buckets(point, 2, 3)[0].tolist() == numbers(case["buckets"])
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["rotations"])))
+def test_rotations(level, number):
+    case = GOLDEN["rotations"][number]
+    vector, seed = [float.fromhex(coordinate) for coordinate in case["coordinates"]], int(case["seed"], 16)
+    bits = Hyperplanes(len(vector), seed).hash(vector, 400)[0].tolist()
+    assert hex(sum(bit << j for j, bit in enumerate(bits))) == case["hyperplanes"]
+    corners = CrossPolytope(len(vector), 16, seed).hash(vector, 30)[0].tolist()
+    assert corners == case["cross-polytope"]
 
 
 @pytest.mark.parametrize("case", GOLDEN["weighted"], ids=lambda case: f"{case['set']}-{case['scheme']}-{case['seed']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, overload
 
@@ -256,26 +257,53 @@ def choose_bands(
     threshold = check_threshold(threshold)
     check_int("num_perm", num_perm, 1)
     if weights is not None:
-        if not isinstance(weights, (tuple, list)) or len(weights) != 2:
-            raise TypeError(f"weights must be two numbers, of false positives and false negatives, not {weights!r}")
-        return _least_area(threshold, num_perm, *(check_number("weights", weight) for weight in weights))
-    if not 0 < check_number("recall", recall) < 1:
+        return least_area(threshold, num_perm, check_weights(weights))
+    check_recall(recall)
+    choice = most_rows(threshold, num_perm, recall)
+    if choice is None:
+        most = float(scurve(threshold, num_perm, 1))
+        raise ValueError(
+            f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at most {most:.4f}"
+        )
+    return choice
+
+
+def check_recall(recall: float) -> float:
+    """Return the recall as a float, or raise an error that names the range."""
+    recall = check_number("recall", recall)
+    if not 0 < recall < 1:
         raise ValueError(f"recall must be in (0, 1), not {recall}")
-    for rows in range(num_perm, 0, -1):
-        if scurve(threshold, num_perm // rows, rows) >= recall:
-            return Bands(num_perm // rows, rows)
-    most = float(scurve(threshold, num_perm, 1))
-    raise ValueError(
-        f"recall {recall} at threshold {threshold} is out of reach of num_perm {num_perm}: at most {most:.4f}"
-    )
+    return recall
 
 
-def _least_area(threshold: float, num_perm: int, positive: float, negative: float) -> Bands:
+def check_weights(weights: tuple[float, float]) -> tuple[float, float]:
+    """Return the weights of false positives and false negatives as floats, or raise an error that names the range."""
+    if not isinstance(weights, (tuple, list)) or len(weights) != 2:
+        raise TypeError(f"weights must be two numbers, of false positives and false negatives, not {weights!r}")
+    positive, negative = (check_number("weights", weight) for weight in weights)
     if not (positive >= 0 and negative >= 0 and 0 < positive + negative < np.inf):
         raise ValueError(f"weights must be finite, not negative, and not both 0; they are {(positive, negative)}")
+    return positive, negative
+
+
+def most_rows(probability: float, slots: int, recall: float) -> Bands | None:
+    """Return the bands with the most rows that find a pair with this similarity of slots, or None if there are none."""
+    for rows in range(slots, 0, -1):
+        if scurve(probability, slots // rows, rows) >= recall:
+            return Bands(slots // rows, rows)
+    return None
+
+
+def least_cost(slots: int, cost: Callable[[Bands], float]) -> Bands:
+    """Return the bands of the least cost among all of at most this number of slots."""
+    return min((Bands(b, r) for b in range(1, slots + 1) for r in range(1, slots // b + 1)), key=cost)
+
+
+def least_area(threshold: float, slots: int, weights: tuple[float, float]) -> Bands:
+    """Return the bands of the least weighted sum of the areas of false positives and false negatives."""
 
     def cost(choice: Bands) -> float:
-        fp, fn = false_rates(threshold, choice.bands, choice.rows)
-        return positive * fp + negative * fn
+        positive, negative = false_rates(threshold, choice.bands, choice.rows)
+        return weights[0] * positive + weights[1] * negative
 
-    return min((Bands(b, r) for b in range(1, num_perm + 1) for r in range(1, num_perm // b + 1)), key=cost)
+    return least_cost(slots, cost)

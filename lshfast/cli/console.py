@@ -306,29 +306,6 @@ def curve_table(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def plot_curve(plan: Plan, path: str) -> None:
-    """Draw the S-curve of a plan into a file; the suffix (.png, .svg, .pdf) determines the format."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError("plots need matplotlib: install lshfast[cli]") from None
-    matplotlib.use("Agg")
-    import numpy as np
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    s = np.linspace(0, 1, 401)
-    axes.plot(s, plan.bands.probability(s), label=banding(plan))
-    axes.axvline(plan.threshold, color="gray", linestyle="--", label=f"threshold {plan.threshold:g}")
-    axes.plot([plan.threshold], [plan.recall], "o", color="C3", label=f"recall at the threshold {plan.recall:.4f}")
-    axes.axvline(plan.bands.half_point, color="C2", linestyle=":", label=f"half found at {plan.bands.half_point:.3f}")
-    axes.set(xlabel="Jaccard similarity", ylabel="probability of being found", xlim=(0, 1), ylim=(0, 1.02))
-    axes.legend(loc="upper left")
-    figure.tight_layout()
-    figure.savefig(path)
-    pyplot.close(figure)
-
-
 def memory_table(plan: Plan, rows: int, nbytes: int) -> str:
     """Return the estimated peak memory of a run as lines of text."""
     parts = plan.memory(rows, nbytes)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lshfast import __version__
-from lshfast.cli.console import Watch, banding, closing_table, counted, curve_table, memory_table, plot_curve, show
+from lshfast.cli.console import Watch, banding, closing_table, counted, curve_table, memory_table, show
 from lshfast.cli.errors import Commands, memory_advice, one_line_errors
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
@@ -38,6 +38,7 @@ from lshfast.cli.options import (
     VerifyOption,
     given,
 )
+from lshfast.families.plots import plot_curve
 from lshfast.jobs.dedup import Outputs, measure, peak_memory, recommend_for, run_files
 from lshfast.jobs.demo import standard_library
 from lshfast.jobs.index import Indexes, plan_against
@@ -225,7 +226,7 @@ def tune(
         if inputs:
             size = measure(source)
         if plot is not None:
-            plot_curve(plan, str(plot))
+            plot_curve(plan.bands, threshold=plan.threshold, path=plot)
         show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
         found = f"recall at the threshold {threshold:g}: {plan.recall:.4f}"
         show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)

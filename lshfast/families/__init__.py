@@ -1,13 +1,19 @@
-"""Families of locality-sensitive hash functions, one for each distance, and their amplification."""
+"""Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them."""
 
 from lshfast.families.amplification import Amplified
 from lshfast.families.bits import BitSampling, Covering
+from lshfast.families.cascade import Cascade
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.cross_polytope import CrossPolytope
+from lshfast.families.curves import distance_at
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
 from lshfast.families.grid import GridSquares
+from lshfast.families.guarantees import amplification_for, probe_success, rho
 from lshfast.families.lines import CauchyLines, GaussianLines
 from lshfast.families.plane import PlaneLines
+from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
+from lshfast.families.plans import BandPlan, Costs
+from lshfast.families.plots import plot_curve
 from lshfast.families.probing import Probing
 from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
 from lshfast.families.unary import UnaryBits
@@ -16,10 +22,13 @@ from lshfast.families.vectors import Hyperplanes, SignVectors
 __all__ = [
     "NO_VALUE",
     "Amplified",
+    "BandPlan",
     "BitCodes",
     "BitFamily",
     "BitSampling",
+    "Cascade",
     "CauchyLines",
+    "Costs",
     "Covering",
     "CrossPolytope",
     "Family",
@@ -34,5 +43,14 @@ __all__ = [
     "SimHashFamily",
     "UnaryBits",
     "WeightedMinHashFamily",
+    "amplification_for",
+    "distance_at",
     "family_of",
+    "plan_bands",
+    "plan_recall",
+    "plan_weights",
+    "plan_work",
+    "plot_curve",
+    "probe_success",
+    "rho",
 ]

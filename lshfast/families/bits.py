@@ -71,6 +71,11 @@ class BitSampling(BitFamily[UInt64Array]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "bits", check_int("bits", self.bits, 1, MAX_BITS))
 
+    @property
+    def max_distance(self) -> float:
+        """The largest Hamming distance: `bits`."""
+        return self.bits
+
     def positions(self, count: int) -> Int64Array:
         """Return the positions of the first `count` functions, int64 (count,), in 0..bits - 1."""
         return scaled(draw(self.seed, BIT_SAMPLING, check_int("count", count, 1)), self.bits).astype(np.int64)
@@ -100,7 +105,7 @@ class BitSampling(BitFamily[UInt64Array]):
         codes = packed_codes(items, self.bits)
         positions = self.positions(count).astype(np.uint64)
         words = np.empty((len(codes), -(-count // 64)), np.uint64)
-        costs = np.full(len(codes), count + codes.shape[1])
+        costs = np.full(len(codes), count + codes.shape[1], np.int64)
         for_each_piece(lambda rows: kernels.bits(codes[rows], positions, words[rows]), costs, PIECE_STEPS, threads)
         return BitCodes(words, None)
 
@@ -136,7 +141,7 @@ class BitSampling(BitFamily[UInt64Array]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, self.bits) / self.bits)
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / self.bits)
 
 
 @dataclass(frozen=True)
@@ -145,9 +150,9 @@ class Covering(Family[UInt64Array]):
 
     So an index with all these functions as its bands, each of one row, has no false negatives within the radius. A
     random vector of r + 1 bits is drawn for each bit of a code. Function v, one for each of these vectors except zero,
-    keeps the bits of the code whose vector has an even number of ones in common with v. The value is a hash of the
-    bits that it keeps. If two codes differ in at most r bits, there is a v to which the vectors of these bits are
-    orthogonal, and under it the codes are equal.
+    keeps the bits of the code whose vector has an odd number of ones in common with v. The value is a hash of the bits
+    that it keeps. If two codes differ in at most r bits, some v has an even number of ones in common with the vectors
+    of all of these bits, and under it the codes are equal.
 
     Codes at distance d collide under one function with probability 2**-d over the choice of the vectors, for d > r too.
     The number of functions limits the radius.
@@ -199,6 +204,11 @@ class Covering(Family[UInt64Array]):
         object.__setattr__(self, "radius", check_int("radius", self.radius, 0, MAX_RADIUS))
 
     @property
+    def max_distance(self) -> float:
+        """The largest Hamming distance: `bits`."""
+        return self.bits
+
+    @property
     def tables(self) -> int:
         """The number of functions, 2**(radius + 1) - 1."""
         return int(2 ** (self.radius + 1)) - 1
@@ -230,7 +240,7 @@ class Covering(Family[UInt64Array]):
             raise ValueError(f"a covering of radius {self.radius} has {self.tables} functions, fewer than {count}")
         masks = _covering_masks(self.bits, self.radius, self.seed)[:count]
         values = np.empty((len(codes), count), np.uint64)
-        costs = np.full(len(codes), count * codes.shape[1])
+        costs = np.full(len(codes), count * codes.shape[1], np.int64)
         for_each_piece(lambda rows: kernels.masked(codes[rows], masks, values[rows]), costs, PIECE_STEPS, threads)
         return values
 
@@ -266,7 +276,7 @@ class Covering(Family[UInt64Array]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(np.exp2(-numbers_of(distance, "distance", 0, self.bits)))
+        return np.asarray(np.exp2(-numbers_of(distance, "distance", 0, self.max_distance)))
 
 
 @lru_cache(maxsize=8)
@@ -278,7 +288,7 @@ def _covering_masks(bits: int, radius: int, seed: int) -> UInt64Array:
         common = vectors & function
         for half in (8, 4, 2, 1):
             common ^= common >> half
-        kept = np.packbits(common & 1 == 0, bitorder="little")
+        kept = np.packbits(common & 1 == 1, bitorder="little")
         octets[function - 1, : len(kept)] = kept
     masks = octets.view("<u8").astype(np.uint64)
     masks.flags.writeable = False

@@ -10,6 +10,7 @@ import numpy as np
 from lshfast.common.checks import check_int
 from lshfast.common.types import BoolArray, UInt64Array
 from lshfast.families.family import NO_VALUE, Family, Items, check_bands, joined
+from lshfast.kernels import sampling as kernels
 
 # Bits that are one word each while they are joined by hashing: they stay in the cache.
 UNPACKED_BITS = 2**18
@@ -115,11 +116,6 @@ def buckets_of_bits(words: UInt64Array, bands: int, rows: int) -> UInt64Array:
             block = unpacked_bits(words[start : start + step], bands * rows)
             buckets[start : start + step] = joined(block, rows, 1)
         return buckets
-    starts = np.arange(bands) * rows
-    places, shifts = starts // 64, (starts % 64).astype(np.uint64)
-    buckets = words[:, places] >> shifts
-    over = np.flatnonzero(starts % 64 + rows > 64)
-    if len(over):
-        buckets[:, over] |= words[:, places[over] + 1] << (np.uint64(64) - shifts[over])
-    buckets &= np.uint64(2**rows - 1)
+    buckets = np.empty((len(words), bands), np.uint64)
+    kernels.buckets(np.ascontiguousarray(words), rows, buckets)
     return buckets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -80,6 +81,11 @@ class CrossPolytope(Probing[Any]):
     seed: SeedField = SEED
     structured: bool = True
     value_bits: int = field(init=False, repr=False, compare=False, default=64)
+
+    @property
+    def max_distance(self) -> float:
+        """The largest angle, pi."""
+        return math.pi
 
     def __post_init__(self) -> None:
         dim = check_int("dim", self.dim, 1, MAX_DIM)

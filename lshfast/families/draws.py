@@ -6,7 +6,7 @@ import numpy as np
 
 from lshfast.common.types import UInt64Array
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = 0x9E3779B97F4A7C15
 LOW_HALF = np.uint64(2**32 - 1)
 
 
@@ -17,10 +17,15 @@ def mix64(words: UInt64Array) -> UInt64Array:
     return words ^ (words >> np.uint64(31))
 
 
+def following(words: UInt64Array, i: int) -> UInt64Array:
+    """Return word i of the sequences that begin with these words: mix64(word + GOLDEN * i)."""
+    return mix64(words + np.uint64(GOLDEN * i % 2**64))
+
+
 def draw(seed: int, domain: int, count: int) -> UInt64Array:
     """Return the first `count` words that a seed gives in a domain, uint64 (count,)."""
-    start = mix64(np.array([seed], np.uint64) + GOLDEN * np.array([domain], np.uint64))
-    return mix64(start + GOLDEN * np.arange(1, count + 1, dtype=np.uint64))
+    start = following(np.array([seed], np.uint64), domain)
+    return mix64(start + np.uint64(GOLDEN) * np.arange(1, count + 1, dtype=np.uint64))
 
 
 def scaled(words: UInt64Array, limit: int) -> UInt64Array:

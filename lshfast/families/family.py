@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,6 +50,8 @@ class Family(ABC, Generic[Items]):
         Name of the family, by which `family_of` finds it. A class that defines it can be stored in a file of an index.
     value_bits : int
         Values are below 2**value_bits, or `NO_VALUE`; with 64, they are any 64-bit words.
+    max_distance : float
+        Largest distance of two items, up to which `collision_probability` is defined. The default is inf.
 
     References
     ----------
@@ -69,6 +72,11 @@ class Family(ABC, Generic[Items]):
 
     name: ClassVar[str]
     value_bits: int = 64
+
+    @property
+    def max_distance(self) -> float:
+        """Largest distance of two items, up to which `collision_probability` is defined; inf if there is none."""
+        return inf
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

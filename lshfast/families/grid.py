@@ -13,7 +13,7 @@ from lshfast.common.threads import for_each_piece
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import NO_VALUE, Family
-from lshfast.families.sets import jaccard
+from lshfast.families.set_distances import jaccard
 from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import TokenSets
 
@@ -91,6 +91,11 @@ class GridSquares(Family[TokenSets]):
             object.__setattr__(self, name, probability)
 
     @property
+    def max_distance(self) -> float:
+        """The largest distance: 1."""
+        return 1.0
+
+    @property
     def same(self) -> float:
         """The expected distance of two prints of one finger."""
         return 1 - self.minutia * self.match
@@ -136,14 +141,14 @@ class GridSquares(Family[TokenSets]):
         def work(rows: slice) -> None:
             offsets = items.offsets[rows.start : rows.stop + 1]
             present = np.zeros((rows.stop - rows.start, self.grid), bool)
-            row = np.repeat(np.arange(len(present)), np.diff(offsets))
+            row = np.repeat(np.arange(len(present), dtype=np.int64), np.diff(offsets))
             present[row, items.tokens[offsets[0] : offsets[-1]].astype(np.int64)] = True
             every = present[:, functions[:, 0]]
             for place in range(1, self.squares):
                 every &= present[:, functions[:, place]]
             values[rows] = np.where(every, np.uint64(0), NO_VALUE)
 
-        costs = np.full(len(items), self.grid + count * self.squares)
+        costs = np.full(len(items), self.grid + count * self.squares, np.int64)
         for_each_piece(work, costs, PIECE_STEPS, threads)
         return values
 
@@ -183,7 +188,7 @@ class GridSquares(Family[TokenSets]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray((1 - numbers_of(distance, "distance", 0, 1)) ** self.squares)
+        return np.asarray((1 - numbers_of(distance, "distance", 0, self.max_distance)) ** self.squares)
 
     def _check(self, items: Any, name: str) -> None:
         check_token_sets(items)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
 from lshfast.common.threads import for_each_piece
 from lshfast.common.types import Float64Array, Int64Array, Matrix, UInt64Array
-from lshfast.families.draws import GOLDEN, draw, mix64
+from lshfast.families.draws import draw, following
 from lshfast.families.family import Family, check_pairs
 from lshfast.families.points import SparsePoints, dense_points
 
@@ -75,9 +75,9 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
     def lines(self, count: int) -> tuple[Matrix[np.float64], Float64Array]:
         """Return the directions, unit vectors (count, 2), and the starts, in widths, (count,), of the functions."""
         words = draw(self.seed, PLANE, check_int("count", count, 1))
-        directions, at = np.zeros((count, 2)), np.arange(count)
+        directions, at = np.zeros((count, 2)), np.arange(count, dtype=np.int64)
         for attempt in range(1, 2**20):  # each succeeds with probability pi / 4
-            x, y = (_centred(mix64(words[at] + GOLDEN * np.uint64(2 * attempt + side))) for side in (0, 1))
+            x, y = (_centred(following(words[at], 2 * attempt + side)) for side in (0, 1))
             squares = x * x + y * y
             inside = (squares > 0) & (squares <= 1)
             lengths = np.sqrt(squares[inside])
@@ -85,7 +85,7 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
             at = at[~inside]
             if not len(at):
                 break
-        return directions, (mix64(words) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return directions, (following(words, 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def hash(self, items: npt.ArrayLike, count: int, *, threads: int | None = None) -> UInt64Array:
         """Compute the values of points under the first `count` functions: the numbers of their buckets.
@@ -119,7 +119,7 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         def work(rows: slice) -> None:
             values[rows] = bucket_numbers(points[rows], directions, starts, self.width).view(np.uint64)
 
-        for_each_piece(work, np.full(len(points), count), PIECE_VALUES, threads)
+        for_each_piece(work, np.full(len(points), count, np.int64), PIECE_VALUES, threads)
         return values ^ np.uint64(2**63)
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:

@@ -57,9 +57,9 @@ class Projection:
         """Return the first `count` coordinates of points, float32 (n, count); zeros for zero vectors."""
         out = np.empty((len(points), count), np.float32)
         if self.structured:
-            flips = self._flips(count)
+            factors = self._factors(count)
             self._rotate(
-                lambda rows, source: kernels.rotate(*source, self.dim, flips, out[rows]), points, count, threads
+                lambda rows, source: kernels.rotate(*source, self.dim, factors, out[rows]), points, count, threads
             )
             return out
         refuse_infinite(points, "items")
@@ -82,9 +82,9 @@ class Projection:
             positive[:, count:] = False
             octets = np.packbits(positive, axis=1, bitorder="little")
             return octets.view("<u8").astype(np.uint64), zero_rows(points)
-        flips = self._flips(count)
+        factors = self._factors(count)
         self._rotate(
-            lambda rows, source: kernels.codes(*source, self.dim, flips, count, words[rows], zero[rows]),
+            lambda rows, source: kernels.codes(*source, self.dim, factors, count, words[rows], zero[rows]),
             points,
             count,
             threads,
@@ -104,9 +104,9 @@ class Projection:
             out[:] = places + outputs * below
             out[zero_rows(points)] = NO_VALUE
             return out
-        flips = self._flips(outputs * count)
+        factors = self._factors(outputs * count)
         self._rotate(
-            lambda rows, source: kernels.farthest(*source, self.dim, flips, outputs, out[rows]),
+            lambda rows, source: kernels.farthest(*source, self.dim, factors, outputs, out[rows]),
             points,
             outputs * count,
             threads,
@@ -135,8 +135,8 @@ class Projection:
         costs = np.full(len(points), count + out.shape[1] * out.shape[2], np.int64)
         for_each_piece(probe, costs, PIECE_COORDINATES // 16, threads)
 
-    def _flips(self, count: int) -> npt.NDArray[np.uint32]:
-        return _flips_of(self.seed, -(-count // padded_size(self.dim)), self.dim)
+    def _factors(self, count: int) -> npt.NDArray[np.float32]:
+        return _factors_of(self.seed, -(-count // padded_size(self.dim)), self.dim)
 
     def _rotate(self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None) -> None:
         """Call work(rows, source) for pieces of rows; it returns the first row with a NaN or an infinity, or -1."""
@@ -169,10 +169,10 @@ def _gaussians(seed: int, dim: int, count: int) -> npt.NDArray[np.float32]:
 
 
 @lru_cache(maxsize=32)
-def _flips_of(seed: int, rotations: int, dim: int) -> npt.NDArray[np.uint32]:
-    flips = kernels.flips(seed, rotations, dim)
-    flips.flags.writeable = False
-    return flips
+def _factors_of(seed: int, rotations: int, dim: int) -> npt.NDArray[np.float32]:
+    factors = kernels.factors(seed, rotations, dim)
+    factors.flags.writeable = False
+    return factors
 
 
 def _source(points: Points, rows: slice) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,23 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import SEED, SeedField, array_of, check_int, numbers_of
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, UInt64Array
 from lshfast.families.codes import BitCodes, BitFamily
-from lshfast.families.family import Family, check_pairs
-from lshfast.kernels import sets as kernels
+from lshfast.families.family import Family
+from lshfast.families.set_distances import angles_of_counts, jaccard, weighted_distances
 from lshfast.sketch.codes import EMPTY
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.sketch.simhash import SimHasher
-from lshfast.sketch.sketcher import check_token_sets
 from lshfast.sketch.weighted import WeightedMinHasher, WeightedScheme, WeightedSets
 from lshfast.tokens import TokenSets
 
 # Sets, or what a sketcher made of them.
 SetsOrSignatures: TypeAlias = TokenSets | UInt64Array
 WeightedSetsOrSignatures: TypeAlias = WeightedSets | UInt64Array
-
-# Tokens of sets that are compared at once.
-PIECE_TOKENS = 2**20
 
 
 @dataclass(frozen=True)
@@ -77,6 +72,11 @@ class MinHashFamily(Family[SetsOrSignatures]):
 
     def __post_init__(self) -> None:
         MinHasher(1, self.scheme, self.seed)
+
+    @property
+    def max_distance(self) -> float:
+        """The largest distance: 1."""
+        return 1.0
 
     def hasher(self, num_perm: int) -> MinHasher:
         """Return the sketcher whose slots are the first `num_perm` functions."""
@@ -145,7 +145,7 @@ class MinHashFamily(Family[SetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, 1))
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance))
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,11 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
 
     def __post_init__(self) -> None:
         WeightedMinHasher(1, self.scheme, self.seed)
+
+    @property
+    def max_distance(self) -> float:
+        """The largest distance: 1."""
+        return 1.0
 
     def hasher(self, num_perm: int) -> WeightedMinHasher:
         """Return the sketcher whose slots are the first `num_perm` functions."""
@@ -247,17 +252,7 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
         ValueError
             If the numbers of sets differ.
         """
-        for name, sets in (("a", a), ("b", b)):
-            if not isinstance(sets, WeightedSets):
-                raise TypeError(f"{name} must be WeightedSets, of which distances are exact, not {type(sets).__name__}")
-        distances = np.ones(check_pairs(len(a), len(b)))
-        for pairs, rows, left, right in _aligned(a, b):  # type: ignore[arg-type]
-            n = pairs.stop - pairs.start
-            least = np.bincount(rows, np.minimum(left, right), n)
-            most = np.bincount(rows, np.maximum(left, right), n)
-            present = most > 0
-            distances[pairs][present] = 1 - least[present] / most[present]
-        return distances
+        return weighted_distances(a, b)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute 1 - d.
@@ -271,7 +266,7 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, 1))
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance))
 
 
 @dataclass(frozen=True)
@@ -321,6 +316,11 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
     def __post_init__(self) -> None:
         SimHasher(64, self.seed)
 
+    @property
+    def max_distance(self) -> float:
+        """The largest angle: pi. It is at most pi / 2 for token sets, whose coordinates are not negative."""
+        return float(np.pi)
+
     def hasher(self, bits: int) -> SimHasher:
         """Return the sketcher whose bits are the first functions; `bits` is a multiple of 64."""
         return SimHasher(bits, self.seed)
@@ -352,7 +352,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         check_int("count", count, 1, SimHasher(64, self.seed).bits * 64)
         hasher = self.hasher(-(-count // 64) * 64)
         if isinstance(items, TokenSets):
-            codes = np.array(hasher.sketch(items, threads=threads))
+            codes = np.asarray(hasher.sketch(items, threads=threads))
         else:
             codes = _codes(items, hasher)
         without: BoolArray = np.asarray((codes == EMPTY).all(axis=1))
@@ -382,19 +382,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         ValueError
             If the numbers of rows differ.
         """
-        _check_exact(a, b)
-        angles = np.full(check_pairs(len(a), len(b)), np.pi / 2)
-        for pairs, rows, left, right in _aligned(WeightedSets.counted(a), WeightedSets.counted(b)):  # type: ignore[arg-type]
-            n = pairs.stop - pairs.start
-            norms = np.sqrt(np.bincount(rows, left * left, n)), np.sqrt(np.bincount(rows, right * right, n))
-            present = (norms[0] > 0) & (norms[1] > 0)
-            kept = present[rows]
-            rows, left, right = rows[kept], left[kept], right[kept]
-            left, right = left / norms[0][rows], right / norms[1][rows]
-            apart = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
-            together = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
-            angles[pairs][present] = 2 * np.arctan2(apart, together)[present]  # exact also for small angles
-        return np.asarray(np.minimum(angles, np.pi / 2))
+        return angles_of_counts(a, b)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute 1 - angle / pi, which is approximate for token sets.
@@ -408,43 +396,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        return np.asarray(1 - numbers_of(distance, "distance", 0, np.pi) / np.pi)
-
-
-def jaccard(a: Any, b: Any) -> Float64Array:
-    """Return the Jaccard similarities of pairs of token sets; 0 if either is empty.
-
-    Parameters
-    ----------
-    a, b : TokenSets
-        n sets each; one of them may be a single set.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-
-    Raises
-    ------
-    TypeError
-        If these are not TokenSets.
-    ValueError
-        If the numbers of sets differ.
-    """
-    _check_exact(a, b)
-    n = check_pairs(len(a), len(b))
-    a, b = a.distinct(), b.distinct()
-    left, right = np.arange(n) % max(len(a), 1), np.arange(n) % max(len(b), 1) + len(a)
-    offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
-    similarity = kernels.jaccard(offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0)
-    empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
-    return np.asarray(np.where(empty, 0.0, similarity))
-
-
-def _check_exact(a: Any, b: Any) -> None:
-    for name, sets in (("a", a), ("b", b)):
-        if isinstance(sets, np.ndarray):
-            raise TypeError(f"{name} must be TokenSets, of which distances are exact, not sketches")
-        check_token_sets(sets)
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / np.pi)
 
 
 def _signatures(items: Any, hasher: Any, prefix: bool) -> UInt64Array:
@@ -467,46 +419,3 @@ def _codes(items: Any, hasher: SimHasher) -> UInt64Array:
     if maker is not None and (type(maker) is not SimHasher or maker.seed != hasher.seed):
         raise ValueError(f"items are of {maker}, not of a SimHasher with seed {hasher.seed}")
     return np.atleast_2d(np.asarray(array))
-
-
-def _aligned(a: WeightedSets, b: WeightedSets) -> Iterator[tuple[slice, Int64Array, Float64Array, Float64Array]]:
-    """Yield slices of pairs, and for each token of a pair the number of the pair in the slice and its two weights.
-
-    The weights of a pair are multiplied by a power of two such that the greatest is in [1/2, 1), so no sum overflows.
-    """
-    n = check_pairs(len(a), len(b))
-    sizes = np.broadcast_to(a.counts, n) + np.broadcast_to(b.counts, n)
-    ends, start = np.cumsum(sizes), 0
-    while start < n:
-        before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + PIECE_TOKENS, side="right")))
-        pairs = slice(start, stop)
-        rows, tokens, weights, sides = (
-            np.concatenate(parts) for parts in zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
-        )
-        greatest = np.zeros(stop - start)
-        np.maximum.at(greatest, rows, weights)
-        weights = np.ldexp(weights, -np.frexp(greatest)[1][rows])
-        order = np.lexsort((tokens, rows))
-        rows, tokens, weights, sides = rows[order], tokens[order], weights[order], sides[order]
-        first = np.ones(len(rows), bool)
-        first[1:] = (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])
-        places = np.cumsum(first) - 1
-        both = np.zeros((2, int(first.sum())))
-        both[sides, places] = weights
-        yield pairs, rows[first], both[0], both[1]
-        start = stop
-
-
-def _rows(sets: WeightedSets, pairs: slice, side: int) -> tuple[Int64Array, UInt64Array, Float64Array, Int64Array]:
-    """Return the number of the pair, the token, the weight and the side of each token of some pairs."""
-    n = pairs.stop - pairs.start
-    if len(sets) == 1:
-        first, last = sets.offsets.tolist()
-        tokens, weights = np.tile(sets.tokens[first:last], n), np.tile(sets.weights[first:last], n)
-        rows = np.repeat(np.arange(n), last - first)
-    else:
-        offsets = sets.offsets[pairs.start : pairs.stop + 1]
-        tokens, weights = sets.tokens[offsets[0] : offsets[-1]], sets.weights[offsets[0] : offsets[-1]]
-        rows = np.repeat(np.arange(n), np.diff(offsets))
-    return rows, tokens, weights, np.full(len(rows), side)

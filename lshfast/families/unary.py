@@ -71,6 +71,11 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         if self.limit * self.dim > MAX_LIMIT:
             raise ValueError(f"limit * dim must be at most 2**53, not {self.limit} * {self.dim}")
 
+    @property
+    def max_distance(self) -> float:
+        """The largest L1 distance: limit * dim."""
+        return self.limit * self.dim
+
     def samples(self, count: int) -> tuple[Int64Array, Int64Array]:
         """Return the coordinates, in 0..dim - 1, and the cuts, in 1..limit, of the first `count` functions."""
         check_int("count", count, 1)
@@ -104,7 +109,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         """
         points = whole_points(items, self.dim, self.limit)
         coordinates, cuts = self.samples(count)
-        most = np.iinfo(points.dtype).max
+        most = min(self.limit, np.iinfo(points.dtype).max)
         reached, cuts_in_dtype = cuts <= most, np.minimum(cuts, most).astype(points.dtype)
         octets = np.zeros((len(points), -(-count // 64) * 8), np.uint8)
 
@@ -113,7 +118,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
             packed = np.packbits(ones, axis=1, bitorder="little")
             octets[rows, : packed.shape[1]] = packed
 
-        for_each_piece(work, np.full(len(points), count), PIECE_STEPS, threads)
+        for_each_piece(work, np.full(len(points), count, np.int64), PIECE_STEPS, threads)
         return BitCodes(octets.view("<u8").astype(np.uint64, copy=False), None)
 
     def distance(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
@@ -155,8 +160,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         -------
         ndarray of float64, with the shape of `distance`
         """
-        most = self.limit * self.dim
-        return np.asarray(1 - numbers_of(distance, "distance", 0, most) / most)
+        return np.asarray(1 - numbers_of(distance, "distance", 0, self.max_distance) / self.max_distance)
 
 
 def whole_points(items: npt.ArrayLike, dim: int, limit: int, name: str = "items") -> npt.NDArray[np.integer[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from lshfast.families.points import dense_blocks, dense_points
 from lshfast.families.probing import MAX_PROBES, ProbeCurves, Probing
 from lshfast.families.rotated import MAX_DIM, Projection, angles
 from lshfast.kernels import probes as kernels
+from lshfast.sketch.arrays import checked
 from lshfast.sketch.codes import Zero
 from lshfast.sketch.signs import SignSketcher
 
@@ -74,6 +76,11 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
     dim: int
     seed: SeedField = SEED
     structured: bool = True
+
+    @property
+    def max_distance(self) -> float:
+        """The largest angle, pi."""
+        return math.pi
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MAX_DIM))
@@ -258,6 +265,11 @@ class SignVectors(BitFamily[Any]):
     seed: SeedField = SEED
     zero: Zero = "minus"
 
+    @property
+    def max_distance(self) -> float:
+        """The largest angle, pi."""
+        return math.pi
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", SignSketcher(check_int("dim", self.dim, 1), 1, self.seed, self.zero).dim)
 
@@ -271,7 +283,8 @@ class SignVectors(BitFamily[Any]):
         Parameters
         ----------
         items : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            Finite, and as small as `SignSketcher.dots` wants them to be.
+            Finite, and as small as `SignSketcher.dots` wants them to be. Or the codes, (n, words) or (words,), that a
+            `SignSketcher` with the parameters of the family and `count` bits made of vectors.
         count : int
             In 1..4,096.
         threads : int, optional
@@ -287,9 +300,15 @@ class SignVectors(BitFamily[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the vectors have a different dim, or a coordinate is out of range.
+            If the vectors have a different dim, or a coordinate is out of range, or a different sketcher made codes.
         """
         sketcher = self.sketcher(count)
+        if getattr(items, "hasher", None) is not None:
+            made = checked(items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code")
+            given = np.array(np.atleast_2d(made))
+            none = np.asarray(sketcher.is_empty(given))
+            given[none] = 0
+            return BitCodes(given, none if none.any() else None)
         points = dense_points(items, self.dim)
         words, without = np.empty((len(points), sketcher.words), np.uint64), np.empty(len(points), bool)
         for rows, block in dense_blocks(points, SKETCHED_COORDINATES):

@@ -21,6 +21,10 @@ from lshfast.join.jaccard import PIECE, Rows, as_pairs, least_agreement
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
+# The number of tokens that are computed at once for consecutive rows. More of them need memory that the allocator
+# returns to the system each time, and a fifth more time.
+RUN_TOKENS = 1 << 18
+
 # If a row shares buckets with more kept rows than this, and none of them is similar, its component is a crowd.
 CROWD = 64
 
@@ -162,14 +166,14 @@ class _Walk:
         return np.asarray(self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0))
 
     def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-        """Yield runs of complete small components of about PIECE tokens each."""
+        """Yield runs of complete small components of about RUN_TOKENS tokens each."""
         begin = end = filled = 0
         for start, stop, more in zip(
             starts[small].tolist(), stops[small].tolist(), self._tokens(starts, stops)[small].tolist(), strict=True
         ):
-            if end > begin and (start != end or filled + more > PIECE):
+            if end > begin and (start != end or filled + more > RUN_TOKENS):
                 yield begin, end
-            if end <= begin or start != end or filled + more > PIECE:
+            if end <= begin or start != end or filled + more > RUN_TOKENS:
                 begin, filled = start, 0
             end, filled = stop, filled + more
         if end > begin:
@@ -227,10 +231,10 @@ class _Walk:
                 self._fetch(needed, self.state.missing(row + 1, AHEAD_OF_ONE))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield consecutive runs of rows of about PIECE tokens each."""
+        """Yield consecutive runs of rows of about RUN_TOKENS tokens each."""
         while start < stop:
             before = int(self._ends[start - 1]) if start else 0
-            end = int(np.searchsorted(self._ends[start:stop], before + PIECE, side="right")) + start
+            end = int(np.searchsorted(self._ends[start:stop], before + RUN_TOKENS, side="right")) + start
             end = max(end, start + 1)
             yield start, end
             start = end

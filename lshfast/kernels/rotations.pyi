@@ -7,13 +7,13 @@ MAX_DIM: Final[int]
 __test__: dict[str, str]
 
 def shape(dim: int) -> tuple[int, int]: ...
-def flips(seed: int, rotations: int, dim: int) -> npt.NDArray[np.uint32]: ...
+def factors(seed: int, rotations: int, dim: int) -> npt.NDArray[np.float32]: ...
 def rotate(
     values: npt.NDArray[np.float32] | npt.NDArray[np.float64],
     offsets: npt.NDArray[np.int64] | None,
     columns: npt.NDArray[np.int64] | None,
     dim: int,
-    flips: npt.NDArray[np.uint32],
+    factors: npt.NDArray[np.float32],
     out: npt.NDArray[np.float32],
 ) -> int: ...
 def codes(
@@ -21,7 +21,7 @@ def codes(
     offsets: npt.NDArray[np.int64] | None,
     columns: npt.NDArray[np.int64] | None,
     dim: int,
-    flips: npt.NDArray[np.uint32],
+    factors: npt.NDArray[np.float32],
     count: int,
     out: npt.NDArray[np.uint64],
     zero: npt.NDArray[np.uint8],
@@ -31,7 +31,7 @@ def farthest(
     offsets: npt.NDArray[np.int64] | None,
     columns: npt.NDArray[np.int64] | None,
     dim: int,
-    flips: npt.NDArray[np.uint32],
+    factors: npt.NDArray[np.float32],
     outputs: int,
     out: npt.NDArray[np.uint64],
 ) -> int: ...

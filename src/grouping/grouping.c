@@ -132,10 +132,33 @@ static size_t equal_slots(const struct grouping *grouping, const struct slots_ke
 
 enum answer { DIFFERENT, SIMILAR, MISSING, STOPPED };
 
+/* So many tokens and no more are compared without a look for signals. */
+#define GROUPING_AT_ONCE (GROUPING_STRETCH / 8)
+
+/* Compare the tokens of rows that begin and end alike, as pages with a template do: these tokens are shared, and as no row
+ * has a token twice, only those between them need a table. Returns 0 where the rows are not like that. */
+static int compare_middles(const struct grouping *grouping, size_t row, int32_t other, struct grouping_scratch *scratch,
+                           double *similarity) {
+    const uint64_t *a = grouping->tokens[row], *b = grouping->tokens[other];
+    size_t n = grouping->counts[row], m = grouping->counts[other], least = n < m ? n : m;
+    if (n > GROUPING_AT_ONCE || m > GROUPING_AT_ONCE) return 0;
+    size_t first = sets_equal_from_start(a, b, least), last = 0;
+    while (last < least - first && a[n - 1 - last] == b[m - 1 - last]) last++;
+    size_t shared = first + last;
+    if (2 * shared < least || !shared) return 0;
+    size_t overlap = shared + sets_overlap(a + first, n - shared, b + first, m - shared, scratch->table);
+    *similarity = overlap < sets_overlap_needed(n, m, grouping->threshold)
+                      ? -1 : (double)overlap / (double)(n + m - overlap);
+    return 1;
+}
+
 /* Compare the tokens of rows; held->begun is 0 until its set holds some of the row's tokens. */
 static enum answer compare_tokens(const struct grouping *grouping, size_t row, int32_t other,
                                   struct grouping_scratch *scratch, struct pair_walk *held, double *similarity) {
     if (!grouping->tokens[other]) return MISSING;
+    if (!held->begun && compare_middles(grouping, row, other, scratch, similarity)) {
+        return grouping_must_stop(scratch, grouping->counts[row]) ? STOPPED : *similarity >= 0 ? SIMILAR : DIFFERENT;
+    }
     held->count = grouping->counts[row];
     while (held->filled < held->count || !held->begun) {
         sets_fill(held, grouping->tokens[row], scratch->table, GROUPING_STRETCH / 8);

@@ -1,5 +1,6 @@
-/* The search for the cheapest choices, and the alternatives of signs and of cross-polytopes. */
+/* The search for the cheapest choices, and the alternatives of signs, of cross-polytopes and of lines. */
 #include "probes/probes.h"
+#include "projections/projections.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,4 +161,21 @@ void probes_of_polytopes(const struct probes_space *space, const float *y, size_
                      space->values + i * ranks);
     }
     buckets_of_choices(space, rows, ranks, probes, bucket, chosen, out);
+}
+
+void probes_of_lines(const struct probes_space *space, const double *y, size_t rows, size_t probes,
+                     const struct probes_bucket *bucket, uint32_t *chosen, uint64_t *out) {
+    for (size_t i = 0; i < rows; i++) {
+        int64_t cell = projections_cell(y[i]);
+        double below = y[i] - (double)cell, above = 1.0 - below;
+        int down = below <= above;
+        double near = down ? below : above, far = down ? above : below;
+        double *costs = space->costs + 3 * i;
+        uint64_t *values = space->values + 3 * i;
+        costs[0] = 0, costs[1] = near * near, costs[2] = far * far;
+        values[0] = projections_value(cell);
+        values[1] = projections_value(cell + (down ? -1 : 1));
+        values[2] = projections_value(cell + (down ? 1 : -1));
+    }
+    buckets_of_choices(space, rows, 3, probes, bucket, chosen, out);
 }

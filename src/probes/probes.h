@@ -53,4 +53,9 @@ void probes_of_signs(const struct probes_space *space, const float *y, size_t ro
 void probes_of_polytopes(const struct probes_space *space, const float *y, size_t outputs, size_t rows, size_t ranks,
                          size_t probes, const struct probes_bucket *bucket, uint32_t *chosen, uint64_t *out);
 
+/* The buckets of a band whose functions are cells of lines, of the positions y[0..rows), which have cells: the cost of a
+ * cell beside that of a position is the square of its distance. There are three ranks. */
+void probes_of_lines(const struct probes_space *space, const double *y, size_t rows, size_t probes,
+                     const struct probes_bucket *bucket, uint32_t *chosen, uint64_t *out);
+
 #endif

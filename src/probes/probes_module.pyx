@@ -33,6 +33,11 @@ cdef extern from "probes/probes.h":
                          uint64_t*) nogil
     void probes_of_polytopes(const probes_space*, const float*, size_t, size_t, size_t, size_t, const probes_bucket*,
                              uint32_t*, uint64_t*) nogil
+    void probes_of_lines(const probes_space*, const double*, size_t, size_t, const probes_bucket*, uint32_t*,
+                         uint64_t*) nogil
+
+cdef extern from "projections/projections.h":
+    const double PROJECTIONS_END
 
 cdef const int* in_use = level_in_use()
 
@@ -159,6 +164,42 @@ cdef _probe(const float[:, ::1] coordinates, size_t outputs, size_t rows, uint64
                     probes_of_polytopes(&space.space, &coordinates[i, band * width], outputs, rows, ranks, probes,
                                         &bucket, space.chosen, &out[i, band, 0])
                 done += width + 16 * probes * (rows + 8)
+                if done >= WORK:
+                    done = 0
+                    pause(&last_pause)
+
+
+def lines(const double[:, ::1] positions not None, size_t rows, uint64_t[:, :, ::1] out not None):
+    """Write the most promising buckets of bands of cells to out, (n, bands, probes).
+
+    The positions on the lines, in cells, are (n, bands * rows), each above -2**63 and below 2**63.
+    """
+    positions = aligned_rows(positions)
+    cdef size_t n = out.shape[0], bands = out.shape[1], probes = out.shape[2], i, j, band, done = 0
+    cdef uint64_t last_pause = 0
+    cdef probes_bucket bucket
+    if <size_t>positions.shape[0] != n or <size_t>positions.shape[1] != product_of(bands, rows):
+        raise ValueError(f"positions must have shape ({n}, {bands * rows}), "
+                         f"not ({positions.shape[0]}, {positions.shape[1]})")
+    cdef _Space space = _Space(rows, 3, probes, 0)
+    cdef uint64_t[::1] starts = np.empty(bands, np.uint64)
+    if not n or not bands:
+        return
+    check_out(&out[0, 0, 0], sizeof(uint64_t))
+    bands_starts(0, bands, &starts[0])
+    bucket.bits = 0
+    bucket.hash = NULL if rows == 1 else bands_levels[in_use[0]]
+    with nogil:
+        for i in range(n):
+            for j in range(bands * rows):
+                if not -PROJECTIONS_END < positions[i, j] < PROJECTIONS_END:
+                    with gil:
+                        raise ValueError(f"positions must be in (-2**63, 2**63), and row {i} has {positions[i, j]}")
+            for band in range(bands):
+                bucket.start = starts[band]
+                probes_of_lines(&space.space, &positions[i, band * rows], rows, probes, &bucket, space.chosen,
+                                &out[i, band, 0])
+                done += 16 * probes * (rows + 8)
                 if done >= WORK:
                     done = 0
                     pause(&last_pause)

@@ -25,10 +25,11 @@ static void multiply(const double *rows, size_t n, const double *lines, size_t d
     }
 }
 
-static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n,
+static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n, int floats,
                    size_t count, double *sums) {
+    (void)floats;
     for (size_t i = 0; i < n; i++) {
-        const float *line = matrix + (size_t)columns[i] * step;
+        const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         for (size_t f = 0; f < count; f++) sums[f] += values[i] * line[f];
     }
 }
@@ -59,9 +60,12 @@ static inline size_t at_most(size_t a, size_t b) { return a < b ? a : b; }
 /* Sums have space for whole lanes. */
 static inline size_t stride_of(size_t count) { return (count + 7) & ~(size_t)7; }
 
-enum { BLOCK = PROJECTIONS_CHUNK * PROJECTIONS_DEPTH, PANEL = PROJECTIONS_DEPTH * PROJECTIONS_LANES };
+enum { BLOCK = PROJECTIONS_CHUNK * PROJECTIONS_DEPTH, PANEL = PROJECTIONS_DEPTH * PROJECTIONS_LANES, PIECE = 1024 };
 
-size_t projections_scratch(size_t count) { return BLOCK + PANEL + PROJECTIONS_CHUNK * stride_of(count); }
+size_t projections_scratch(size_t count, size_t n) {
+    if (n < PROJECTIONS_FEW_ROWS) return PIECE + stride_of(count);
+    return BLOCK + PANEL + at_most(n, PROJECTIONS_CHUNK) * stride_of(count);
+}
 
 /* Copy coordinates [first, first + depth) of n rows to a block of doubles. */
 static void fill_block(const struct projections_kernels *kernels, const float *floats, const double *doubles,
@@ -91,10 +95,35 @@ static int finish(const struct projections_kernels *kernels, const struct lines 
     return all;
 }
 
+int projections_sparse(const struct projections_kernels *kernels, const struct lines *lines, const int64_t *columns,
+                       const float *floats, const double *doubles, size_t n, double *scratch, double *positions,
+                       uint64_t *values) {
+    double *sums = scratch + PIECE;
+    memset(sums, 0, lines->count * sizeof *sums);
+    for (size_t first = 0; first < n; first += PIECE) {
+        size_t some = at_most(PIECE, n - first);
+        const float *matrix = columns ? lines->matrix : lines->matrix + first * lines->step;
+        if (floats) kernels->widen(floats + first, some, scratch);
+        kernels->gather(matrix, lines->step, columns ? columns + first : NULL, floats ? scratch : doubles + first, some,
+                        floats != NULL, lines->count, sums);
+    }
+    return finish(kernels, lines, sums, positions, values);
+}
+
 size_t projections_dense(const struct projections_kernels *kernels, const struct lines *lines, const float *floats,
                          const double *doubles, size_t n, double *scratch, double *positions, uint64_t *values) {
     size_t stride = stride_of(lines->count), count = lines->count;
     double *block = scratch, *panel = block + BLOCK, *sums = panel + PANEL;
+    if (n < PROJECTIONS_FEW_ROWS) {
+        for (size_t r = 0; r < n; r++) {
+            if (!projections_sparse(kernels, lines, NULL, floats ? floats + r * lines->dim : NULL,
+                                    floats ? NULL : doubles + r * lines->dim, lines->dim, scratch,
+                                    positions ? positions + r * count : NULL, values ? values + r * count : NULL)) {
+                return r;
+            }
+        }
+        return n;
+    }
     memset(sums, 0, n * stride * sizeof *sums);
     for (size_t first = 0; first < lines->dim; first += PROJECTIONS_DEPTH) {
         size_t depth = at_most(PROJECTIONS_DEPTH, lines->dim - first);
@@ -112,18 +141,4 @@ size_t projections_dense(const struct projections_kernels *kernels, const struct
         }
     }
     return n;
-}
-
-int projections_sparse(const struct projections_kernels *kernels, const struct lines *lines, const int64_t *columns,
-                       const float *floats, const double *doubles, size_t n, double *scratch, double *positions,
-                       uint64_t *values) {
-    double *sums = scratch + BLOCK;
-    memset(sums, 0, lines->count * sizeof *sums);
-    for (size_t first = 0; first < n; first += BLOCK) {
-        size_t some = at_most(BLOCK, n - first);
-        if (floats) kernels->widen(floats + first, some, scratch);
-        kernels->gather(lines->matrix, lines->step, columns + first, floats ? scratch : doubles + first, some,
-                        lines->count, sums);
-    }
-    return finish(kernels, lines, sums, positions, values);
 }

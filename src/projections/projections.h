@@ -28,6 +28,9 @@
 #define PROJECTIONS_ROWS 6
 #define PROJECTIONS_CHUNK 96
 
+/* Fewer rows are summed one after the other, from the matrix as it is: to copy it to panels would take longer. */
+#define PROJECTIONS_FEW_ROWS 4
+
 /* Cells are numbered in (-2^63, 2^63); a position beyond has none. */
 #define PROJECTIONS_END 0x1p63
 
@@ -53,8 +56,9 @@ struct projections_kernels {
      * all of these are floats in value. */
     void (*multiply)(const double *rows, size_t n, const double *lines, size_t depth, size_t lanes, int floats,
                      double *sums, size_t stride);
-    /* Add to sums[f], f < count, values[i] matrix[columns[i] * step + f] for i = 0 .. n - 1. */
-    void (*gather)(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n,
+    /* Add to sums[f], f < count, values[i] matrix[columns[i] * step + f] for i = 0 .. n - 1; columns may be NULL, for 0, 1,
+     * and so on. `floats`: the values are floats in value. */
+    void (*gather)(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n, int floats,
                    size_t count, double *sums);
     /* positions[f] = sums[f] / width + offsets[f], which may be in place; returns 1 if all of them have cells. */
     int (*place)(const double *sums, const double *offsets, double width, size_t count, double *positions);
@@ -81,8 +85,8 @@ struct lines {
     double width;
 };
 
-/* Doubles of scratch that the next two need. */
-size_t projections_scratch(size_t count);
+/* Doubles of scratch that the next two need for `count` functions and up to n vectors in a call; 1 for sparse ones. */
+size_t projections_scratch(size_t count, size_t n);
 
 /* The positions of n <= PROJECTIONS_CHUNK vectors of floats or of doubles, (n, dim), and the values of their cells: both
  * are (n, count), and one of them may be NULL. Returns n, or the first row with a position that has no cell, whose
@@ -90,59 +94,10 @@ size_t projections_scratch(size_t count);
 size_t projections_dense(const struct projections_kernels *kernels, const struct lines *lines, const float *floats,
                          const double *doubles, size_t n, double *scratch, double *positions, uint64_t *values);
 
-/* The same of one sparse vector, whose `columns` rise, each below dim: returns 1, or 0 if a position has no cell. */
+/* The same of one sparse vector, whose `columns` rise, each below dim, or are NULL, for 0 to n - 1: returns 1, or 0 if a
+ * position has no cell. */
 int projections_sparse(const struct projections_kernels *kernels, const struct lines *lines, const int64_t *columns,
                        const float *floats, const double *doubles, size_t n, double *scratch, double *positions,
                        uint64_t *values);
-
-/* ---- probes.c ---- */
-
-/* The cells around a position in `rows` lines, the most promising first (Lv, Josephson, Wang, Charikar, Li, VLDB 2007).
- * A wall is a side of the position's cell in one line. A neighbouring cell lies beyond a set of walls, no two of one
- * line, and the smaller the sum of the squared distances to them the better. Walls are numbered by distance; only the
- * PROJECTIONS_WALLS nearest count. Sets are words with a bit for each wall; a heap holds those that come next. */
-#define PROJECTIONS_WALLS 64
-
-struct wall_set {
-    double score;
-    uint64_t walls;
-};
-struct walls {
-    size_t count;                         /* of walls */
-    double squares[PROJECTIONS_WALLS];    /* of the distances, in cells */
-    uint64_t excluded[PROJECTIONS_WALLS]; /* the other wall of the same line */
-    uint32_t line[PROJECTIONS_WALLS];
-    int8_t step[PROJECTIONS_WALLS]; /* -1 or 1 */
-    struct wall_set *heap;
-    size_t waiting; /* in the heap */
-};
-
-/* Find the walls of a position, of which `fractions` are how far it lies in its cells, in [0, 1]. The heap has space for
- * 1 + the number of sets that will be asked for. rows is below 2^32. */
-void projections_walls(const double *fractions, size_t rows, struct wall_set *heap, struct walls *walls);
-
-/* The next set, the empty one first; of equal scores the one with the smaller word. 0 if there are no more. */
-int projections_next_set(struct walls *walls, uint64_t *set);
-
-/* Write the bucket values of the `probes` best sets for each of `bands` groups of `rows` positions, all with cells:
- * out is (bands, probes), NO_VALUE (all ones) where there are no more. The value of one line is its cell's; that of
- * several is the key of the band with these slots. heap: probes + 1 sets; slots: 2 rows words; fractions: rows. */
-void projections_probes(const double *positions, size_t bands, size_t rows, size_t probes, struct wall_set *heap,
-                        uint64_t *slots, double *fractions, uint64_t *out);
-
-/* Write the `probes` best sets as steps: out is (probes, rows) of -1, 0 and 1. Returns how many there are. */
-size_t projections_steps(const double *fractions, size_t rows, size_t probes, struct wall_set *heap, int8_t *out);
-
-/* The chances, for each of some distances and each of some places in a cell, that another point is in the cell below, in
- * the same, and in the one above: (distances, places, 3). */
-struct chances {
-    const double *table;
-    size_t distances, places;
-};
-
-/* Add to out, (distances, probes), the chances that the other point lies beyond each of the best sets of a position, at
- * places[i] of line i and so at fractions[i]. sets: `probes` words. */
-void projections_found(const struct chances *chances, const int64_t *places, const double *fractions, size_t rows,
-                       size_t probes, struct wall_set *heap, uint64_t *sets, double *out);
 
 #endif

@@ -58,29 +58,37 @@ TARGET_AVX2_FMA static void multiply(const double *rows, size_t n, const double 
 
 enum { GATHERED = 8 }; /* registers */
 
-TARGET_AVX2 static ALWAYS_INLINED void gather_some(const float *matrix, size_t step, const int64_t *columns,
-                                                   const double *values, size_t n, size_t registers, double *sums) {
+TARGET_AVX2_FMA static ALWAYS_INLINED void gather_some(const float *matrix, size_t step, const int64_t *columns,
+                                                       const double *values, size_t n, int floats, size_t registers,
+                                                       double *sums) {
     __m256d held[GATHERED];
     for (size_t v = 0; v < registers; v++) held[v] = _mm256_loadu_pd(sums + v * LANES);
     for (size_t i = 0; i < n; i++) {
-        const float *line = matrix + (size_t)columns[i] * step;
+        const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         __m256d x = _mm256_set1_pd(values[i]);
         for (size_t v = 0; v < registers; v++) {
             __m256d term = _mm256_cvtps_pd(_mm_loadu_ps(line + v * LANES));
-            held[v] = _mm256_add_pd(held[v], _mm256_mul_pd(x, term));
+            held[v] = floats ? _mm256_fmadd_pd(x, term, held[v]) : _mm256_add_pd(held[v], _mm256_mul_pd(x, term));
         }
     }
     for (size_t v = 0; v < registers; v++) _mm256_storeu_pd(sums + v * LANES, held[v]);
 }
 
-TARGET_AVX2 static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values,
-                               size_t n, size_t count, double *sums) {
+TARGET_AVX2_FMA static ALWAYS_INLINED void gather_all(const float *matrix, size_t step, const int64_t *columns,
+                                                      const double *values, size_t n, int floats, size_t count,
+                                                      double *sums) {
     size_t f = 0;
     for (; f + GATHERED * LANES <= count; f += GATHERED * LANES) {
-        gather_some(matrix + f, step, columns, values, n, GATHERED, sums + f);
+        gather_some(matrix + f, step, columns, values, n, floats, GATHERED, sums + f);
     }
-    for (; f + LANES <= count; f += LANES) gather_some(matrix + f, step, columns, values, n, 1, sums + f);
-    if (f < count) projections_scalar.gather(matrix + f, step, columns, values, n, count - f, sums + f);
+    for (; f + LANES <= count; f += LANES) gather_some(matrix + f, step, columns, values, n, floats, 1, sums + f);
+    if (f < count) projections_scalar.gather(matrix + f, step, columns, values, n, floats, count - f, sums + f);
+}
+
+TARGET_AVX2_FMA static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values,
+                                   size_t n, int floats, size_t count, double *sums) {
+    if (floats) gather_all(matrix, step, columns, values, n, 1, count, sums);
+    else gather_all(matrix, step, columns, values, n, 0, count, sums);
 }
 
 TARGET_AVX2 static int place(const double *sums, const double *offsets, double width, size_t count, double *positions) {

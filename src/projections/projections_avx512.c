@@ -69,19 +69,21 @@ TARGET_AVX512 static void multiply(const double *rows, size_t n, const double *l
     }
 }
 
+enum { GATHERED = 8 }; /* registers: an addition takes four cycles, and two begin in each */
+
 TARGET_AVX512 static ALWAYS_INLINED void gather_some(const float *matrix, size_t step, const int64_t *columns,
-                                                     const double *values, size_t n, size_t registers,
+                                                     const double *values, size_t n, int floats, size_t registers,
                                                      __mmask8 last, double *sums) {
-    __m512d held[MOST];
+    __m512d held[GATHERED];
     for (size_t v = 0; v < registers; v++) {
         held[v] = _mm512_maskz_loadu_pd(v + 1 < registers ? 0xFF : last, sums + v * LANES);
     }
     for (size_t i = 0; i < n; i++) {
-        const float *line = matrix + (size_t)columns[i] * step;
+        const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         __m512d x = _mm512_set1_pd(values[i]);
         for (size_t v = 0; v < registers; v++) {
             __m512d term = load_floats(line + v * LANES, v + 1 < registers ? 0xFF : last);
-            held[v] = _mm512_add_pd(held[v], _mm512_mul_pd(x, term));
+            held[v] = floats ? _mm512_fmadd_pd(x, term, held[v]) : _mm512_add_pd(held[v], _mm512_mul_pd(x, term));
         }
     }
     for (size_t v = 0; v < registers; v++) {
@@ -89,15 +91,22 @@ TARGET_AVX512 static ALWAYS_INLINED void gather_some(const float *matrix, size_t
     }
 }
 
-TARGET_AVX512 static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values,
-                                 size_t n, size_t count, double *sums) {
+TARGET_AVX512 static ALWAYS_INLINED void gather_all(const float *matrix, size_t step, const int64_t *columns,
+                                                    const double *values, size_t n, int floats, size_t count,
+                                                    double *sums) {
     size_t f = 0;
-    for (; f + PROJECTIONS_LANES <= count; f += PROJECTIONS_LANES) {
-        gather_some(matrix + f, step, columns, values, n, MOST, 0xFF, sums + f);
+    for (; f + GATHERED * LANES <= count; f += GATHERED * LANES) {
+        gather_some(matrix + f, step, columns, values, n, floats, GATHERED, 0xFF, sums + f);
     }
     for (; f < count; f += LANES) {
-        gather_some(matrix + f, step, columns, values, n, 1, first_doubles(count - f), sums + f);
+        gather_some(matrix + f, step, columns, values, n, floats, 1, first_doubles(count - f), sums + f);
     }
+}
+
+TARGET_AVX512 static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values,
+                                 size_t n, int floats, size_t count, double *sums) {
+    if (floats) gather_all(matrix, step, columns, values, n, 1, count, sums);
+    else gather_all(matrix, step, columns, values, n, 0, count, sums);
 }
 
 TARGET_AVX512 static int place(const double *sums, const double *offsets, double width, size_t count,

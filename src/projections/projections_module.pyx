@@ -1,16 +1,15 @@
-"""Cells of vectors on random lines, and the cells around them, best first: p-stable projections and multi-probe."""
+"""Cells of vectors on random lines: p-stable projections."""
 
-from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause, product_of, sum_of
+from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, pause
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
     bint rise_below(const int64_t*, size_t, size_t) nogil
-    bint are_below(const int64_t*, size_t, size_t) nogil
 
 cdef extern from "field.h":
     cdef enum domain:
@@ -19,7 +18,6 @@ cdef extern from "field.h":
 
 cdef extern from "projections/projections.h":
     enum: PROJECTIONS_CHUNK
-    const double PROJECTIONS_END
     struct projections_kernels:
         pass
     const projections_kernels** projections_levels
@@ -28,25 +26,15 @@ cdef extern from "projections/projections.h":
         const double* offsets
         size_t dim, step, count
         double width
-    struct wall_set:
-        double score
-        uint64_t walls
-    struct c_chances "chances":
-        const double* table
-        size_t distances, places
     double projections_gaussian(uint64_t) nogil
     double projections_cauchy(uint64_t) nogil
     void projections_draw(uint64_t, domain, uint64_t, size_t, size_t, float*) nogil
     void projections_offsets(uint64_t, size_t, double*) nogil
-    size_t projections_scratch(size_t) nogil
+    size_t projections_scratch(size_t, size_t) nogil
     size_t projections_dense(const projections_kernels*, const c_lines*, const float*, const double*, size_t, double*,
                              double*, uint64_t*) nogil
     int projections_sparse(const projections_kernels*, const c_lines*, const int64_t*, const float*, const double*,
                            size_t, double*, double*, uint64_t*) nogil
-    void projections_probes(const double*, size_t, size_t, size_t, wall_set*, uint64_t*, double*, uint64_t*) nogil
-    size_t projections_steps(const double*, size_t, size_t, wall_set*, int8_t*) nogil
-    void projections_found(const c_chances*, const int64_t*, const double*, size_t, size_t, wall_set*, uint64_t*,
-                           double*) nogil
 
 cdef const int* in_use = level_in_use()
 
@@ -55,9 +43,7 @@ MOST_COORDINATES = 0x7FFFFFFF
 MOST_FUNCTIONS = 0x7FFFFFFF
 
 cdef enum:
-    MOST_ROWS = 0x7FFFFFFF  # functions of a band
     DRAWN_STEPS = 32  # simple steps that a variate takes
-    PROBE_STEPS = 128  # and a probe
     PRODUCTS = 64 * WORK  # added up between two calls of pause
 
 ctypedef fused real:
@@ -142,7 +128,7 @@ def dense(const real[:, ::1] vectors not None, const float[:, ::1] matrix not No
     cdef c_lines lines
     _check_lines(matrix, offsets, width, dim, &lines)
     _check_outputs(n, count, positions, values)
-    cdef double[::1] scratch = np.empty(projections_scratch(count), np.float64)
+    cdef double[::1] scratch = np.empty(projections_scratch(count, n), np.float64)
     cdef const projections_kernels* level = projections_levels[in_use[0]]
     cdef const float* floats = NULL
     cdef const double* doubles = NULL
@@ -195,7 +181,7 @@ def sparse(const int64_t[::1] starts not None, const int64_t[::1] columns not No
         raise ValueError(f"the columns of each row must rise, each below {matrix.shape[0]}")
     n = len(starts) - 1
     _check_outputs(n, count, positions, values)
-    cdef double[::1] scratch = np.empty(projections_scratch(count), np.float64)
+    cdef double[::1] scratch = np.empty(projections_scratch(count, 1), np.float64)
     cdef const projections_kernels* level = projections_levels[in_use[0]]
     cdef const float* floats = NULL
     cdef const double* doubles = NULL
@@ -220,98 +206,46 @@ def sparse(const int64_t[::1] starts not None, const int64_t[::1] columns not No
     return -1 if i == n else <Py_ssize_t>i
 
 
-cdef wall_set[::1] _heap(size_t probes):
-    return np.empty(sum_of(probes, 1), np.dtype([("score", np.float64), ("walls", np.uint64)]))
+cdef void draw_gaussian_lines(uint64_t seed, size_t dim, size_t count, float* lines) noexcept nogil:
+    projections_draw(seed, DOMAIN_GAUSSIAN, 0, dim, count, lines)
 
 
-cdef _check_sizes(size_t rows, size_t probes):
-    if not 1 <= rows <= MOST_ROWS:
-        raise ValueError(f"rows must be in 1..{MOST_ROWS}, not {rows}")
-    if probes < 1:
-        raise ValueError("probes must be at least 1, not 0")
+cdef void draw_cauchy_lines(uint64_t seed, size_t dim, size_t count, float* lines) noexcept nogil:
+    projections_draw(seed, DOMAIN_CAUCHY, 0, dim, count, lines)
 
 
-def probes(const double[:, ::1] positions not None, size_t bands, size_t rows, uint64_t[:, :, ::1] out not None):
-    """Write the most promising buckets of positions, (n, bands * rows), to out, (n, bands, probes), best first."""
-    positions = aligned_rows(positions)
-    cdef size_t n = positions.shape[0], probes = out.shape[2], i = 0, j, done = 0
-    cdef uint64_t last_pause = 0
-    _check_sizes(rows, probes)
-    if bands < 1 or product_of(bands, rows) != <size_t>positions.shape[1]:
-        raise ValueError(f"positions must be (n, bands x rows), not {positions.shape[1]} for {bands} x {rows}")
-    if <size_t>out.shape[0] != n or <size_t>out.shape[1] != bands:
-        raise ValueError(f"out must be ({n}, {bands}, probes), not ({out.shape[0]}, {out.shape[1]}, {probes})")
-    if n == 0:
-        return
-    check_out(&out[0, 0, 0], sizeof(uint64_t))
-    cdef wall_set[::1] heap = _heap(probes)
-    cdef uint64_t[::1] slots = np.empty(2 * rows, np.uint64)
-    cdef double[::1] fractions = np.empty(rows, np.float64)
-    with nogil:
-        for i in range(n):
-            for j in range(<size_t>positions.shape[1]):
-                if not -PROJECTIONS_END < positions[i, j] < PROJECTIONS_END:
-                    with gil:
-                        raise ValueError(f"positions must be in (-2**63, 2**63), and row {i} has {positions[i, j]}")
-            projections_probes(&positions[i, 0], bands, rows, probes, &heap[0], &slots[0], &fractions[0],
-                               &out[i, 0, 0])
-            done += bands * (rows + probes) * PROBE_STEPS
-            if done >= WORK:
-                done = 0
-                pause(&last_pause)
+cdef void offsets_of_lines(uint64_t seed, size_t count, double* offsets) noexcept nogil:
+    projections_offsets(seed, count, offsets)
 
 
-cdef _check_fractions(const double[:, ::1] fractions):
-    cdef size_t i, j
-    for i in range(<size_t>fractions.shape[0]):
-        for j in range(<size_t>fractions.shape[1]):
-            if not 0 <= fractions[i, j] <= 1:
-                raise ValueError(f"fractions must be in 0..1, not {fractions[i, j]}")
+cdef size_t scratch_of_cells(size_t n, size_t count) noexcept nogil:
+    return projections_scratch(count, n)
 
 
-def steps(const double[:, ::1] fractions not None, int8_t[:, :, ::1] out not None):
-    """Write the best sets of walls for positions that lie so far in their cells, (n, rows), as -1, 0 and 1 a line.
-
-    out is (n, probes, rows). Returns how many sets there are, at most `probes`; the rest of out is zeros.
-    """
-    fractions = aligned_rows(fractions)
-    cdef size_t n = fractions.shape[0], rows = fractions.shape[1], probes = out.shape[1], i, found = 0
-    _check_sizes(rows, probes)
-    _check_fractions(fractions)
-    if <size_t>out.shape[0] != n or <size_t>out.shape[2] != rows:
-        raise ValueError(f"out must be ({n}, probes, {rows}), not ({out.shape[0]}, {probes}, {out.shape[2]})")
-    cdef wall_set[::1] heap = _heap(probes)
-    for i in range(n):
-        found = projections_steps(&fractions[i, 0], rows, probes, &heap[0], &out[i, 0, 0])
-    return found
+cdef size_t _cells(const float* floats, const double* doubles, size_t n, const c_lines* lines, double* scratch,
+                   uint64_t* values) noexcept nogil:
+    cdef size_t at = 0, some, done
+    while at < n:
+        some = min(n - at, <size_t>PROJECTIONS_CHUNK)
+        done = projections_dense(projections_levels[in_use[0]], lines,
+                                 floats + at * lines.dim if floats != NULL else NULL,
+                                 doubles + at * lines.dim if doubles != NULL else NULL,
+                                 some, scratch, NULL, values + at * lines.count)
+        at += done
+        if done < some:
+            break
+    return at
 
 
-def found(const int64_t[:, ::1] places not None, const double[:, :, ::1] table not None, double[:, ::1] out not None):
-    """Add up the chances that another point is in each of the best cells around positions; out is (distances, probes).
+cdef size_t cells_of_floats(const float* vectors, size_t n, size_t dim, const float* lines, const double* offsets,
+                            size_t count, double width, double* scratch, uint64_t* values) noexcept nogil:
+    cdef c_lines used
+    used.matrix, used.offsets, used.dim, used.step, used.count, used.width = lines, offsets, dim, count, count, width
+    return _cells(vectors, NULL, n, &used, scratch, values)
 
-    Position i lies at places[i, j], of (n, rows), in line j, and so at (places[i, j] + 1/2) / m of its cell.
-    table, (distances, m, 3), has the chances at each place that the other point is in the cell below, in the same, and
-    in the one above.
-    """
-    places = aligned_rows(places)
-    cdef size_t n = places.shape[0], rows = places.shape[1], m = table.shape[1], probes = out.shape[1], i = 0
-    cdef uint64_t last_pause = 0
-    _check_sizes(rows, probes)
-    if table.shape[2] != 3 or m < 1 or table.shape[0] != out.shape[0]:
-        raise ValueError(f"table must be ({out.shape[0]}, m, 3), not {tuple(np.shape(table))}")
-    if n == 0 or out.shape[0] == 0:
-        return
-    if not are_below(&places[0, 0], product_of(n, rows), m):
-        raise ValueError(f"places must be in 0..{m - 1}")
-    check_out(&table[0, 0, 0], sizeof(double))
-    check_out(&out[0, 0], sizeof(double))
-    fractions_array = np.ascontiguousarray((np.asarray(places) + 0.5) / m)
-    cdef const double[:, ::1] fractions = fractions_array
-    cdef wall_set[::1] heap = _heap(probes)
-    cdef uint64_t[::1] sets = np.empty(probes, np.uint64)
-    cdef c_chances chances
-    chances.table, chances.distances, chances.places = &table[0, 0, 0], out.shape[0], m
-    with nogil:
-        for i in range(n):
-            projections_found(&chances, &places[i, 0], &fractions[i, 0], rows, probes, &heap[0], &sets[0], &out[0, 0])
-            pause(&last_pause)
+
+cdef size_t cells_of_doubles(const double* vectors, size_t n, size_t dim, const float* lines, const double* offsets,
+                             size_t count, double width, double* scratch, uint64_t* values) noexcept nogil:
+    cdef c_lines used
+    used.matrix, used.offsets, used.dim, used.step, used.count, used.width = lines, offsets, dim, count, count, width
+    return _cells(NULL, vectors, n, &used, scratch, values)

@@ -56,27 +56,34 @@ static void multiply(const double *rows, size_t n, const double *lines, size_t d
 enum { GATHERED = 8 }; /* registers */
 
 static ALWAYS_INLINED void gather_some(const float *matrix, size_t step, const int64_t *columns, const double *values,
-                                       size_t n, size_t registers, double *sums) {
+                                       size_t n, int floats, size_t registers, double *sums) {
     float64x2_t held[GATHERED];
     for (size_t v = 0; v < registers; v++) held[v] = vld1q_f64(sums + v * LANES);
     for (size_t i = 0; i < n; i++) {
-        const float *line = matrix + (size_t)columns[i] * step;
+        const float *line = matrix + (columns ? (size_t)columns[i] : i) * step;
         float64x2_t x = vdupq_n_f64(values[i]);
         for (size_t v = 0; v < registers; v++) {
-            held[v] = vaddq_f64(held[v], vmulq_f64(x, vcvt_f64_f32(vld1_f32(line + v * LANES))));
+            float64x2_t term = vcvt_f64_f32(vld1_f32(line + v * LANES));
+            held[v] = floats ? vfmaq_f64(held[v], x, term) : vaddq_f64(held[v], vmulq_f64(x, term));
         }
     }
     for (size_t v = 0; v < registers; v++) vst1q_f64(sums + v * LANES, held[v]);
 }
 
-static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n,
-                   size_t count, double *sums) {
+static ALWAYS_INLINED void gather_all(const float *matrix, size_t step, const int64_t *columns, const double *values,
+                                      size_t n, int floats, size_t count, double *sums) {
     size_t f = 0;
     for (; f + GATHERED * LANES <= count; f += GATHERED * LANES) {
-        gather_some(matrix + f, step, columns, values, n, GATHERED, sums + f);
+        gather_some(matrix + f, step, columns, values, n, floats, GATHERED, sums + f);
     }
-    for (; f + LANES <= count; f += LANES) gather_some(matrix + f, step, columns, values, n, 1, sums + f);
-    if (f < count) projections_scalar.gather(matrix + f, step, columns, values, n, count - f, sums + f);
+    for (; f + LANES <= count; f += LANES) gather_some(matrix + f, step, columns, values, n, floats, 1, sums + f);
+    if (f < count) projections_scalar.gather(matrix + f, step, columns, values, n, floats, count - f, sums + f);
+}
+
+static void gather(const float *matrix, size_t step, const int64_t *columns, const double *values, size_t n, int floats,
+                   size_t count, double *sums) {
+    if (floats) gather_all(matrix, step, columns, values, n, 1, count, sums);
+    else gather_all(matrix, step, columns, values, n, 0, count, sums);
 }
 
 static int place(const double *sums, const double *offsets, double width, size_t count, double *positions) {

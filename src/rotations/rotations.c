@@ -21,11 +21,7 @@ static inline uint64_t bits_of_double(double x) {
     return bits;
 }
 
-static inline float flipped(float x, const uint32_t *flips, size_t i) {
-    uint32_t bits = bits_of_float(x) ^ (flips ? flips[i] : 0);
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+static inline float multiplied(float x, const float *factors, size_t i) { return factors ? x * factors[i] : x; }
 
 static uint32_t greatest_float(const float *x, size_t n) {
     uint32_t most = 0;
@@ -49,17 +45,17 @@ static void narrow(const double *x, size_t n, float *y) {
     for (size_t i = 0; i < n; i++) y[i] = (float)x[i];
 }
 
-static void fold(const float *x, const uint32_t *flips, size_t half, float *y) {
-    for (size_t i = 0; i < half; i++) y[i] = flipped(x[i], flips, i) + flipped(x[i + half], flips, i + half);
+static void fold(const float *x, const float *factors, size_t half, float *y) {
+    for (size_t i = 0; i < half; i++) y[i] = multiplied(x[i], factors, i) + multiplied(x[i + half], factors, i + half);
 }
 
-static void reflect(const float *x, const uint32_t *flips, size_t parts, size_t block, size_t kept, float *y) {
+static void reflect(const float *x, const float *factors, size_t parts, size_t block, size_t kept, float *y) {
     const float share = 2.0f / (float)parts;
     for (size_t i = 0; i < block; i++) {
-        float part[ROTATIONS_MAX_PARTS], sum = flipped(x[i], flips, i);
+        float part[ROTATIONS_MAX_PARTS], sum = multiplied(x[i], factors, i);
         part[0] = sum;
         for (size_t p = 1; p < parts; p++) {
-            part[p] = flipped(x[p * block + i], flips, p * block + i);
+            part[p] = multiplied(x[p * block + i], factors, p * block + i);
             sum += part[p];
         }
         sum *= share;
@@ -67,8 +63,8 @@ static void reflect(const float *x, const uint32_t *flips, size_t parts, size_t 
     }
 }
 
-static void hadamard(const float *x, const uint32_t *flips, size_t n, float *y) {
-    for (size_t i = 0; i < n; i++) y[i] = flipped(x[i], flips, i);
+static void hadamard(const float *x, const float *factors, size_t n, float *y) {
+    for (size_t i = 0; i < n; i++) y[i] = multiplied(x[i], factors, i);
     for (size_t stride = n / 2; stride; stride /= 2) {
         for (size_t start = 0; start < n; start += 2 * stride) {
             for (size_t i = start; i < start + stride; i++) {
@@ -118,12 +114,14 @@ struct rotations_shape rotations_shape_of(size_t dim) {
     return best;
 }
 
-void rotations_flips(uint64_t seed, uint64_t rotation, size_t size, uint32_t *flips) {
-    for (size_t round = 0; round < ROTATIONS_ROUNDS; round++) {
+void rotations_factors(uint64_t seed, uint64_t rotation, size_t size, float *factors) {
+    for (size_t round = 0; round < ROTATIONS_ROUNDS; round++, factors += size) {
         uint64_t word = 0, first = (rotation * ROTATIONS_ROUNDS + round) << 20;
-        for (size_t i = 0; i < size; i++, word >>= 1) {
-            if (i % 64 == 0) word = draw(seed, DOMAIN_ROTATION, first + i / 64);
-            flips[round * size + i] = (uint32_t)(word & 1) << 31;
+        const unsigned bits = round == 1 ? 8 : 1;
+        for (size_t i = 0; i < size; i++, word >>= bits) {
+            if (i % (64 / bits) == 0) word = draw(seed, DOMAIN_ROTATION, first + i / (64 / bits));
+            float factor = round == 1 ? 0.75f + (float)(word >> 1 & 127) / 256 : 1;
+            factors[i] = word & 1 ? -factor : factor;
         }
     }
 }
@@ -176,34 +174,34 @@ enum rotations_row rotations_load_doubles(const struct rotations_kernels *kernel
 }
 
 /* The first `kept` numbers of a Hadamard transform of n. */
-static void first_of_hadamard(const struct rotations_kernels *kernels, const float *x, const uint32_t *flips, size_t n,
+static void first_of_hadamard(const struct rotations_kernels *kernels, const float *x, const float *factors, size_t n,
                               float *y, size_t kept) {
     while (n / 2 >= kept && n / 2 >= ROTATIONS_MIN_BLOCK) {
         n /= 2;
-        kernels->fold(x, flips, n, y);
+        kernels->fold(x, factors, n, y);
         x = y;
-        flips = NULL;
+        factors = NULL;
     }
-    kernels->hadamard(x, flips, n, y);
+    kernels->hadamard(x, factors, n, y);
 }
 
-static void rotate_once(const struct rotations_kernels *kernels, struct rotations_shape shape, const uint32_t *flips,
+static void rotate_once(const struct rotations_kernels *kernels, struct rotations_shape shape, const float *factors,
                         const float *x, float *y, size_t kept) {
     const size_t block = shape.block;
     if (shape.parts == 1) {
-        first_of_hadamard(kernels, x, flips, block, y, kept);
+        first_of_hadamard(kernels, x, factors, block, y, kept);
         return;
     }
-    kernels->reflect(x, flips, shape.parts, block, (kept + block - 1) / block, y);
+    kernels->reflect(x, factors, shape.parts, block, (kept + block - 1) / block, y);
     for (size_t start = 0; start < kept; start += block) {
         first_of_hadamard(kernels, y + start, NULL, block, y + start, kept - start);
     }
 }
 
-void rotations_rotate(const struct rotations_kernels *kernels, struct rotations_shape shape, const uint32_t *flips,
+void rotations_rotate(const struct rotations_kernels *kernels, struct rotations_shape shape, const float *factors,
                       const float *x, float *y, size_t kept) {
     const size_t size = shape.parts * shape.block;
     for (size_t round = 0; round < ROTATIONS_ROUNDS; round++) {
-        rotate_once(kernels, shape, flips + round * size, round ? y : x, y, round + 1 < ROTATIONS_ROUNDS ? size : kept);
+        rotate_once(kernels, shape, factors + round * size, round ? y : x, y, round + 1 < ROTATIONS_ROUNDS ? size : kept);
     }
 }

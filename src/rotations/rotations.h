@@ -9,6 +9,9 @@
  *
  *     round:  x -> (reflection of parts) x (Hadamard transform of block), of signs * x
  *
+ * Sums of a few equal numbers are few different numbers, often zero: vectors with few coordinates would lie on the same
+ * side of too many hyperplanes. So the signs of the second round are multiplied by numbers from 0.75 to 1.25.
+ *
  * A function that needs the first few coordinates only skips most of the last round, since the greatest strides come
  * first: the sums that it does not need are left out.
  *
@@ -33,13 +36,13 @@ struct rotations_kernels {
     uint64_t (*greatest_double)(const double *x, size_t n);
     /* y[i] = (float)x[i]; of any n. */
     void (*narrow)(const double *x, size_t n, float *y);
-    /* With the signs flipped whose mask is 1 << 31 (NULL flips none): y[i] = x[i] + x[i + half], for i < half. */
-    void (*fold)(const float *x, const uint32_t *flips, size_t half, float *y);
-    /* Parts of `block` numbers, signs flipped: each of the first `kept` of them less 2 / parts of the sum of all. */
-    void (*reflect)(const float *x, const uint32_t *flips, size_t parts, size_t block, size_t kept, float *y);
-    /* The Hadamard transform of n numbers, n a power of two from ROTATIONS_MIN_BLOCK on, signs flipped unless NULL. For
-     * strides n / 2, n / 4, .. 1: (a, b) becomes (a + b, a - b). */
-    void (*hadamard)(const float *x, const uint32_t *flips, size_t n, float *y);
+    /* These three multiply x by the factors first, unless these are NULL. y[i] = x[i] + x[i + half], for i < half. */
+    void (*fold)(const float *x, const float *factors, size_t half, float *y);
+    /* Parts of `block` numbers: each of the first `kept` of them less 2 / parts of the sum of all. */
+    void (*reflect)(const float *x, const float *factors, size_t parts, size_t block, size_t kept, float *y);
+    /* The Hadamard transform of n numbers, n a power of two from ROTATIONS_MIN_BLOCK on. For strides n / 2, n / 4, .. 1:
+     * (a, b) becomes (a + b, a - b). */
+    void (*hadamard)(const float *x, const float *factors, size_t n, float *y);
     /* Bit i is 1 if y[i] > 0. */
     void (*signs)(const float *y, size_t n, uint64_t *words);
     /* The first place of the greatest number without its sign; of any n > 0. */
@@ -55,8 +58,8 @@ struct rotations_shape {
 /* The least padded size for a dim in 1..ROTATIONS_MAX_DIM. */
 struct rotations_shape rotations_shape_of(size_t dim);
 
-/* The flips of one rotation: ROTATIONS_ROUNDS * size masks, 0 or 1 << 31. */
-void rotations_flips(uint64_t seed, uint64_t rotation, size_t size, uint32_t *flips);
+/* The factors of one rotation: ROTATIONS_ROUNDS * size numbers. */
+void rotations_factors(uint64_t seed, uint64_t rotation, size_t size, float *factors);
 
 enum rotations_row { ROTATIONS_ROW, ROTATIONS_ZERO_ROW, ROTATIONS_NOT_FINITE };
 
@@ -68,7 +71,7 @@ enum rotations_row rotations_load_doubles(const struct rotations_kernels *kernel
                                           size_t size, float *x, const float **ready);
 
 /* Rotate x, of as many numbers as the shape says, to y; only the first `kept` numbers of y are of use then. */
-void rotations_rotate(const struct rotations_kernels *kernels, struct rotations_shape shape, const uint32_t *flips,
+void rotations_rotate(const struct rotations_kernels *kernels, struct rotations_shape shape, const float *factors,
                       const float *x, float *y, size_t kept);
 
 #endif

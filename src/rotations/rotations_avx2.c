@@ -6,9 +6,9 @@
 
 enum { LANES = 8, CHUNK = 64 };
 
-TARGET_AVX2 static inline __m256 flipped(const float *x, const uint32_t *flips, size_t i) {
+TARGET_AVX2 static inline __m256 multiplied(const float *x, const float *factors, size_t i) {
     __m256 v = _mm256_loadu_ps(x + i);
-    return flips ? _mm256_xor_ps(v, _mm256_loadu_ps((const float *)(flips + i))) : v;
+    return factors ? _mm256_mul_ps(v, _mm256_loadu_ps(factors + i)) : v;
 }
 
 TARGET_AVX2 static inline __m256i size_of(const float *x) {
@@ -51,20 +51,20 @@ TARGET_AVX2 static void narrow(const double *x, size_t n, float *y) {
     for (; i < n; i++) y[i] = (float)x[i];
 }
 
-TARGET_AVX2 static void fold(const float *x, const uint32_t *flips, size_t half, float *y) {
+TARGET_AVX2 static void fold(const float *x, const float *factors, size_t half, float *y) {
     for (size_t i = 0; i < half; i += LANES) {
-        _mm256_storeu_ps(y + i, _mm256_add_ps(flipped(x, flips, i), flipped(x, flips, i + half)));
+        _mm256_storeu_ps(y + i, _mm256_add_ps(multiplied(x, factors, i), multiplied(x, factors, i + half)));
     }
 }
 
-TARGET_AVX2 static inline void reflect_parts(const float *x, const uint32_t *flips, size_t parts, size_t block,
+TARGET_AVX2 static inline void reflect_parts(const float *x, const float *factors, size_t parts, size_t block,
                                              size_t kept, float *y) {
     const __m256 share = _mm256_set1_ps(2.0f / (float)parts);
     for (size_t i = 0; i < block; i += LANES) {
-        __m256 part[ROTATIONS_MAX_PARTS], sum = flipped(x, flips, i);
+        __m256 part[ROTATIONS_MAX_PARTS], sum = multiplied(x, factors, i);
         part[0] = sum;
         for (size_t p = 1; p < parts; p++) {
-            part[p] = flipped(x, flips, p * block + i);
+            part[p] = multiplied(x, factors, p * block + i);
             sum = _mm256_add_ps(sum, part[p]);
         }
         sum = _mm256_mul_ps(sum, share);
@@ -74,11 +74,11 @@ TARGET_AVX2 static inline void reflect_parts(const float *x, const uint32_t *fli
     }
 }
 
-TARGET_AVX2 static void reflect(const float *x, const uint32_t *flips, size_t parts, size_t block, size_t kept,
+TARGET_AVX2 static void reflect(const float *x, const float *factors, size_t parts, size_t block, size_t kept,
                                 float *y) {
-    if (parts == 3) reflect_parts(x, flips, 3, block, kept, y);
-    else if (parts == 5) reflect_parts(x, flips, 5, block, kept, y);
-    else reflect_parts(x, flips, 7, block, kept, y);
+    if (parts == 3) reflect_parts(x, factors, 3, block, kept, y);
+    else if (parts == 5) reflect_parts(x, factors, 5, block, kept, y);
+    else reflect_parts(x, factors, 7, block, kept, y);
 }
 
 /* Butterflies between lanes that are 4, 2 and 1 apart: x with the lanes exchanged, plus x whose upper lanes are
@@ -111,12 +111,12 @@ TARGET_AVX2 static inline void chunk(const float *x, float *y) {
 }
 
 /* Butterflies between numbers that are `stride` and then `stride` / 2 apart. */
-TARGET_AVX2 static void two_strides(const float *x, const uint32_t *flips, size_t n, size_t stride, float *y) {
+TARGET_AVX2 static void two_strides(const float *x, const float *factors, size_t n, size_t stride, float *y) {
     const size_t half = stride / 2;
     for (size_t start = 0; start < n; start += 2 * stride) {
         for (size_t i = start; i < start + half; i += LANES) {
-            __m256 a = flipped(x, flips, i), b = flipped(x, flips, i + half);
-            __m256 c = flipped(x, flips, i + stride), d = flipped(x, flips, i + stride + half);
+            __m256 a = multiplied(x, factors, i), b = multiplied(x, factors, i + half);
+            __m256 c = multiplied(x, factors, i + stride), d = multiplied(x, factors, i + stride + half);
             __m256 ac = _mm256_add_ps(a, c), bd = _mm256_add_ps(b, d);
             a = _mm256_sub_ps(a, c), b = _mm256_sub_ps(b, d);
             _mm256_storeu_ps(y + i, _mm256_add_ps(ac, bd));
@@ -127,23 +127,23 @@ TARGET_AVX2 static void two_strides(const float *x, const uint32_t *flips, size_
     }
 }
 
-TARGET_AVX2 static void one_stride(const float *x, const uint32_t *flips, size_t half, float *y) {
+TARGET_AVX2 static void one_stride(const float *x, const float *factors, size_t half, float *y) {
     for (size_t i = 0; i < half; i += LANES) {
-        __m256 a = flipped(x, flips, i), b = flipped(x, flips, i + half);
+        __m256 a = multiplied(x, factors, i), b = multiplied(x, factors, i + half);
         _mm256_storeu_ps(y + i, _mm256_add_ps(a, b));
         _mm256_storeu_ps(y + i + half, _mm256_sub_ps(a, b));
     }
 }
 
-TARGET_AVX2 static void hadamard(const float *x, const uint32_t *flips, size_t n, float *y) {
+TARGET_AVX2 static void hadamard(const float *x, const float *factors, size_t n, float *y) {
     size_t stride = n / 2;
     if (highest_bit(n / CHUNK) % 2) {
-        one_stride(x, flips, stride, y);
-        x = y, flips = NULL, stride /= 2;
+        one_stride(x, factors, stride, y);
+        x = y, factors = NULL, stride /= 2;
     }
     for (; stride >= 2 * CHUNK; stride /= 4) {
-        two_strides(x, flips, n, stride, y);
-        x = y, flips = NULL;
+        two_strides(x, factors, n, stride, y);
+        x = y, factors = NULL;
     }
     for (size_t start = 0; start < n; start += CHUNK) chunk(x + start, y + start);
 }

@@ -10,9 +10,9 @@
 
 enum { LANES = 16, CHUNK = 256 };
 
-TARGET_AVX512 static inline __m512 flipped(const float *x, const uint32_t *flips, size_t i) {
+TARGET_AVX512 static inline __m512 multiplied(const float *x, const float *factors, size_t i) {
     __m512 v = _mm512_loadu_ps(x + i);
-    return flips ? _mm512_xor_ps(v, _mm512_loadu_ps((const float *)(flips + i))) : v;
+    return factors ? _mm512_mul_ps(v, _mm512_loadu_ps(factors + i)) : v;
 }
 
 TARGET_AVX512 static inline __mmask16 first_of(size_t n) { return n >= LANES ? 0xFFFF : (__mmask16)((1u << n) - 1); }
@@ -52,20 +52,20 @@ TARGET_AVX512 static void narrow(const double *x, size_t n, float *y) {
     for (; i < n; i++) y[i] = (float)x[i];
 }
 
-TARGET_AVX512 static void fold(const float *x, const uint32_t *flips, size_t half, float *y) {
+TARGET_AVX512 static void fold(const float *x, const float *factors, size_t half, float *y) {
     for (size_t i = 0; i < half; i += LANES) {
-        _mm512_storeu_ps(y + i, _mm512_add_ps(flipped(x, flips, i), flipped(x, flips, i + half)));
+        _mm512_storeu_ps(y + i, _mm512_add_ps(multiplied(x, factors, i), multiplied(x, factors, i + half)));
     }
 }
 
-TARGET_AVX512 static inline void reflect_parts(const float *x, const uint32_t *flips, size_t parts, size_t block,
+TARGET_AVX512 static inline void reflect_parts(const float *x, const float *factors, size_t parts, size_t block,
                                                size_t kept, float *y) {
     const __m512 share = _mm512_set1_ps(2.0f / (float)parts);
     for (size_t i = 0; i < block; i += LANES) {
-        __m512 part[ROTATIONS_MAX_PARTS], sum = flipped(x, flips, i);
+        __m512 part[ROTATIONS_MAX_PARTS], sum = multiplied(x, factors, i);
         part[0] = sum;
         for (size_t p = 1; p < parts; p++) {
-            part[p] = flipped(x, flips, p * block + i);
+            part[p] = multiplied(x, factors, p * block + i);
             sum = _mm512_add_ps(sum, part[p]);
         }
         sum = _mm512_mul_ps(sum, share);
@@ -75,11 +75,11 @@ TARGET_AVX512 static inline void reflect_parts(const float *x, const uint32_t *f
     }
 }
 
-TARGET_AVX512 static void reflect(const float *x, const uint32_t *flips, size_t parts, size_t block, size_t kept,
+TARGET_AVX512 static void reflect(const float *x, const float *factors, size_t parts, size_t block, size_t kept,
                                   float *y) {
-    if (parts == 3) reflect_parts(x, flips, 3, block, kept, y);
-    else if (parts == 5) reflect_parts(x, flips, 5, block, kept, y);
-    else reflect_parts(x, flips, 7, block, kept, y);
+    if (parts == 3) reflect_parts(x, factors, 3, block, kept, y);
+    else if (parts == 5) reflect_parts(x, factors, 5, block, kept, y);
+    else reflect_parts(x, factors, 7, block, kept, y);
 }
 
 /* Butterflies between lanes that are 8, 4, 2 and 1 apart. */
@@ -92,10 +92,10 @@ TARGET_AVX512 static inline __m512 within(__m512 x) {
 }
 
 /* The transform of 16 * count numbers. */
-TARGET_AVX512 static inline void chunk(const float *x, const uint32_t *flips, size_t count, float *y) {
+TARGET_AVX512 static inline void chunk(const float *x, const float *factors, size_t count, float *y) {
     __m512 v[CHUNK / LANES];
 #pragma GCC unroll 16
-    for (size_t i = 0; i < count; i++) v[i] = flipped(x, flips, i * LANES);
+    for (size_t i = 0; i < count; i++) v[i] = multiplied(x, factors, i * LANES);
 #pragma GCC unroll 4
     for (size_t stride = count / 2; stride; stride /= 2) {
 #pragma GCC unroll 16
@@ -111,12 +111,12 @@ TARGET_AVX512 static inline void chunk(const float *x, const uint32_t *flips, si
 }
 
 /* Butterflies between numbers that are `stride` and then `stride` / 2 apart. */
-TARGET_AVX512 static void two_strides(const float *x, const uint32_t *flips, size_t n, size_t stride, float *y) {
+TARGET_AVX512 static void two_strides(const float *x, const float *factors, size_t n, size_t stride, float *y) {
     const size_t half = stride / 2;
     for (size_t start = 0; start < n; start += 2 * stride) {
         for (size_t i = start; i < start + half; i += LANES) {
-            __m512 a = flipped(x, flips, i), b = flipped(x, flips, i + half);
-            __m512 c = flipped(x, flips, i + stride), d = flipped(x, flips, i + stride + half);
+            __m512 a = multiplied(x, factors, i), b = multiplied(x, factors, i + half);
+            __m512 c = multiplied(x, factors, i + stride), d = multiplied(x, factors, i + stride + half);
             __m512 ac = _mm512_add_ps(a, c), bd = _mm512_add_ps(b, d);
             a = _mm512_sub_ps(a, c), b = _mm512_sub_ps(b, d);
             _mm512_storeu_ps(y + i, _mm512_add_ps(ac, bd));
@@ -127,30 +127,30 @@ TARGET_AVX512 static void two_strides(const float *x, const uint32_t *flips, siz
     }
 }
 
-TARGET_AVX512 static void one_stride(const float *x, const uint32_t *flips, size_t half, float *y) {
+TARGET_AVX512 static void one_stride(const float *x, const float *factors, size_t half, float *y) {
     for (size_t i = 0; i < half; i += LANES) {
-        __m512 a = flipped(x, flips, i), b = flipped(x, flips, i + half);
+        __m512 a = multiplied(x, factors, i), b = multiplied(x, factors, i + half);
         _mm512_storeu_ps(y + i, _mm512_add_ps(a, b));
         _mm512_storeu_ps(y + i + half, _mm512_sub_ps(a, b));
     }
 }
 
-TARGET_AVX512 static void hadamard(const float *x, const uint32_t *flips, size_t n, float *y) {
+TARGET_AVX512 static void hadamard(const float *x, const float *factors, size_t n, float *y) {
     size_t stride = n / 2;
     if (n == ROTATIONS_MIN_BLOCK) {
-        chunk(x, flips, ROTATIONS_MIN_BLOCK / LANES, y);
+        chunk(x, factors, ROTATIONS_MIN_BLOCK / LANES, y);
         return;
     }
     if (highest_bit(n / CHUNK) % 2) {
-        one_stride(x, flips, stride, y);
-        x = y, flips = NULL, stride /= 2;
+        one_stride(x, factors, stride, y);
+        x = y, factors = NULL, stride /= 2;
     }
     for (; stride >= 2 * CHUNK; stride /= 4) {
-        two_strides(x, flips, n, stride, y);
-        x = y, flips = NULL;
+        two_strides(x, factors, n, stride, y);
+        x = y, factors = NULL;
     }
     for (size_t start = 0; start < n; start += CHUNK) {
-        if (flips) chunk(x + start, flips + start, CHUNK / LANES, y + start);
+        if (factors) chunk(x + start, factors + start, CHUNK / LANES, y + start);
         else chunk(x + start, NULL, CHUNK / LANES, y + start);
     }
 }

@@ -1,6 +1,6 @@
 """Rotations of dense and sparse vectors, and the hash values of angles that are taken from them."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -27,12 +27,12 @@ cdef extern from "rotations/rotations.h":
         ROTATIONS_ZERO_ROW
         ROTATIONS_NOT_FINITE
     rotations_shape rotations_shape_of(size_t) nogil
-    void rotations_flips(uint64_t, uint64_t, size_t, uint32_t*) nogil
+    void rotations_factors(uint64_t, uint64_t, size_t, float*) nogil
     rotations_row rotations_load_floats(const rotations_kernels*, const float*, size_t, size_t, float*,
                                         const float**) nogil
     rotations_row rotations_load_doubles(const rotations_kernels*, const double*, size_t, size_t, float*,
                                          const float**) nogil
-    void rotations_rotate(const rotations_kernels*, rotations_shape, const uint32_t*, const float*, float*,
+    void rotations_rotate(const rotations_kernels*, rotations_shape, const float*, const float*, float*,
                           size_t) nogil
 
 cdef const int* in_use = level_in_use()
@@ -44,7 +44,7 @@ ctypedef fused real:
 MAX_DIM = ROTATIONS_MAX_DIM
 
 cdef enum:
-    BLOCK_ROWS = 8  # rows that one rotation is applied to before the next, whose flips replace its own in the cache
+    BLOCK_ROWS = 8  # rows that one rotation is applied to before the next, whose factors replace those of the first in the cache
 
 # What becomes of the rotated rows: they are written, or the signs or the farthest coordinates of them.
 cdef enum Result:
@@ -56,7 +56,7 @@ cdef enum Result:
 cdef struct Task:
     const rotations_kernels* kernels
     rotations_shape shape
-    const uint32_t* flips
+    const float* factors
     size_t dim
     size_t count    # coordinates that are taken, of all rotations together
     size_t outputs  # coordinates of which the farthest is taken
@@ -80,25 +80,25 @@ def shape(size_t dim):
     return found.parts, found.block
 
 
-def flips(uint64_t seed, size_t rotations, size_t dim):
-    """Return the signs of rotations, as masks of sign bits: uint32 (rotations, rounds * padded size)."""
+def factors(uint64_t seed, size_t rotations, size_t dim):
+    """Return the factors of the first rotations of a seed: float32 (rotations, rounds * padded size)."""
     cdef size_t size = _padded(dim), i
-    array = np.empty((rotations, ROTATIONS_ROUNDS * size), np.uint32)
-    cdef uint32_t[:, ::1] out = array
+    array = np.empty((rotations, ROTATIONS_ROUNDS * size), np.float32)
+    cdef float[:, ::1] out = array
     with nogil:
         for i in range(rotations):
-            rotations_flips(seed, i, size, &out[i, 0])
+            rotations_factors(seed, i, size, &out[i, 0])
     return array
 
 
 def rotate(const real[::1] values not None, const int64_t[::1] offsets, const int64_t[::1] columns, size_t dim,
-           const uint32_t[:, ::1] flips not None, float[:, ::1] out not None):
+           const float[:, ::1] factors not None, float[:, ::1] out not None):
     """Write the first coordinates of vectors after rotations to out, (n, count); rows of zeros become zeros.
 
     The vectors are rows of dim values, or, with offsets and columns, sparse rows. Return the first row that has a NaN or
     an infinity, or -1; the rows from it on are not written.
     """
-    cdef Task task = _task(dim, flips, out.shape[1])
+    cdef Task task = _task(dim, factors, out.shape[1])
     task.result, task.step = COORDINATES, out.shape[1]
     zero = np.empty(out.shape[0], np.uint8)
     cdef uint8_t[::1] zeros = zero
@@ -106,17 +106,17 @@ def rotate(const real[::1] values not None, const int64_t[::1] offsets, const in
         return -1
     check_out(&out[0, 0], sizeof(float))
     task.out, task.zero = &out[0, 0], &zeros[0]
-    return _run(values, offsets, columns, aligned_rows(flips), task, out.shape[0])
+    return _run(values, offsets, columns, aligned_rows(factors), task, out.shape[0])
 
 
 def codes(const real[::1] values not None, const int64_t[::1] offsets, const int64_t[::1] columns, size_t dim,
-          const uint32_t[:, ::1] flips not None, size_t count, uint64_t[:, ::1] out not None,
+          const float[:, ::1] factors not None, size_t count, uint64_t[:, ::1] out not None,
           uint8_t[::1] zero not None):
     """Write the signs of the first `count` coordinates after rotations to out, (n, words): bit 1 if it is above zero.
 
     Write which rows are zeros, of which all bits are 0, to zero. The arguments and the result are those of `rotate`.
     """
-    cdef Task task = _task(dim, flips, count)
+    cdef Task task = _task(dim, factors, count)
     cdef size_t words = (count + 63) // 64
     task.result, task.step = SIGNS, words
     if <size_t>out.shape[1] != words or out.shape[0] != zero.shape[0]:
@@ -125,18 +125,18 @@ def codes(const real[::1] values not None, const int64_t[::1] offsets, const int
         return -1
     check_out(&out[0, 0], sizeof(uint64_t))
     task.out, task.zero = &out[0, 0], &zero[0]
-    return _run(values, offsets, columns, aligned_rows(flips), task, out.shape[0])
+    return _run(values, offsets, columns, aligned_rows(factors), task, out.shape[0])
 
 
 def farthest(const real[::1] values not None, const int64_t[::1] offsets, const int64_t[::1] columns, size_t dim,
-             const uint32_t[:, ::1] flips not None, size_t outputs, uint64_t[:, ::1] out not None):
+             const float[:, ::1] factors not None, size_t outputs, uint64_t[:, ::1] out not None):
     """Write which of each `outputs` coordinates after rotations is the farthest from 0 to out, (n, functions).
 
     The number is increased by `outputs` if the coordinate is below 0. Rows of zeros become 2**64 - 1. The other
     arguments and the result are those of `rotate`. `outputs` must be a power of two in 2..padded size.
     """
     cdef size_t functions = out.shape[1]
-    cdef Task task = _task(dim, flips, product_of(functions, outputs))
+    cdef Task task = _task(dim, factors, product_of(functions, outputs))
     task.result, task.step, task.outputs = FARTHEST, functions, outputs
     if outputs < 2 or outputs & (outputs - 1) or task.shape.parts * task.shape.block % outputs:
         raise ValueError(f"outputs must be a power of two that divides {task.shape.parts * task.shape.block}, not {outputs}")
@@ -146,18 +146,18 @@ def farthest(const real[::1] values not None, const int64_t[::1] offsets, const 
         return -1
     check_out(&out[0, 0], sizeof(uint64_t))
     task.out, task.zero = &out[0, 0], &zeros[0]
-    return _run(values, offsets, columns, aligned_rows(flips), task, out.shape[0])
+    return _run(values, offsets, columns, aligned_rows(factors), task, out.shape[0])
 
 
-cdef Task _task(size_t dim, const uint32_t[:, ::1] flips, size_t count) except *:
-    """Return a task without its result, after a check of what it reads of the flips."""
+cdef Task _task(size_t dim, const float[:, ::1] factors, size_t count) except *:
+    """Return a task without its result, after a check of what it reads of the factors."""
     cdef Task task
     memset(&task, 0, sizeof(Task))
     cdef size_t size = _padded(dim)
-    if <size_t>flips.shape[1] != ROTATIONS_ROUNDS * size:
-        raise ValueError(f"flips must have {ROTATIONS_ROUNDS * size} columns, not {flips.shape[1]}")
-    if count > product_of(flips.shape[0], size):
-        raise ValueError(f"{flips.shape[0]} rotations have {flips.shape[0] * size} coordinates, not {count}")
+    if <size_t>factors.shape[1] != ROTATIONS_ROUNDS * size:
+        raise ValueError(f"factors must have {ROTATIONS_ROUNDS * size} columns, not {factors.shape[1]}")
+    if count > product_of(factors.shape[0], size):
+        raise ValueError(f"{factors.shape[0]} rotations have {factors.shape[0] * size} coordinates, not {count}")
     task.kernels = rotations_levels[in_use[0]]
     task.shape = rotations_shape_of(dim)
     task.dim, task.count = dim, count
@@ -165,7 +165,7 @@ cdef Task _task(size_t dim, const uint32_t[:, ::1] flips, size_t count) except *
 
 
 cdef _run(const real[::1] values, const int64_t[::1] offsets, const int64_t[::1] columns,
-          const uint32_t[:, ::1] flips, Task task, size_t n):
+          const float[:, ::1] factors, Task task, size_t n):
     cdef size_t size = task.shape.parts * task.shape.block, m = values.shape[0], done = 0, start = 0, rows
     cdef size_t used = (task.count + size - 1) // size
     cdef uint64_t last_pause = 0
@@ -190,7 +190,7 @@ cdef _run(const real[::1] values, const int64_t[::1] offsets, const int64_t[::1]
     cdef real* row = &dense[0] if offsets is not None else NULL
     cdef const real* value = &values[0] if m else NULL
     cdef Py_ssize_t wrong = -1
-    task.flips = &flips[0, 0]
+    task.factors = &factors[0, 0]
     with nogil:
         while start < n:
             rows = min(<size_t>BLOCK_ROWS, n - start)
@@ -236,7 +236,7 @@ cdef Py_ssize_t _block(const real* values, const int64_t* offsets, const int64_t
         kept = min(size, task.count - first)
         for i in range(rows):
             if not task.zero[start + i]:
-                rotations_rotate(task.kernels, task.shape, task.flips + rotation * ROTATIONS_ROUNDS * size, ready[i], y,
+                rotations_rotate(task.kernels, task.shape, task.factors + rotation * ROTATIONS_ROUNDS * size, ready[i], y,
                                  kept)
             _finish(task, start + i, first, kept, y)
         first += size

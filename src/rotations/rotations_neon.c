@@ -6,9 +6,9 @@
 
 enum { LANES = 4, CHUNK = 64 };
 
-static inline float32x4_t flipped(const float *x, const uint32_t *flips, size_t i) {
+static inline float32x4_t multiplied(const float *x, const float *factors, size_t i) {
     float32x4_t v = vld1q_f32(x + i);
-    return flips ? vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(v), vld1q_u32(flips + i))) : v;
+    return factors ? vmulq_f32(v, vld1q_f32(factors + i)) : v;
 }
 
 static inline uint32x4_t size_of(const float *x) {
@@ -44,20 +44,20 @@ static void narrow(const double *x, size_t n, float *y) {
     for (; i < n; i++) y[i] = (float)x[i];
 }
 
-static void fold(const float *x, const uint32_t *flips, size_t half, float *y) {
+static void fold(const float *x, const float *factors, size_t half, float *y) {
     for (size_t i = 0; i < half; i += LANES) {
-        vst1q_f32(y + i, vaddq_f32(flipped(x, flips, i), flipped(x, flips, i + half)));
+        vst1q_f32(y + i, vaddq_f32(multiplied(x, factors, i), multiplied(x, factors, i + half)));
     }
 }
 
-static inline void reflect_parts(const float *x, const uint32_t *flips, size_t parts, size_t block, size_t kept,
+static inline void reflect_parts(const float *x, const float *factors, size_t parts, size_t block, size_t kept,
                                  float *y) {
     const float32x4_t share = vdupq_n_f32(2.0f / (float)parts);
     for (size_t i = 0; i < block; i += LANES) {
-        float32x4_t part[ROTATIONS_MAX_PARTS], sum = flipped(x, flips, i);
+        float32x4_t part[ROTATIONS_MAX_PARTS], sum = multiplied(x, factors, i);
         part[0] = sum;
         for (size_t p = 1; p < parts; p++) {
-            part[p] = flipped(x, flips, p * block + i);
+            part[p] = multiplied(x, factors, p * block + i);
             sum = vaddq_f32(sum, part[p]);
         }
         sum = vmulq_f32(sum, share);
@@ -67,10 +67,10 @@ static inline void reflect_parts(const float *x, const uint32_t *flips, size_t p
     }
 }
 
-static void reflect(const float *x, const uint32_t *flips, size_t parts, size_t block, size_t kept, float *y) {
-    if (parts == 3) reflect_parts(x, flips, 3, block, kept, y);
-    else if (parts == 5) reflect_parts(x, flips, 5, block, kept, y);
-    else reflect_parts(x, flips, 7, block, kept, y);
+static void reflect(const float *x, const float *factors, size_t parts, size_t block, size_t kept, float *y) {
+    if (parts == 3) reflect_parts(x, factors, 3, block, kept, y);
+    else if (parts == 5) reflect_parts(x, factors, 5, block, kept, y);
+    else reflect_parts(x, factors, 7, block, kept, y);
 }
 
 static inline float32x4_t negated(float32x4_t x, uint64_t even, uint64_t odd) {
@@ -100,12 +100,12 @@ static inline void chunk(const float *x, float *y) {
 }
 
 /* Butterflies between numbers that are `stride` and then `stride` / 2 apart. */
-static void two_strides(const float *x, const uint32_t *flips, size_t n, size_t stride, float *y) {
+static void two_strides(const float *x, const float *factors, size_t n, size_t stride, float *y) {
     const size_t half = stride / 2;
     for (size_t start = 0; start < n; start += 2 * stride) {
         for (size_t i = start; i < start + half; i += LANES) {
-            float32x4_t a = flipped(x, flips, i), b = flipped(x, flips, i + half);
-            float32x4_t c = flipped(x, flips, i + stride), d = flipped(x, flips, i + stride + half);
+            float32x4_t a = multiplied(x, factors, i), b = multiplied(x, factors, i + half);
+            float32x4_t c = multiplied(x, factors, i + stride), d = multiplied(x, factors, i + stride + half);
             float32x4_t ac = vaddq_f32(a, c), bd = vaddq_f32(b, d);
             a = vsubq_f32(a, c), b = vsubq_f32(b, d);
             vst1q_f32(y + i, vaddq_f32(ac, bd));
@@ -116,23 +116,23 @@ static void two_strides(const float *x, const uint32_t *flips, size_t n, size_t 
     }
 }
 
-static void one_stride(const float *x, const uint32_t *flips, size_t half, float *y) {
+static void one_stride(const float *x, const float *factors, size_t half, float *y) {
     for (size_t i = 0; i < half; i += LANES) {
-        float32x4_t a = flipped(x, flips, i), b = flipped(x, flips, i + half);
+        float32x4_t a = multiplied(x, factors, i), b = multiplied(x, factors, i + half);
         vst1q_f32(y + i, vaddq_f32(a, b));
         vst1q_f32(y + i + half, vsubq_f32(a, b));
     }
 }
 
-static void hadamard(const float *x, const uint32_t *flips, size_t n, float *y) {
+static void hadamard(const float *x, const float *factors, size_t n, float *y) {
     size_t stride = n / 2;
     if (highest_bit(n / CHUNK) % 2) {
-        one_stride(x, flips, stride, y);
-        x = y, flips = NULL, stride /= 2;
+        one_stride(x, factors, stride, y);
+        x = y, factors = NULL, stride /= 2;
     }
     for (; stride >= 2 * CHUNK; stride /= 4) {
-        two_strides(x, flips, n, stride, y);
-        x = y, flips = NULL;
+        two_strides(x, factors, n, stride, y);
+        x = y, factors = NULL;
     }
     for (size_t start = 0; start < n; start += CHUNK) chunk(x + start, y + start);
 }

@@ -67,6 +67,19 @@ void sampling_bits(const uint64_t *codes, size_t n, size_t words, const uint64_t
     }
 }
 
+void sampling_buckets(const uint64_t *codes, size_t n, size_t words, size_t bands, size_t rows, uint64_t *out) {
+    const uint64_t mask = ((uint64_t)1 << rows) - 1;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *code = codes + i * words;
+        for (size_t b = 0; b < bands; b++) {
+            size_t word = b * rows / 64, shift = b * rows % 64;
+            uint64_t bits = code[word] >> shift;
+            if (shift + rows > 64) bits |= code[word + 1] << (64 - shift);
+            out[i * bands + b] = bits & mask;
+        }
+    }
+}
+
 void sampling_masked(const uint64_t *codes, size_t n, size_t words, const uint64_t *masks, size_t count,
                      uint64_t *out) {
     for (size_t i = 0; i < n; i++) {

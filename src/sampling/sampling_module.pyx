@@ -1,4 +1,4 @@
-"""Functions of the families of packed codes: bits at chosen positions, hashes under masks, and Hamming distances."""
+"""Functions of the families of packed codes: bits at positions, groups of bits, masked hashes, Hamming distances."""
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -8,6 +8,7 @@ from lshfast.kernels.guards cimport WORK, aligned, aligned_rows, check_out, paus
 
 cdef extern from "sampling/sampling.h":
     void sampling_bits(const uint64_t*, size_t, size_t, const uint64_t*, size_t, uint64_t*, uint64_t*) nogil
+    void sampling_buckets(const uint64_t*, size_t, size_t, size_t, size_t, uint64_t*) nogil
     void sampling_masked(const uint64_t*, size_t, size_t, const uint64_t*, size_t, uint64_t*) nogil
     void sampling_distances(const uint64_t*, size_t, const uint64_t*, size_t, size_t, int64_t*) nogil
 
@@ -48,6 +49,30 @@ def bits(const uint64_t[:, ::1] codes not None, const uint64_t[::1] positions no
         while at < n:
             some = min(n - at, _rows_at_once(count + words))
             sampling_bits(first + at * words, some, words, chosen, count, columns, to + at * width)
+            at += some
+            pause(&last_pause)
+
+
+def buckets(const uint64_t[:, ::1] codes not None, size_t rows, uint64_t[:, ::1] out not None):
+    """Write each `rows` bits of codes, (n, words), as one number to out, (n, bands); rows is in 1..63."""
+    codes = aligned_rows(codes)
+    cdef size_t n = codes.shape[0], words = codes.shape[1], bands = out.shape[1], at = 0, some
+    cdef uint64_t last_pause = 0
+    cdef const uint64_t* first
+    cdef uint64_t* to
+    _check_shape("out", out.shape[0], out.shape[1], n, bands)
+    if not 1 <= rows <= 63:
+        raise ValueError(f"rows must be in 1..63, not {rows}")
+    if bands > 64 * words // rows:
+        raise ValueError(f"{bands} x {rows} bits do not fit in codes of {words} words")
+    if n == 0 or bands == 0:
+        return
+    check_out(&out[0, 0], sizeof(uint64_t))
+    first, to = &codes[0, 0], &out[0, 0]
+    with nogil:
+        while at < n:
+            some = min(n - at, _rows_at_once(bands))
+            sampling_buckets(first + at * words, some, words, bands, rows, to + at * bands)
             at += some
             pause(&last_pause)
 
@@ -99,3 +124,18 @@ def distances(const uint64_t[:, ::1] a not None, const uint64_t[:, ::1] b not No
             sampling_distances(left + at * step, step, right + at * words, some, words, to + at)
             at += some
             pause(&last_pause)
+
+
+cdef void sample_bits(const uint64_t* codes, size_t n, size_t words, const uint64_t* positions, size_t count,
+                      uint64_t* scratch, uint64_t* out) noexcept nogil:
+    sampling_bits(codes, n, words, positions, count, scratch, out)
+
+
+cdef void bands_of_bits(const uint64_t* codes, size_t n, size_t words, size_t bands, size_t rows,
+                        uint64_t* out) noexcept nogil:
+    sampling_buckets(codes, n, words, bands, rows, out)
+
+
+cdef void hash_masked_bits(const uint64_t* codes, size_t n, size_t words, const uint64_t* masks, size_t count,
+                           uint64_t* out) noexcept nogil:
+    sampling_masked(codes, n, words, masks, count, out)

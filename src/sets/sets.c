@@ -63,6 +63,41 @@ size_t sets_distinct(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t
     return sets_add_all(&set, tokens, n, out);
 }
 
+size_t sets_equal_from_start(const uint64_t *a, const uint64_t *b, size_t n) {
+    size_t i = 0;
+    while (n - i >= 64 && memcmp(a + i, b + i, 64 * sizeof *a) == 0) i += 64;
+    while (i < n && a[i] == b[i]) i++;
+    return i;
+}
+
+/* Fewer tokens are added again rather than taken out. */
+#define SETS_LEAST_SHARED 64
+
+/* Take tokens out again, the last one that was added first: each leaves the slots as it found them. */
+static void take_out(struct token_set *set, const uint64_t *added, size_t n, int has_zero) {
+    while (n-- > 0) {
+        if (added[n]) set->slots[set_find(set, added[n])] = 0;
+    }
+    set->has_zero = has_zero;
+}
+
+size_t sets_distinct_next(struct sets_rows *rows, const uint64_t *before, size_t m, const uint64_t *out_before,
+                          const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out) {
+    size_t shared = sets_equal_from_start(before, tokens, m < n ? m : n);
+    if (rows->first > shared || n > (rows->set.mask + 1) / 2) rows->first = 0;
+    if (rows->first) {
+        memcpy(out, out_before, rows->made * sizeof *out);
+    } else {
+        rows->set = sets_empty_in(table, n);
+        rows->first = shared < SETS_LEAST_SHARED ? 0 : shared;
+        rows->made = sets_add_all(&rows->set, tokens, rows->first, out);
+    }
+    int has_zero = rows->set.has_zero;
+    size_t more = sets_add_all(&rows->set, tokens + rows->first, n - rows->first, out + rows->made);
+    if (rows->first) take_out(&rows->set, out + rows->made, more, has_zero);
+    return rows->made + more;
+}
+
 /* A number x + y·i of the field of p^2 elements, i^2 = -1, both parts below 2^61 + 8. */
 struct field_pair {
     uint64_t x, y;
@@ -104,11 +139,16 @@ size_t sets_overlap_needed(size_t a, size_t b, double threshold) {
     return needed;
 }
 
-double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
+size_t sets_overlap(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
     struct token_set set = sets_empty_in(table, n);
     size_t overlap = 0;
     for (size_t i = 0; i < n; i++) set_add(&set, a[i]);
     for (size_t i = 0; i < m; i++) overlap += (size_t)set_has(&set, b[i]);
+    return overlap;
+}
+
+double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
+    size_t overlap = sets_overlap(a, n, b, m, table);
     return overlap ? (double)overlap / ((double)n + (double)m - (double)overlap) : 0;
 }
 

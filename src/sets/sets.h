@@ -36,6 +36,20 @@ size_t sets_add_all(struct token_set *set, const uint64_t *tokens, size_t n, uin
 /* Write each different token once, in order of first occurrence, and return their number. out may be tokens. */
 size_t sets_distinct(const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
 
+/* With how many equal tokens two rows of at least n begin. */
+size_t sets_equal_from_start(const uint64_t *a, const uint64_t *b, size_t n);
+
+/* Rows one after the other. Where some begin with the same tokens, these stay in the set. */
+struct sets_rows {
+    struct token_set set;
+    size_t first, made; /* the tokens that stay, 0 for none, and how many different ones they are */
+};
+
+/* As sets_distinct, of a row behind one of m tokens, `before`, whose different ones are in out_before; m is 0, and *rows
+ * zero, for the first row. All rows share one table. */
+size_t sets_distinct_next(struct sets_rows *rows, const uint64_t *before, size_t m, const uint64_t *out_before,
+                          const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
+
 /* What both parts of a fingerprint's key are at least, so that half a token can be taken from them. */
 #define SETS_KEY_LEAST ((uint64_t)1 << 32)
 
@@ -75,7 +89,8 @@ int sets_fill(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, s
 int sets_jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work,
                           double *out);
 
-/* The same of one pair of sets of n and m tokens, with no threshold; the table serves n. */
+/* How many tokens two sets of n and m have in common, and their similarity, with no threshold; the table serves n. */
+size_t sets_overlap(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 
 /* Components of a graph over n rows: labels begin as 0, 1, 2, ...; join the two ends of each pair, in one or more calls;

@@ -27,6 +27,10 @@ cdef extern from "sets/sets.h":
     token_set sets_empty_in(uint64_t*, size_t) nogil
     size_t sets_add_all(token_set*, const uint64_t*, size_t, uint64_t*) nogil
     size_t sets_distinct(const uint64_t*, size_t, uint64_t*, uint64_t*) nogil
+    struct sets_rows:
+        size_t first
+    size_t sets_distinct_next(sets_rows*, const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*,
+                              uint64_t*) nogil
     void sets_fingerprint(const uint64_t*, size_t, const uint64_t*, uint64_t*) nogil
     size_t sets_overlap_needed(size_t, size_t, double) nogil
     struct pair_walk:
@@ -73,21 +77,28 @@ cdef _check_threshold(double threshold):
 def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None):
     """Return (offsets, tokens) with each row's different tokens, in order of first occurrence."""
     offsets, tokens = aligned(offsets), aligned(tokens)
-    cdef size_t i, at, count, begun, n = _checked_rows(offsets, tokens), made = 0, done = 0
+    cdef size_t i, at, count, begun, n = _checked_rows(offsets, tokens), made = 0, done = 0, before = 0, last = 0
     cdef uint64_t last_pause = 0
     cdef token_set held
+    cdef sets_rows rows
     out_offsets_array = np.zeros(n + 1, np.int64)
     out_array = np.empty(len(tokens) + 1, np.uint64)
     table_array = np.empty(sets_table_size(longest_row(&offsets[0], n)), np.uint64)
     cdef int64_t[::1] out_offsets = out_offsets_array
     cdef uint64_t[::1] out = out_array, table = table_array
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
+    memset(&rows, 0, sizeof(rows))
     with nogil:
         for i in range(n):
             at, count = offsets[i], offsets[i + 1] - offsets[i]
             if count <= WORK:
-                made += sets_distinct(first + at, count, &table[0], &out[made])
+                begun = sets_distinct_next(
+                    &rows, first + at - last, last, &out[before], first + at, count, &table[0], &out[made])
+                before, last = made, count
+                made += begun
             else:
+                memset(&rows, 0, sizeof(rows))
+                before, last = made, 0
                 held = sets_empty_in(&table[0], count)
                 begun = 0
                 while begun < count:

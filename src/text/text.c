@@ -436,6 +436,47 @@ void text_walk_begin(struct text_walk *walk) {
     walk->words.sum = walk->words.summed = 0;
 }
 
+size_t text_shared(const uint8_t *a, size_t n, const uint8_t *b, size_t m) {
+    size_t most = n < m ? n : m, i = 0;
+    while (most - i >= 512 && memcmp(a + i, b + i, 512) == 0) i += 512;
+    while (most - i >= 64 && memcmp(a + i, b + i, 64) == 0) i += 64;
+    while (most - i >= 8 && memcmp(a + i, b + i, 8) == 0) i += 8;
+    while (i < most && a[i] == b[i]) i++;
+    return i;
+}
+
+static inline int is_word_byte(uint8_t byte) {
+    return byte >= 0x80 || byte == '_' || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+}
+
+size_t text_cut_words(const uint8_t *text, size_t shared) {
+    while (shared && is_word_byte(text[shared - 1])) shared--;
+    return shared;
+}
+
+/* A character may be cut off at the end of what is shared: leave out the last one. */
+size_t text_cut_characters(const uint8_t *text, size_t shared) {
+    while (shared && (text[shared - 1] & 0xC0) == 0x80) shared--;
+    return shared && text[shared - 1] >= 0x80 ? shared - 1 : shared;
+}
+
+void text_walk_mark(const struct text_walk *walk, int words, struct text_mark *mark) {
+    mark->at = walk->at;
+    mark->made = walk->made;
+    mark->held = words ? walk->words.held : walk->held;
+    memcpy(mark->hashes, words ? walk->words.hashes : walk->codes, mark->held * sizeof *mark->hashes);
+}
+
+void text_walk_resume(struct text_walk *walk, int words, const struct text_mark *mark, const uint64_t *before,
+                      uint64_t *out) {
+    text_walk_begin(walk);
+    walk->at = mark->at;
+    walk->made = mark->made;
+    memcpy(out, before, mark->made * sizeof *out);
+    *(words ? &walk->words.held : &walk->held) = mark->held;
+    memcpy(words ? walk->words.hashes : walk->codes, mark->hashes, mark->held * sizeof *mark->hashes);
+}
+
 /* What a text of fewer words or characters than a shingle has is one shingle. */
 static size_t walk_end(const struct text_walk *walk, const struct shingler *shingler, const uint64_t *hashes, size_t held,
                        uint64_t *out) {

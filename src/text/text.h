@@ -80,6 +80,30 @@ size_t text_word_shingles(const struct text_kernels *kernels, const struct shing
 size_t text_character_shingles(const struct text_kernels *kernels, const struct shingler *shingler, const uint8_t *text,
                                size_t length, struct text_walk *walk, size_t work, uint64_t *out, size_t *bad);
 
+/* Texts that begin alike are shingled alike up to a place where no word is open, so the walk of a text may begin behind it.
+ * A mark is such a place of the text before, with the state of the walk there. */
+struct text_mark {
+    size_t at, made, held; /* bytes, 0 for no mark; shingles of them; hashes carried over */
+    uint64_t hashes[TEXT_MAX_SHINGLE];
+};
+
+/* At least so many bytes are worth a mark. */
+#define TEXT_LEAST_SHARED 256
+
+/* How many bytes two texts begin with in common. */
+size_t text_shared(const uint8_t *a, size_t n, const uint8_t *b, size_t m);
+
+/* The last place in text[0..shared] where words are shingled on alike, whatever follows; and the same of characters. */
+size_t text_cut_words(const uint8_t *text, size_t shared);
+size_t text_cut_characters(const uint8_t *text, size_t shared);
+
+/* Mark where a walk stands that was led to such a place, by a call with it as the length of the text. */
+void text_walk_mark(const struct text_walk *walk, int words, struct text_mark *mark);
+
+/* Begin a walk at a mark; `before` holds the shingles of a text with the same bytes up to there. */
+void text_walk_resume(struct text_walk *walk, int words, const struct text_mark *mark, const uint64_t *before,
+                      uint64_t *out);
+
 /* The portable tokens and windows, which the other levels use for the sizes that they have no faster way for. */
 void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
                         size_t n, uint64_t *out);

@@ -48,6 +48,14 @@ cdef extern from "text/text.h":
     const size_t TEXT_UNFINISHED
     struct text_walk:
         pass
+    struct text_mark:
+        size_t at
+    const size_t TEXT_LEAST_SHARED
+    size_t text_shared(const uint8_t*, size_t, const uint8_t*, size_t) nogil
+    size_t text_cut_words(const uint8_t*, size_t) nogil
+    size_t text_cut_characters(const uint8_t*, size_t) nogil
+    void text_walk_mark(const text_walk*, int, text_mark*) nogil
+    void text_walk_resume(text_walk*, int, const text_mark*, const uint64_t*, uint64_t*) nogil
     size_t text_walk_size() nogil
     void text_walk_begin(text_walk*) nogil
     size_t text_word_shingles(const text_kernels*, const shingler*, const uint8_t*, size_t, text_walk*, size_t,
@@ -285,31 +293,61 @@ cdef enum Unit:
     CHARACTERS
 
 
-cdef int _shingle(const text_kernels* level, const shingler* how, Unit unit, const uint8_t* text, size_t length,
-                  text_walk* walk, uint64_t* out, size_t* made, size_t* bad) except -1 nogil:
-    """Write the shingles of one text; made becomes what word_shingles of text.h returns. Long ones can be interrupted."""
+cdef struct Run:  # texts that are shingled one after the other
+    const text_kernels* level
+    shingler how
+    Unit unit
+    text_walk* walk
+    text_mark mark  # in the text before
+    size_t bad
+
+
+cdef size_t _walk(Run* run, const uint8_t* text, size_t length, uint64_t* out) except? 0 nogil:
+    """Continue with the walk of a text, and return what word_shingles of text.h returns. Long ones can be interrupted."""
     cdef uint64_t last_pause = 0
-    text_walk_begin(walk)
+    cdef size_t made
     while True:
-        if unit == WORDS:
-            made[0] = text_word_shingles(level, how, text, length, walk, LONG_BYTES, out, bad)
+        if run.unit == WORDS:
+            made = text_word_shingles(run.level, &run.how, text, length, run.walk, LONG_BYTES, out, &run.bad)
         else:
-            made[0] = text_character_shingles(level, how, text, length, walk, LONG_BYTES, out, bad)
-        if made[0] != TEXT_UNFINISHED:
-            return 0
+            made = text_character_shingles(run.level, &run.how, text, length, run.walk, LONG_BYTES, out, &run.bad)
+        if made != TEXT_UNFINISHED:
+            return made
         pause(&last_pause)
+
+
+cdef size_t _shingle(Run* run, const uint8_t* text, size_t length, size_t shared, const uint64_t* before,
+                     uint64_t* out) except? 0 nogil:
+    """Write the shingles of one text, which begins with `shared` bytes of the text whose shingles are `before`."""
+    cdef bint words = run.unit == WORDS
+    cdef size_t done = 0, cut
+    if run.mark.at > shared:
+        run.mark.at = 0
+    if run.mark.at:
+        text_walk_resume(run.walk, words, &run.mark, before, out)
+        done = run.mark.at
+    else:
+        text_walk_begin(run.walk)
+    if shared - done >= TEXT_LEAST_SHARED:
+        cut = text_cut_words(text, shared) if words else text_cut_characters(text, shared)
+        if cut > done:
+            if _walk(run, text, cut, out) == SIZE_MAX:
+                return SIZE_MAX
+            text_walk_mark(run.walk, words, &run.mark)
+    return _walk(run, text, length, out)
 
 
 cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef Py_ssize_t i = 0, n = len(texts)
-    cdef size_t capacity = 0, made = 0, got = 0, bad = 0, done = 0
+    cdef size_t capacity = 0, made = 0, got = 0, before = 0, done = 0, shared
     cdef hash_key key = _key_of(seed)
     cdef uint64_t last_pause = 0
-    cdef shingler how
-    cdef const text_kernels* level = kernels()
-    cdef text_walk* walk
+    cdef const uint8_t* text
+    cdef const uint8_t* last = NULL
+    cdef Run run
+    run.level, run.unit, run.mark.at, run.bad = kernels(), unit, 0, SIZE_MAX
     if not 1 <= size <= TEXT_MAX_SHINGLE:
         raise ValueError(f"size must be in 1..{TEXT_MAX_SHINGLE}, not {size}")
     for i in range(n):
@@ -317,31 +355,32 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
     cdef int64_t[::1] offsets = offsets_array
     cdef uint64_t[::1] tokens = tokens_array
-    walk = <text_walk*>malloc(text_walk_size())
-    if walk == NULL:
+    run.walk = <text_walk*>malloc(text_walk_size())
+    if run.walk == NULL:
         raise MemoryError
     try:
         with nogil:
             if unit == WORDS:
-                text_shingler_of_words(&how, size, &key)
+                text_shingler_of_words(&run.how, size, &key)
             else:
-                text_shingler_of_characters(&how, size, &key)
+                text_shingler_of_characters(&run.how, size, &key)
             for i in range(n):
-                _shingle(level, &how, unit, <const uint8_t*>addresses[i], lengths[i], walk, &tokens[made], &got, &bad)
+                text = <const uint8_t*>addresses[i]
+                shared = 0 if last == NULL else text_shared(last, lengths[i - 1], text, lengths[i])
+                got = _shingle(&run, text, lengths[i], shared, &tokens[before], &tokens[made])
                 if got == SIZE_MAX:
                     break
+                before, last = made, text
                 made += got
                 offsets[i + 1] = <int64_t>made
                 done += lengths[i] + 1
                 if done >= WORK:
                     done = 0
                     pause(&last_pause)
-            else:
-                bad = SIZE_MAX
     finally:
-        free(walk)
-    if bad != SIZE_MAX:
-        raise TextError(i, f"not UTF-8 at byte {bad}")
+        free(run.walk)
+    if run.bad != SIZE_MAX:
+        raise TextError(i, f"not UTF-8 at byte {run.bad}")
     if made < capacity // 8:
         return offsets_array, tokens_array[:made].copy()  # hardly filled: do not hold all of it
     return offsets_array, tokens_array[:made]

@@ -12,6 +12,23 @@ from typer.testing import CliRunner
 
 from lshfast.cli.main import app
 
+ENDINGS = {
+    signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
+    signal.SIGTERM: (128 + signal.SIGTERM, "lshfast: error: stopped by SIGTERM; no output was left half-written\n"),
+}
+if hasattr(signal, "SIGHUP"):
+    said = "lshfast: error: stopped by SIGHUP; no output was left half-written\n"
+    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, said)
+
+
+def _heed_signals():
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+# Options of a child process that heeds the signals which this one may ignore, as under nohup.
+HEEDING = {"preexec_fn": _heed_signals} if os.name == "posix" else {}
+
 
 def write_jsonl(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -87,7 +104,7 @@ def write_long(path, text):
 
 def stopped(number, path, *arguments):
     """Send a signal to a run that has begun to read a file; return its exit status and what it said."""
-    child = process(*arguments)
+    child = process(*arguments, **HEEDING)
     deadline = time.monotonic() + 60
     while child.poll() is None and time.monotonic() < deadline and not has_open(child.pid, path):
         pass
@@ -95,12 +112,3 @@ def stopped(number, path, *arguments):
     child.send_signal(number)
     _, said = child.communicate(timeout=60)
     return child.returncode, said
-
-
-ENDINGS = {
-    signal.SIGINT: (130, "lshfast: error: interrupted; no output was left half-written\n"),
-    signal.SIGTERM: (128 + signal.SIGTERM, "lshfast: error: stopped by SIGTERM; no output was left half-written\n"),
-}
-if hasattr(signal, "SIGHUP"):
-    said = "lshfast: error: stopped by SIGHUP; no output was left half-written\n"
-    ENDINGS[signal.SIGHUP] = (128 + signal.SIGHUP, said)

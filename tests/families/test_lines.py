@@ -6,12 +6,13 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lshfast.families import NO_VALUE, CauchyLines, GaussianLines, family_of
+from lshfast.families import NO_VALUE, CauchyLines, GaussianLines, family_of, stable
+from lshfast.kernels import probes as searches
 from lshfast.kernels import projections
 from tests.reference import families_lines as reference
-
-sparse = pytest.importorskip("scipy.sparse")
 
 FAMILIES = [GaussianLines, CauchyLines]
 DOMAINS = {GaussianLines: reference.GAUSSIAN, CauchyLines: reference.CAUCHY}
@@ -32,6 +33,23 @@ def spread_points(family, dim, distances, seed=1):
     a, step = generator.standard_normal((2, len(distances), dim))
     size = np.abs(step).sum(axis=1) if family is CauchyLines else np.sqrt((step * step).sum(axis=1))
     return a, a + step * (distances / size)[:, None]
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Let threads work on 96 rows at a time."""
+    monkeypatch.setattr(stable, "PIECE_PRODUCTS", 1)
+
+
+@pytest.fixture
+def sparse():
+    return pytest.importorskip("scipy.sparse")
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def form(request):
+    """Return what makes dense or sparse points of an array."""
+    return np.asarray if request.param == "dense" else pytest.importorskip("scipy.sparse").csr_matrix
 
 
 # Probabilities
@@ -159,12 +177,13 @@ def test_values_are_those_of_the_definition(family, level):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_form_and_threads_do_not_matter(family, level):
+def test_form_and_threads_do_not_matter(family, level, sparse, monkeypatch):
     generator = np.random.default_rng(4)
     points = generator.integers(-50, 50, (1200, 30)) * (generator.random((1200, 30)) < 0.3)
     lines = family(30, 3.0)
     values = lines.hash(points.astype(np.float32), 20, threads=1)
     matrix = sparse.csr_matrix(points.astype(np.float64))
+    monkeypatch.setattr(stable, "PIECE_PRODUCTS", 1)  # from here on, threads work on 96 rows at a time
     assert values.shape == (1200, 20)
     assert len(np.unique(values)) > 50
     for same in (points, points.astype(np.int8), points.astype(np.float64), np.asfortranarray(points), points.tolist()):
@@ -179,7 +198,7 @@ def test_form_and_threads_do_not_matter(family, level):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_sparse_rows_in_any_order(family):
+def test_sparse_rows_in_any_order(family, sparse):
     """Values of equal columns are added, and zeros that are stored change nothing."""
     lines = family(6, 1.0)
     shuffled = sparse.csr_matrix(
@@ -188,9 +207,11 @@ def test_sparse_rows_in_any_order(family):
     dense = [[0, 1, 0, 0, 5, 0], [0] * 6, [0.5, 0, 0, 0, 0, 7]]
     assert (lines.hash(shuffled, 50) == lines.hash(dense, 50)).all()
     assert (lines.probe(shuffled, 2, 3, 4) == lines.probe(dense, 2, 3, 4)).all()
+    with pytest.raises(ValueError, match=r"items must have shape \(n, 5\), not \(3, 6\)"):
+        family(5, 1.0).hash(shuffled, 1)
 
 
-def test_many_dimensions_without_a_dense_row():
+def test_many_dimensions_without_a_dense_row(sparse):
     matrix = sparse.random(40, 100_000, density=1e-4, random_state=1, format="csr")
     lines = GaussianLines(100_000, 1.0)
     values = lines.hash(matrix, 4)
@@ -198,7 +219,7 @@ def test_many_dimensions_without_a_dense_row():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_buckets(family):
+def test_buckets(family, small_pieces):
     points = np.random.default_rng(4).standard_normal((300, 9))
     lines = family(9, 6.0)
     values = lines.hash(points, 12)
@@ -234,7 +255,7 @@ def test_manhattan_distance():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_distances_of_sparse_and_dense_points(family):
+def test_distances_of_sparse_and_dense_points(family, sparse):
     generator = np.random.default_rng(8)
     a, b = generator.random((2, 700, 200)) * (generator.random((2, 700, 200)) < 0.1)
     lines = family(200, 1.0)
@@ -253,7 +274,7 @@ def test_distances_of_sparse_and_dense_points(family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("bands", "rows", "probes"), [(5, 1, 1), (5, 1, 4), (3, 4, 1), (3, 4, 30), (2, 40, 9)])
-def test_probes_begin_with_the_bucket_and_differ(family, bands, rows, probes):
+def test_probes_begin_with_the_bucket_and_differ(family, bands, rows, probes, small_pieces):
     points = np.random.default_rng(4).standard_normal((150, 6))
     lines = family(6, 3.0)
     found = lines.probe(points, bands, rows, probes, threads=2)
@@ -267,14 +288,48 @@ def test_probes_begin_with_the_bucket_and_differ(family, bands, rows, probes):
     assert lines.probe(points[:0], bands, rows, probes).shape == (0, bands, probes)
 
 
+def check_probes(found, positions, band):
+    """Check that values are the best buckets of a band around positions, and that nothing follows after all of them."""
+    scored = reference.scored_buckets(positions, band)
+    best = sorted(scored.values())[: len(found)]
+    assert found[0] == reference.bucket(band, [reference.value(math.floor(y)) for y in positions])
+    assert [scored[bucket] for bucket in found[: len(best)]] == pytest.approx(best, abs=1e-12)
+    assert len(set(found[: len(best)])) == len(best)
+    assert found[len(best) :] == [int(NO_VALUE)] * (len(found) - len(best))
+
+
 @pytest.mark.parametrize("family", FAMILIES)
-def test_probes_are_those_of_the_definition(family):
+def test_probes_are_those_of_the_definition(family, level):
     points = np.random.default_rng(4).standard_normal((4, 3))
-    right = []
-    for x in points.tolist():
+    found = family(3, 2.5, 5).probe(points, 2, 3, 30).tolist()
+    for x, bands in zip(points.tolist(), found, strict=True):
         y = [reference.position(x, 5, DOMAINS[family], f, 2.5) for f in range(6)]
-        right.append([reference.probes(y[3 * band : 3 * band + 3], band, 12) for band in range(2)])
-    assert family(3, 2.5, 5).probe(points, 2, 3, 12).tolist() == right
+        check_probes(bands[0], y[:3], 0)
+        check_probes(bands[1], y[3:], 1)
+
+
+POSITION = st.one_of(st.floats(-1e3, 1e3), st.integers(-9, 9).map(lambda i: i / 2), st.floats(-9e18, 9e18))
+
+
+@settings(max_examples=60)
+@given(data=st.data(), bands=st.integers(1, 3), rows=st.integers(1, 4), probes=st.integers(1, 90))
+def test_probes_of_any_positions(data, bands, rows, probes):
+    point = st.lists(POSITION, min_size=bands * rows, max_size=bands * rows)
+    positions = data.draw(st.lists(point, min_size=1, max_size=3))
+    out = np.zeros((len(positions), bands, probes), np.uint64)
+    searches.lines(np.array(positions), rows, out)
+    for y, found in zip(positions, out.tolist(), strict=True):
+        for band in range(bands):
+            check_probes(found[band], y[band * rows : (band + 1) * rows], band)
+
+
+def test_positions_that_have_no_cells_are_not_probed():
+    out = np.zeros((2, 2, 3), np.uint64)
+    for wrong, message in ((np.nan, "row 1 has nan"), (2.0**63, "row 1 has 9.2"), (-1e300, "row 1 has -1e\\+300")):
+        with pytest.raises(ValueError, match=message):
+            searches.lines(np.array([[0.0, 0.0], [0.0, wrong]]), 1, out)
+    with pytest.raises(ValueError, match=r"positions must have shape \(2, 4\), not \(2, 5\)"):
+        searches.lines(np.zeros((2, 5)), 2, out)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -372,8 +427,7 @@ def test_parameters_are_checked(family, arguments, error, message):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_coordinates_that_are_not_finite_are_refused(family, number, form):
+def test_coordinates_that_are_not_finite_are_refused(family, number, form, small_pieces):
     points = np.ones((1500, 3))
     points[1400, 2] = number
     lines = family(3, 1.0)
@@ -385,7 +439,6 @@ def test_coordinates_that_are_not_finite_are_refused(family, number, form):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_points_that_are_too_far_out_are_refused(family, form):
     points = np.zeros((3, 2))
     points[1] = 1e25
@@ -403,22 +456,21 @@ def test_other_bad_input_is_refused(family):
     lines = family(3, 1.0)
     for call, error, message in (
         (lambda: lines.hash(np.ones((2, 4)), 1), ValueError, r"items must have shape \(n, 3\) or \(3,\), not \(2, 4\)"),
-        (
-            lambda: lines.hash(sparse.eye(4, format="csr"), 1),
-            ValueError,
-            r"items must have shape \(n, 3\), not \(4, 4\)",
-        ),
         (lambda: lines.hash(["a", "b", "c"], 1), TypeError, "items must be integers or floats"),
         (lambda: lines.hash(np.ones(3) * 1j, 1), TypeError, "items must be integers or floats"),
         (lambda: lines.hash(np.ones(3), 0), ValueError, r"count must be in 1..2147483647, not 0"),
         (lambda: lines.hash(np.ones(3), 1.5), TypeError, "count must be an int"),
         (lambda: lines.hash(np.ones(3), 1, threads=0), ValueError, "threads must be at least 1"),
-        (lambda: lines.buckets(np.ones(3), 0, 1), ValueError, "bands must be in 1"),
-        (lambda: lines.buckets(np.ones(3), 1, 0), ValueError, "rows must be in 1"),
-        (lambda: lines.buckets(np.ones(3), 2**20, 2**20), ValueError, "rows must be in 1..2047"),
-        (lambda: lines.probe(np.ones(3), 1, 1, 0), ValueError, "probes must be at least 1, not 0"),
+        (lambda: lines.buckets(np.ones(3), 0, 1), ValueError, "bands must be at least 1, not 0"),
+        (lambda: lines.buckets(np.ones(3), 1, 0), ValueError, "rows must be at least 1, not 0"),
+        (
+            lambda: lines.buckets(np.ones(3), 2**20, 2**20),
+            ValueError,
+            "count must be in 1..2147483647, not 1099511627776",
+        ),
+        (lambda: lines.probe(np.ones(3), 1, 1, 0), ValueError, "probes must be in 1..1048576, not 0"),
         (lambda: lines.probe_probability(1, 0, 1), ValueError, "rows must be at least 1, not 0"),
-        (lambda: lines.probe_probability(1, 1, 0), ValueError, "probes must be at least 1, not 0"),
+        (lambda: lines.probe_probability(1, 1, 0), ValueError, "probes must be in 1..1048576, not 0"),
         (lambda: lines.probe_probability(-1, 1, 1), ValueError, "distance must be in 0..inf, not -1"),
         (lambda: lines.collision_probability([1, np.nan]), ValueError, "distance must be in 0..inf, not nan"),
         (lambda: lines.collision_probability("near"), TypeError, "distance must be numbers"),

@@ -2,23 +2,46 @@
 
 import itertools
 import re
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import lmdb
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from lshfast import Bands, LSHIndex, MinHasher, SimHasher, TokenSets, WeightedMinHasher, WeightedSets, candidates
+from lshfast import (
+    Bands,
+    LSHIndex,
+    MinHasher,
+    SignSketcher,
+    SimHasher,
+    TokenSets,
+    WeightedMinHasher,
+    WeightedSets,
+    candidates,
+)
 from lshfast.cli.console import index_table
+from lshfast.common.errors import FormatError
 from lshfast.families import (
     NO_VALUE,
     BitCodes,
     BitFamily,
+    BitSampling,
+    CauchyLines,
+    Covering,
+    CrossPolytope,
     Family,
+    GaussianLines,
+    GridSquares,
+    Hyperplanes,
     MinHashFamily,
+    PlaneLines,
+    SignVectors,
     SimHashFamily,
+    UnaryBits,
     WeightedMinHashFamily,
 )
 from lshfast.index.stores.base import Parameters
@@ -26,6 +49,7 @@ from lshfast.index.stores.file import save_store
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.redis import RedisStore
+from lshfast.kernels.checksum import checksum
 from lshfast.pipeline.plan import plan_of_index
 from tests.index.index_files import content
 from tests.index.index_machine import Stage, run
@@ -256,6 +280,83 @@ def test_weighted_sets_and_their_signatures_are_the_same(tmp_path):
     assert (index.bands, index.family) == (LSHIndex(0.5).bands, WeightedMinHashFamily(seed=5))
 
 
+VECTORS = np.random.default_rng(8).standard_normal((60, 24))
+CODES = np.random.default_rng(9).integers(0, 2**64, (60, 2), np.uint64)
+GRIDS = [np.random.default_rng(i).choice(400, 60, replace=False).tolist() for i in range(60)]
+
+# A family, its items with those of the second half close to those of the first, and bands and rows.
+FAMILIES = {
+    "bit sampling": (BitSampling(128), np.concatenate([CODES, CODES ^ np.uint64(1)]), 20, 10),
+    "covering": (Covering(128, 2), np.concatenate([CODES, CODES ^ np.uint64(5)]), 7, 1),
+    "unary": (UnaryBits(9, 24), np.abs(np.concatenate([VECTORS, VECTORS]) * 3).astype(int), 20, 10),
+    "plane": (PlaneLines(2.0), np.concatenate([9 * VECTORS[:, :2], 9 * VECTORS[:, :2] + 0.02]), 20, 3),
+    "grid": (GridSquares(400), TokenSets(np.arange(121) * 60, np.ravel(GRIDS + GRIDS).astype(np.uint64)), 2000, 1),
+    "hyperplanes": (Hyperplanes(24), np.concatenate([VECTORS, 2 * VECTORS]), 20, 10),
+    "sign vectors": (SignVectors(24), np.concatenate([VECTORS, 2 * VECTORS]), 20, 10),
+    "cross-polytope": (CrossPolytope(24), np.concatenate([VECTORS, 2 * VECTORS]), 10, 2),
+    "Gaussian lines": (GaussianLines(24, 4), np.concatenate([VECTORS, VECTORS + 0.001]), 20, 3),
+    "Cauchy lines": (CauchyLines(24, 40), np.concatenate([VECTORS, VECTORS + 0.001]), 20, 3),
+    "simhash": (SimHashFamily(), TokenSets.from_sets(GRIDS + GRIDS), 20, 10),
+    "minhash": (MinHashFamily(), TokenSets.from_sets(GRIDS + GRIDS), 16, 4),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family(name, tmp_path):
+    """What shares a bucket, and nothing else, is found; in memory and in a file, and after half of it is removed."""
+    family, items, bands, rows = FAMILIES[name]
+    index = LSHIndex(family=family, bands=bands, rows=rows)
+    index.insert(range(120), items)
+    buckets = Bands(bands, rows).keys(items, family=family)
+    share = ((buckets[:, None] == buckets[None]) & (buckets != NO_VALUE)[:, None]).any(axis=2)
+    found = list(index.query(items))
+    if name != "minhash":  # its first slots depend on their number
+        assert found == [np.flatnonzero(row).tolist() for row in share]
+    assert sum(i in found[i + 60] for i in range(60)) >= 57
+    index.save(tmp_path / "index")
+    with LSHIndex.open(tmp_path / "index", "r+", verify=True) as saved:
+        saved.verify()
+        assert saved.family == family
+        assert (saved.bands, list(saved.query(items, k=5))) == (Bands(bands, rows), list(index.query(items, k=5)))
+        for each in (index, saved):
+            each.remove(range(60))
+            assert list(each.query(items)) == [[key for key in keys if key >= 60] for keys in found]
+        assert saved.stats().entries == 60
+    if isinstance(items, np.ndarray):
+        assert index.query(items[70]) == list(index.query(items))[70]
+        assert items.dtype == np.uint64 or index.query(items[70].tolist()) == index.query(items[70])
+        assert index.insert("one", items[0]) == 1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_one_against_many_and_many_against_many(name):
+    """Each item is asked for and then inserted; together the answers are the pairs that the index finds at the end."""
+    family, items, bands, rows = FAMILIES[name]
+    index, found = LSHIndex(family=family, bands=bands, rows=rows), {}
+    for i in (*range(30), *range(60, 90)):
+        item = items[i : i + 1] if isinstance(items, np.ndarray) else items.take([i])
+        found |= {(match.key, i): match.similarity for match in index.query(item, threshold=0)[0]}
+        index.insert([i], item)
+    pairs = {(left, right): similarity for left, right, similarity in index.pairs(0)}
+    assert pairs == found
+    assert sum((i, i + 60) in pairs for i in range(30)) >= 27
+    assert len(index.pairs(0.99)) == sum(similarity >= 0.99 for similarity in found.values())
+
+
+@pytest.mark.parametrize("zero", ["minus", "random"])
+def test_codes_of_vectors(zero):
+    vectors = np.random.default_rng(1).integers(-2, 3, (80, 6))
+    family, sketcher = SignVectors(6, seed=4, zero=zero), SignSketcher(6, 96, seed=4, zero=zero)
+    of_vectors, of_codes = (LSHIndex(family=family, bands=12, rows=8) for _ in range(2))
+    of_vectors.insert(range(80), vectors)
+    of_codes.insert(range(80), sketcher.sketch(vectors))
+    assert list(of_vectors.query(vectors, k=9)) == list(of_codes.query(sketcher.sketch(vectors), k=9))
+    similarity = np.array([(match.key, match.similarity) for match in of_codes.query(vectors[0], k=1)])
+    assert similarity.tolist() == [[0, 1]]
+    with pytest.raises(ValueError, match="are of SignSketcher"):
+        of_codes.query(SignSketcher(6, 96, seed=5, zero=zero).sketch(vectors))
+
+
 def test_texts(sets):
     texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog is not a cat", ""]
     index = LSHIndex(family=SimHashFamily(), bands=16, rows=8, shingles="word:2")
@@ -373,6 +474,7 @@ SETS = TokenSets.from_sets([["a"]])
         (WeightedMinHashFamily(), WeightedMinHasher(128, seed=2).sketch(WeightedSets.from_sets([{"a": 1}])), ValueError,
          "items are of seed 2; 1 is needed here"),
         (WeightedMinHashFamily(), SETS, TypeError, "items must be uint64, not TokenSets"),
+        (Places(), SimHasher(512).sketch(SETS), ValueError, "items are of SimHasher(bits=512, seed=1), and Places("),
         (Places(), np.zeros((1, 3), np.uint64), ValueError, "must be (n, 8), not (1, 3)"),
         (Places(), np.zeros((1, 8), np.int64), TypeError, "must be uint64, not int64"),
     ],
@@ -449,3 +551,67 @@ def test_the_command_line_refuses_families(tmp_path):
     ):
         plan_of_index(index.parameters)
     assert "simhash" in index_table("index", index, "str")
+
+
+# Damage in Redis and in LMDB
+
+
+@needs_redis
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("family", None),
+        ("family", ""),
+        ("payload", None),
+        ("payload", "2"),
+        ("payload", "-1"),
+        ("payload", "1.0"),
+        ("payload", "65536"),
+        ("measure", None),
+        ("measure", ""),
+        ("measure", "hamming:bits:65"),
+        ("measure", "hamming:bits:8:9"),
+        ("measure", "hamming:float32:8"),
+        ("scheme", "fast"),
+        ("format", "1"),
+        ("more", "1"),
+    ],
+)
+def test_damaged_parameters_in_redis(redis_server, field, value):
+    name = f"damaged {field} {value}"
+    index = LSHIndex(store=RedisStore(redis_server.url, name), **DigitsStage.options)
+    index.insert([1, 2], np.ones((2, 8), np.uint64))
+    client = redis_server.client()
+    if value is None:
+        client.hdel(f"{{{name}}}:parameters", field)
+    else:
+        client.hset(f"{{{name}}}:parameters", field, value)
+    if field != "more":  # an open store looks at the fields that it knows
+        with pytest.raises(FormatError, match="parameters: deleted, or not those that this store was opened with"):
+            index.query(np.ones((1, 8), np.uint64))
+    if (field, value) == ("measure", ""):  # then the payload is only kept, which the family does not do
+        with pytest.raises(ValueError, match=r"^measure is 'hamming:bits:8' in this index, not ''"):
+            LSHIndex.on(RedisStore(redis_server.url, name))
+    else:
+        with pytest.raises(FormatError, match="parameters: "):
+            RedisStore(redis_server.url, name)
+    client.close()
+
+
+def test_a_damaged_directory_in_lmdb(tmp_path):
+    index = LSHIndex(store=LmdbStore(tmp_path, map_size=1 << 24), **DigitsStage.options)
+    index.insert([1, 2], np.ones((2, 8), np.uint64))
+    index.close()
+    for place, byte in [(96, 2), (97, 1), (104, 0), (108, 2), (112, 0xFF), (8, 1)]:
+        with lmdb.open(str(tmp_path), map_size=1 << 24) as environment, environment.begin(write=True) as transaction:
+            whole = transaction.get(b"directory")
+            damaged = bytearray(whole)
+            damaged[place] = byte
+            damaged[-8:] = struct.pack("<Q", checksum(bytes(damaged[:-8])))
+            transaction.put(b"directory", bytes(damaged))
+        with pytest.raises(FormatError, match="directory: "):
+            LmdbStore(tmp_path, map_size=1 << 24)
+        with lmdb.open(str(tmp_path), map_size=1 << 24) as environment, environment.begin(write=True) as transaction:
+            transaction.put(b"directory", whole)
+    with LSHIndex.on(LmdbStore(tmp_path, map_size=1 << 24)) as index:
+        assert index.query(np.ones((1, 8), np.uint64))[0] == [1, 2]

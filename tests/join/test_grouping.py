@@ -188,6 +188,7 @@ def test_crowds_on_each_cpu_level(level, monkeypatch):
 def test_rows_are_fetched_piece_by_piece(monkeypatch):
     """No more tokens are at hand than two pieces, a row that is needed again, and those of a sample."""
     monkeypatch.setattr(group_pairs, "PIECE", 10_000)
+    monkeypatch.setattr(group_pairs, "RUN_TOKENS", 5_000)
     monkeypatch.setattr(group_pairs, "FEW", 10)
 
     class Fetched:

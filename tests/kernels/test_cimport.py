@@ -219,6 +219,9 @@ from lshfast.kernels.bits cimport (compare_packed_slots, compare_slots, constant
                                    words_of_packed)
 from lshfast.kernels.cardinality cimport (draw_registers, estimate_classic, estimate_fast, estimate_registers,
                                           update_registers)
+from lshfast.kernels.projections cimport (cells_of_doubles, cells_of_floats, draw_cauchy_lines, draw_gaussian_lines,
+                                          offsets_of_lines, scratch_of_cells)
+from lshfast.kernels.sampling cimport bands_of_bits, hash_masked_bits, sample_bits
 from lshfast.kernels.simhash cimport count_simhash, distance_of_codes, draw_simhash, sketch_simhash
 from lshfast.kernels.trees cimport codes_of_trees
 from lshfast.kernels.weighted cimport draw_shells, log_of, number_tokens, sketch_shells
@@ -290,6 +293,48 @@ def distance(bytes a, bytes b, size_t bits):
     return distance_of_codes(read(a), read(b), bits)
 
 
+def cells(bytes vectors, bint single, bint cauchy, size_t dim, size_t count, double width, uint64_t seed):
+    cdef size_t n = len(vectors) // dim // (4 if single else 8), words = dim * count // 2, found
+    drawn, starts, values, scratch = room(words), room(count), room(n * count), room(scratch_of_cells(n, count))
+    cdef float* lines = <float*>words_of(drawn)
+    cdef double* offsets = <double*>words_of(starts)
+    cdef double* space = <double*>words_of(scratch)
+    (draw_cauchy_lines if cauchy else draw_gaussian_lines)(seed, dim, count, lines)
+    offsets_of_lines(seed, count, offsets)
+    if single:
+        found = cells_of_floats(<const float*>read(vectors), n, dim, lines, offsets, count, width, space,
+                                words_of(values))
+    else:
+        found = cells_of_doubles(<const double*>read(vectors), n, dim, lines, offsets, count, width, space,
+                                 words_of(values))
+    written(drawn, words)
+    written(starts, count)
+    written(scratch, scratch_of_cells(n, count))
+    return found, written(values, n * count)
+
+
+def sampled(bytes codes, size_t words, bytes positions):
+    cdef size_t n = len(codes) // 8 // words, count = len(positions) // 8, width = (count + 63) // 64
+    scratch, out = room(64 * words), room(n * width)
+    sample_bits(read(codes), n, words, read(positions), count, words_of(scratch), words_of(out))
+    written(scratch, 64 * words)
+    return written(out, n * width)
+
+
+def banded(bytes codes, size_t words, size_t bands, size_t rows):
+    cdef size_t n = len(codes) // 8 // words
+    out = room(n * bands)
+    bands_of_bits(read(codes), n, words, bands, rows, words_of(out))
+    return written(out, n * bands)
+
+
+def masked(bytes codes, size_t words, bytes masks):
+    cdef size_t n = len(codes) // 8 // words, count = len(masks) // 8 // words
+    out = room(n * count)
+    hash_masked_bits(read(codes), n, words, read(masks), count, words_of(out))
+    return written(out, n * count)
+
+
 def shells(bytes tokens, bytes weights, size_t k, uint64_t seed):
     out = room(k)
     sketch_shells(read(tokens), <const double*>read(weights), len(tokens) // 8, draw_shells(seed), k, words_of(out))
@@ -336,8 +381,10 @@ import sketches
 
 from lshfast import MinHasher, TokenSets
 from lshfast.datasketch import MinHash
+from lshfast.families import BitSampling
 from lshfast.kernels.trees import Run
 from lshfast.sketch.bits import BBits
+from lshfast.families import CauchyLines, GaussianLines
 from lshfast.sketch.cardinality import DistinctCounter, estimate_sizes
 from lshfast.sketch.one_permutation import OnePermutation
 from lshfast.sketch.simhash import SimHasher
@@ -404,10 +451,31 @@ for bits in (64, 128):
     found[f"simhash counters, {bits} bits"] = ours, simhasher.counters(several).tolist()
     ours = [sketches.distance(row(theirs, 1), row(theirs, i), bits) for i in range(1, len(rows))]
     found[f"simhash distance, {bits} bits"] = ours, simhasher.distance(theirs[1:2], theirs[1:]).tolist()
+bits = rng.integers(0, 2**64, (70, 3), np.uint64)
+sampling = BitSampling(192, 5)
+positions = sampling.positions(100).astype(np.uint64)
+theirs = np.ascontiguousarray(sampling.codes(bits, 100).words)
+found["sampled bits"] = numbers(sketches.sampled(bits.tobytes(), 3, positions.tobytes())), theirs.reshape(-1).tolist()
+ours = numbers(sketches.banded(theirs.tobytes(), 2, 7, 14))
+found["sampled buckets"] = ours, sampling.buckets(bits, 7, 14).reshape(-1).tolist()
+ours = numbers(sketches.masked(bits.tobytes(), 3, np.full((1, 3), 2**64 - 1, np.uint64).tobytes()))
+found["sampled hashes"] = [ours.index(one) for one in ours], list(range(70))
+
 weights = [rng.integers(-9, 9, len(one)) for one in rows]
 both = [(a.tobytes(), b.tobytes()) for a, b in zip(rows, weights, strict=True)]
 ours = [numbers(sketches.counters(tokens, weight, 1, 5), np.int64) for tokens, weight in both]
 found["simhash weights"] = ours, SimHasher(64, 5).counters(several, np.concatenate(weights)).tolist()
+
+for kind, family in ((np.float32, GaussianLines), (np.float64, CauchyLines)):
+    points = rng.standard_normal((100, 30)).astype(kind)
+    is_float, is_cauchy = kind == np.float32, family is CauchyLines
+    for n in (1, 5, 100):
+        done, ours = sketches.cells(points[:n].tobytes(), is_float, is_cauchy, 30, 20, 1.5, 5)
+        found[f"lines, {n} of {kind.__name__}"] = [done, *numbers(ours)], [
+            n, *family(30, 1.5, 5).hash(points[:n], 20).ravel().tolist()
+        ]
+points[70] = np.inf
+found["lines of infinity"] = sketches.cells(points.tobytes(), False, False, 30, 20, 1.5, 5)[0], 70
 
 weights = [rng.gamma(1, 3, len(one)) for one in rows]
 weighted = WeightedSets(several.offsets, several.tokens, np.concatenate(weights))
@@ -456,6 +524,8 @@ SKETCH_QUESTIONS = [
     "one permutation",
     "packed",
     "simhash",
+    "lines",
+    "sampled",
     "weighted",
     "registers",
     "sizes",
@@ -606,7 +676,7 @@ def test_the_page_answers_as_the_python_api(project):
 
 def test_the_page_names_every_function():
     # for this package's own modules
-    own = {"arrays", "cpu", "gate", "guards", "keys", "names", "tables_files", "tables_queries"}
+    own = {"arrays", "cpu", "gate", "guards", "keys", "names", "tables_files", "tables_queries", "tables_search"}
     offered = [path for path in KERNELS.glob("*.pxd") if path.stem not in own]
     declared = "\n".join(path.read_text(encoding="utf-8") for path in offered)
     functions = set(re.findall(r"^cdef \w+ (\w+)\(", declared, re.MULTILINE))

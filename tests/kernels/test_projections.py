@@ -177,64 +177,6 @@ def test_unaligned_and_read_only_vectors(level):
     assert project(shifted, lines)[0].tolist() == project(vectors, lines)[0].tolist()
 
 
-# Probes
-
-FRACTIONS = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
-
-
-@settings(max_examples=100)
-@given(fractions=st.lists(FRACTIONS, min_size=1, max_size=5), probes=st.integers(1, 300))
-@example(fractions=[0.5] * 5, probes=243)
-@example(fractions=[0.0, 1.0, 0.5, 0.25, 0.75], probes=244)
-def test_steps(fractions, probes):
-    out = np.full((1, probes, len(fractions)), 7, np.int8)
-    found = projections.steps(np.array([fractions]), out)
-    right = reference.best_steps(fractions, probes)
-    assert found == len(right) == min(probes, 3 ** len(fractions))
-    assert out[0, :found].tolist() == right
-
-
-@settings(max_examples=60)
-@given(data=st.data(), bands=st.integers(1, 3), rows=st.integers(1, 4), probes=st.integers(1, 90))
-def test_probes(data, bands, rows, probes):
-    number = st.one_of(st.floats(-1e3, 1e3), st.integers(-9, 9).map(float), st.floats(-9e18, 9e18))
-    points = data.draw(st.lists(st.lists(number, min_size=bands * rows, max_size=bands * rows), min_size=1, max_size=3))
-    out = np.zeros((len(points), bands, probes), np.uint64)
-    projections.probes(np.array(points), bands, rows, out)
-    right = [[reference.probes(x[b * rows : (b + 1) * rows], b, probes) for b in range(bands)] for x in points]
-    assert out.tolist() == right
-
-
-@pytest.mark.parametrize("rows", [31, 32, 33, 40, 63, 64, 65, 200])
-def test_walls_of_many_lines(rows):
-    """Sets are sorted by their sums of squares, distinct, and cross the 64 nearest walls only."""
-    fractions = np.random.default_rng(rows).random((1, rows))
-    out = np.zeros((1, 500, rows), np.int8)
-    assert projections.steps(fractions, out) == 500
-    below, above = fractions[0] ** 2, (1 - fractions[0]) ** 2
-    scores = ((out[0] == -1) * below + (out[0] == 1) * above).sum(axis=1)
-    assert (np.diff(scores) >= -1e-12).all()
-    assert len(np.unique(out[0], axis=0)) == 500
-    single = [np.abs(out[0]).sum(axis=1) == 1]
-    nearest = np.sort(np.concatenate([below, above]))[:64]
-    assert scores[single[0]].max() <= nearest[-1] + 1e-12
-
-
-def test_found_adds_up_the_chances_of_the_best_cells():
-    places = np.array([[0, 3], [2, 1], [3, 3]])
-    table = np.random.default_rng(1).random((2, 4, 3))
-    table[1, 0, 1] = 0  # no chance to stay: the position adds nothing
-    out = np.ones((2, 9))
-    projections.found(places, table, out)
-    right = np.ones((2, 9))
-    for row in places.tolist():
-        for s, steps in enumerate(reference.best_steps([(place + 0.5) / 4 for place in row], 9)):
-            for d in range(2):
-                if all(table[d, place, 1] > 0 for place in row):
-                    right[d, s] += math.prod(table[d, place, 1 + step] for place, step in zip(row, steps, strict=True))
-    assert out == pytest.approx(right, rel=1e-12)
-
-
 # What is refused
 
 
@@ -293,25 +235,3 @@ def test_data_of_another_length_is_refused():
     starts, columns = np.array([0, 2]), np.array([0, 1])
     with pytest.raises(ValueError, match="data must have 2 elements"):
         projections.sparse(starts, columns, np.zeros(3), *lines, 1.0, np.zeros((1, 4)), None)
-
-
-def test_probes_that_do_not_fit_are_refused():
-    out = np.zeros((1, 2, 3), np.uint64)
-    with pytest.raises(ValueError, match=r"5 for 2 x 3"):
-        projections.probes(np.zeros((1, 5)), 2, 3, out)
-    with pytest.raises(ValueError, match=r"\(1, 3, probes\), not \(1, 2, 3\)"):
-        projections.probes(np.zeros((1, 6)), 3, 2, out)
-    with pytest.raises(ValueError, match="row 0 has nan"):
-        projections.probes(np.array([[0.0, np.nan]]), 2, 1, out)
-    with pytest.raises(ValueError, match="row 0 has 1e\\+19"):
-        projections.probes(np.array([[0.0, 1e19]]), 2, 1, out)
-    with pytest.raises(ValueError, match="probes must be at least 1"):
-        projections.probes(np.zeros((1, 2)), 2, 1, out[:, :, :0].copy())
-    with pytest.raises(ValueError, match="rows must be in 1"):
-        projections.probes(np.zeros((1, 0)), 2, 0, out)
-    with pytest.raises(ValueError, match=r"fractions must be in 0..1, not 1.5"):
-        projections.steps(np.array([[1.5]]), np.zeros((1, 1, 1), np.int8))
-    with pytest.raises(ValueError, match=r"places must be in 0..3"):
-        projections.found(np.array([[4]]), np.zeros((1, 4, 3)), np.zeros((1, 2)))
-    with pytest.raises(ValueError, match=r"table must be \(1, m, 3\)"):
-        projections.found(np.array([[0]]), np.zeros((2, 4, 3)), np.zeros((1, 2)))

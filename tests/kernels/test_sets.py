@@ -44,6 +44,21 @@ def test_distinct(rows):
     assert rows_of(offsets, tokens) == [list(dict.fromkeys(row)) for row in rows]
 
 
+@given(
+    st.lists(TOKEN, max_size=20),
+    st.lists(st.tuples(st.integers(0, 120), st.lists(TOKEN, max_size=20)), max_size=8),
+    st.integers(60, 120),
+)
+@example([0, 1, 0], [(100, [0, 5]), (100, [5, 0, 7]), (66, [0]), (100, []), (64, [12] * 19), (3, [])], 100)
+@example([1, 2], [(100, [0, 5]), (100, [5, 0, 7]), (99, [0, 0]), (100, list(range(40)) * 5), (100, [3])], 100)
+def test_distinct_rows_that_begin_alike(few, ends, n):
+    """What two consecutive rows share stays in the table; row 3 of the second example does not fit in it."""
+    base = [few[i % len(few)] if few and i % 3 else i << 50 & EMPTY for i in range(n)]
+    rows = [base[:share] + end for share, end in ends]
+    offsets, tokens = sets.distinct(*csr(rows))
+    assert rows_of(offsets, tokens) == [list(dict.fromkeys(row)) for row in rows]
+
+
 @pytest.mark.parametrize("structure", STRUCTURED)
 @pytest.mark.parametrize("n", [7, 8, 9, 16, 17, 1000, 3000])
 def test_distinct_of_structured_tokens(structure, n):

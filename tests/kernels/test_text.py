@@ -63,6 +63,32 @@ def test_shingles(level, unit, lines, size, seed):
 
 
 @UNITS
+@settings(max_examples=200)
+@given(
+    base=st.sampled_from([LATIN * 12, MIXED * 8, "x" * 700, "word " * 120, (LATIN + MIXED) * 60]),
+    ends=st.lists(st.tuples(st.floats(0, 1), any_text), min_size=2, max_size=6),
+    size=st.sampled_from([1, 2, 5, 9, 256]),
+)
+@example(base=LATIN * 12, ends=[(0.9, ""), (0.9, "a"), (0.9, "."), (0.95, "\u0301"), (0.8, "x"), (1, "")], size=5)
+@example(base=MIXED * 8, ends=[(1, ""), (1, ""), (1, "\u0301"), (0.99, "a"), (0.99, "b c")], size=2)
+def test_texts_that_begin_alike(level, unit, base, ends, size):
+    """The shingles of what two consecutive texts share are computed once."""
+    assert_equals_reference(unit, [base[: int(share * len(base))] + end for share, end in ends], size)
+
+
+@UNITS
+def test_a_text_that_is_not_utf8_behind_one_that_begins_alike(level, unit):
+    whole = (LATIN * 12).encode()
+    for cut in (300, 400, 640):
+        bad = whole[:cut] + b"\xff"
+        with pytest.raises(TextError, match=rf"texts\[2\]: not UTF-8 at byte {cut}"):
+            KERNELS[unit](Texts([whole, whole, bad, whole]), 3, 1)
+    cut_off = whole[:400] + "é".encode()[:1]  # one byte of the character that the text before has whole
+    with pytest.raises(TextError, match=r"texts\[1\]: not UTF-8 at byte 400"):
+        KERNELS[unit](Texts([whole[:400] + "é".encode(), cut_off]), 3, 1)
+
+
+@UNITS
 @pytest.mark.parametrize("base", [LATIN, MIXED], ids=["latin", "mixed"])
 @pytest.mark.parametrize("size", [1, 3, 16])
 def test_every_length(level, unit, base, size):

@@ -6,15 +6,14 @@ Python's floats are IEEE doubles, and each operation on them is rounded once: th
 import math
 import struct
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import product
 
-from tests.reference.hashing import EMPTY, draw, mix64
+from tests.reference.hashing import EMPTY, MASK64, draw, mix64
 from tests.reference.weighted import exact_log
 
 GAUSSIAN, CAUCHY, OFFSET = 30, 31, 32  # domains
 BAND = 8
 PI = float.fromhex("0x1.921fb54442d18p+1")
-WALLS = 64
 
 
 def coefficients(above: str, below: str) -> tuple[list[float], list[float]]:
@@ -123,33 +122,38 @@ def bucket(band: int, slots: Sequence[int]) -> int:
     return min(key, EMPTY - 1)
 
 
-def best_steps(fractions: Sequence[float], probes: int) -> list[list[int]]:
-    """Return the best sets of walls as steps, by trying all sets of walls."""
-    near = sorted((min(f, 1.0 - f), i) for i, f in enumerate(fractions))
-    walls = [(distance, i, -1 if fractions[i] <= 1.0 - fractions[i] else 1) for distance, i in near]
-    walls += [(max(fractions[i], 1.0 - fractions[i]), i, -step) for _, i, step in reversed(walls)]
-    walls = walls[:WALLS]
-    sets = []
-    for size in range(len(fractions) + 1):
-        for chosen in combinations(range(len(walls)), size):
-            if len({walls[w][1] for w in chosen}) == size:
-                score = 0.0
-                for w in chosen:
-                    score += walls[w][0] * walls[w][0]
-                sets.append((score, sum(1 << w for w in chosen), chosen))
-    found = []
-    for _, _, chosen in sorted(sets)[:probes]:
-        steps = [0] * len(fractions)
-        for w in chosen:
-            steps[walls[w][1]] = walls[w][2]
-        found.append(steps)
-    return found
-
-
-def probes(positions: Sequence[float], band: int, count: int) -> list[int]:
-    """Return the values of the `count` best buckets of a band around positions."""
+def scored_buckets(positions: Sequence[float], band: int) -> dict[int, float]:
+    """Return the values of all buckets of a band around positions, each with its score."""
     cells = [math.floor(y) for y in positions]
     fractions = [y - float(cell) for y, cell in zip(positions, cells, strict=True)]
-    sets = best_steps(fractions, count)
-    found = [bucket(band, [value(c + s) for c, s in zip(cells, steps, strict=True)]) for steps in sets]
-    return found + [EMPTY] * (count - len(found))
+    scored = {}
+    for steps in product((0, -1, 1), repeat=len(cells)):
+        squares = [((0.0, 1.0 - f, f)[step]) ** 2 for f, step in zip(fractions, steps, strict=True)]
+        scored[bucket(band, [value(c + step) for c, step in zip(cells, steps, strict=True)])] = math.fsum(squares)
+    return scored
+
+
+def golden() -> dict[str, object]:
+    """Return values to be pinned: doubles and 64-bit numbers in hexadecimal."""
+    points = {
+        "zeros": [0.0] * 5,
+        "small": [1.0, -0.5, 0.25, 3.0, 0.0],
+        "subnormal": [5e-324, -1e-310, 0.0, 1e-308, 2.0],
+        "far": [1e15, 1e-3, -7e12, 0.1, 3e14],
+    }
+    cases = []
+    for name, x in points.items():
+        for family, domain in (("gaussian-lines", GAUSSIAN), ("cauchy-lines", CAUCHY)):
+            for seed, width in ((1, 4.0), (MASK64, 0.3)):
+                found = values(x, seed, domain, 6, width)
+                case = {
+                    "point": name,
+                    "coordinates": [coordinate.hex() for coordinate in x],
+                    "family": family,
+                    "seed": f"{seed:016x}",
+                    "width": width.hex(),
+                    "values": [f"{v:016x}" for v in found],
+                    "buckets": [f"{bucket(band, found[3 * band : 3 * band + 3]):016x}" for band in range(2)],
+                }
+                cases.append(case)
+    return {"lines": cases}

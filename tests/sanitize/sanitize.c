@@ -305,6 +305,22 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
             CHECK(made == SIZE_MAX || same_bytes(out, expected, made * sizeof *out));
         }
     }
+    /* Again from a mark, which a text that shares some bytes leaves. */
+    size_t shared = text_shared(text, length, text, below(length + 1)), found_bad = SIZE_MAX;
+    size_t cut = words ? text_cut_words(text, shared) : text_cut_characters(text, shared);
+    CHECK(shared <= length && cut <= shared);
+    text_walk_begin(walk);
+    if (cut && shingle(&text_scalar, shingler, text, cut, walk, SIZE_MAX, out, &found_bad) != SIZE_MAX) {
+        struct text_mark *mark = buffer(sizeof *mark);
+        uint64_t *before = copy_of(out, capacity * sizeof *out);
+        text_walk_mark(walk, words, mark);
+        CHECK(mark->at == cut);
+        text_walk_resume(walk, words, mark, before, out);
+        CHECK(shingle(&text_scalar, shingler, text, length, walk, SIZE_MAX, out, &found_bad) == made);
+        CHECK(made == SIZE_MAX ? found_bad == bad : same_bytes(out, expected, made * sizeof *out));
+        free(mark);
+        free(before);
+    }
     free(walk);
     free(expected);
     free(out);
@@ -634,6 +650,35 @@ static void check_distinct(void) {
     }
 }
 
+static void check_rows_that_begin_alike(void) {
+    for (size_t round = 0; round < 400; round++) {
+        size_t longest = 1 + below(400), m = 0;
+        uint64_t *table = numbers(sets_table_size(longest)), *before = NULL, *out_before = NULL;
+        struct sets_rows rows = {{NULL, 0, 0, 0, 0}, 0, 0};
+        for (size_t row = 0; row < 12; row++) {
+            size_t n = below(longest + 1), shared = m && below(4) ? m - below(m < 9 ? m : 9) : 0;
+            shared = shared < n ? shared : n;
+            uint64_t *tokens = numbers(n), *out = numbers(n), *expected = numbers(n), *other = numbers(sets_table_size(n));
+            if (shared) memcpy(tokens, before, shared * sizeof *tokens);
+            for (size_t i = shared; i < n; i++) tokens[i] = structured(round, below(1 + n));
+            size_t wanted = sets_distinct(tokens, n, other, expected);
+            CHECK(sets_distinct_next(&rows, before, m, out_before, tokens, n, table, out) == wanted);
+            CHECK(wanted == 0 || memcmp(out, expected, wanted * sizeof *out) == 0);
+            note_all(out, wanted);
+            free(before);
+            free(out_before);
+            free(expected);
+            free(other);
+            before = tokens;
+            out_before = out;
+            m = n;
+        }
+        free(before);
+        free(out_before);
+        free(table);
+    }
+}
+
 static const double THRESHOLDS[] = {0, 0.05, 1.0 / 3, 0.5, 0.6, 2.0 / 3, 0.7, 0.8, 0.9, 1};
 
 static void check_overlap(void) {
@@ -802,6 +847,7 @@ int main(void) {
     static void (*const checks[])(void) = {
         check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_windows, check_shingles, check_sketches,
         check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_digits, check_distinct,
+        check_rows_that_begin_alike,
         check_overlap, check_jaccard, check_agreement, check_groups, check_rows,
     };
     for (size_t c = 0; c < COUNT(checks); c++) checks[c]();

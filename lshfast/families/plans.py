@@ -1,0 +1,197 @@
+"""`BandPlan` and `Costs`: a choice of bands and rows, and what to expect of it; `Planner` computes it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.banding.bands import Bands
+from lshfast.banding.scurve import scurve
+from lshfast.common.checks import check_int, check_number
+from lshfast.common.types import Float64Array
+from lshfast.families.curves import Histogram, Spread, check_value, collision_probability, distance_at
+from lshfast.families.family import Family
+
+# Families whose signatures an index keeps; of other families it keeps one word for each band.
+SIGNATURES = frozenset({"minhash", "weighted-minhash"})
+KEY_BYTES = BAND_BYTES = 12  # of an entry in the tables of an index in memory: for its key, and for each band
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the parts of a query cost, in units of one exact comparison of two items.
+
+    The defaults are rounded figures of an index in memory, where a look-up and a comparison each wait about once for
+    memory. Replace them with your own measurements.
+
+    Parameters
+    ----------
+    function : float, default 0.1
+        To compute one hash function of the query.
+    bucket : float, default 1
+        To look up one bucket.
+    candidate : float, default 1
+        To compare the query with one candidate.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a cost is not a number, or is negative or infinite.
+    """
+
+    function: float = 0.1
+    bucket: float = 1.0
+    candidate: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("function", "bucket", "candidate"):
+            if not 0 <= check_number(name, getattr(self, name)) < math.inf:
+                raise ValueError(f"{name} must be finite and not negative, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class BandPlan:
+    """A choice of bands and rows, with what to expect of it; `print` shows it as a table.
+
+    Attributes
+    ----------
+    bands, rows : int
+        b and r. Items are candidates if they collide under all r functions of at least one of the b bands.
+    threshold : float
+        The distance, or without a family the similarity, at which the recall holds.
+    recall : float
+        Probability that a pair at the threshold becomes a candidate.
+    family : Family or None
+        The family whose functions are used.
+    n : int or None
+        Number of items.
+    memory : int or None
+        Bytes of an index in memory of the n items, without the items themselves.
+    expected_candidates, expected_false, expected_missed : float or None
+        Expected numbers of the candidates of a query, of those among them beyond the threshold, and of the items within
+        the threshold that are not candidates. None without a histogram.
+    work : float or None
+        Expected cost of a query, in comparisons. None without a histogram.
+    """
+
+    bands: int
+    rows: int
+    threshold: float
+    recall: float
+    family: Family[Any] | None = None
+    n: int | None = None
+    memory: int | None = None
+    expected_candidates: float | None = None
+    expected_false: float | None = None
+    expected_missed: float | None = None
+    work: float | None = None
+
+    @property
+    def half_point(self) -> float | None:
+        """The distance, or without a family the similarity, of probability 1/2; None if distance 0 has less."""
+        p = Bands(self.bands, self.rows).half_point
+        if self.family is None:
+            return p
+        return distance_at(self.family, p) if collision_probability(self.family, 0.0) >= p else None
+
+    def probability(self, values: npt.ArrayLike) -> Float64Array:
+        """Return the probability that pairs at these distances, or without a family similarities, become candidates."""
+        return np.asarray(scurve(collision_probability(self.family, values), self.bands, self.rows))
+
+    def __str__(self) -> str:
+        value, of = ("similarity", "") if self.family is None else ("distance", f" of {self.family.name}")
+        items = "" if self.n is None else f", of {self.n:,} items"
+        lines = [
+            _line("bands x rows", f"{self.bands:,} x {self.rows:,}", f"functions: {self.bands * self.rows:,}{of}"),
+            _line("recall", f"{self.recall:.4f}", f"at {value} {self.threshold:.4g}"),
+        ]
+        if self.half_point is not None:
+            lines.append(_line("half found at", f"{self.half_point:.4g}", value))
+        if self.work is not None:
+            lines += [
+                _line("candidates", f"{self.expected_candidates:,.1f}", f"a query{items}"),
+                _line("false", f"{self.expected_false:,.1f}", "candidates beyond the threshold"),
+                _line("missed", f"{self.expected_missed:,.1f}", "items within the threshold, not candidates"),
+                _line("work", f"{self.work:,.1f}", "comparisons a query"),
+            ]
+        if self.memory is not None:
+            lines.append(_line("memory", f"{self.memory / 1e6:,.1f} MB", "of an index"))
+        return "\n".join(lines)
+
+
+class Planner:
+    """What the plans for one threshold share."""
+
+    def __init__(
+        self,
+        threshold: float,
+        family: Family[Any] | None,
+        n: int | None,
+        histogram: Histogram | None,
+        costs: Costs | None,
+    ) -> None:
+        self.family, self.threshold = family, check_value("threshold", threshold, family)
+        self.p = float(collision_probability(family, self.threshold))
+        self.n = None if n is None else check_int("n", n, 1)
+        if costs is not None and not isinstance(costs, Costs):
+            raise TypeError(f"costs must be Costs, not {costs!r}")
+        self.costs = costs or Costs()
+        self.spread: Spread | None = None
+        if histogram is not None:
+            self.spread = Spread.of(histogram, self.threshold, family, self.n)
+            self.n = self.n or round(self.spread.total)
+            if self.n == 0:
+                raise ValueError(f"n must be given with a histogram whose counts have the sum {self.spread.total}")
+
+    def plan(self, bands: Bands, words: int | None = None) -> BandPlan:
+        """Return the plan of these bands for an index that keeps so many words of an item."""
+        words = self.words(bands.slots, bands.bands) if words is None else check_int("words", words, 0)
+        recall = float(scurve(self.p, bands.bands, bands.rows))
+        memory = None if self.n is None else self.memory(bands.bands, words)
+        plan = BandPlan(bands.bands, bands.rows, self.threshold, recall, self.family, self.n, memory)
+        if self.spread is None:
+            return plan
+        candidates, false, missed = self.candidates(bands)
+        work = self.work(bands)
+        return replace(plan, expected_candidates=candidates, expected_false=false, expected_missed=missed, work=work)
+
+    def candidates(self, bands: Bands) -> tuple[float, float, float]:
+        """Return the expected candidates, those of them beyond the threshold, and the items within it that are none."""
+        assert self.spread is not None
+        return self.spread.candidates(bands)
+
+    def work(self, bands: Bands) -> float:
+        """Return the expected cost of a query."""
+        return self._overhead(bands) + self.costs.candidate * self.candidates(bands)[0]
+
+    def least_work(self, bands: Bands, recall: float) -> float:
+        """Return a lower bound of the cost of a query with at least these bands and rows, and this recall."""
+        assert self.spread is not None
+        p, counts = self.spread.probabilities, self.spread.counts
+        found = counts[p == 1].sum() + recall * counts[(self.p <= p) & (p < 1)].sum()
+        return self._overhead(bands) + self.costs.candidate * float(found)
+
+    def _overhead(self, bands: Bands) -> float:
+        return self.costs.function * bands.slots + self.costs.bucket * bands.bands
+
+    def words(self, slots: int, bands: int) -> int:
+        """Return the words that an index keeps for an item: its signature, or a value for each band."""
+        return slots if self.family is None or self.family.name in SIGNATURES else bands
+
+    def memory(self, bands: int, words: int) -> int:
+        """Return the bytes of an index of the n items."""
+        assert self.n is not None
+        return self.n * (8 * words + BAND_BYTES * bands + KEY_BYTES)
+
+    def beyond(self, recall: float) -> str:
+        """Return the beginning of an error about a recall that cannot be reached."""
+        value = "similarity" if self.family is None else "distance"
+        return f"recall {recall} at {value} {self.threshold} (collision probability {self.p:.4g}) is out of reach"
+
+
+def _line(name: str, figure: str, note: str) -> str:
+    return f"{name:<14}{figure:>16}   {note}"

@@ -1,0 +1,289 @@
+"""Plots of S-curves with matplotlib. They use no pyplot, so they need no display and change no global state."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from lshfast.banding import Bands
+from lshfast.common.checks import check_number
+from lshfast.common.extras import optional
+from lshfast.common.types import Float64Array
+from lshfast.families.amplification import Amplified
+from lshfast.families.cascade import Cascade
+from lshfast.families.curves import Histogram, collision_probability, distance_at, histogram_arrays, weighted_points
+from lshfast.families.family import Family
+from lshfast.families.plans import BandPlan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Axis: TypeAlias = Literal["distance", "similarity"]
+
+POINTS = 1001  # of a curve
+FAINT = 0.05  # if distances are unlimited, the curve is drawn down to this probability
+SIZE_INCHES = 7.0, 4.8
+DOTS_PER_INCH = 150
+LOGARITHMIC = 50  # the ratio of the highest bar of a histogram to the median one from which the counts are logarithmic
+POINT_WIDTH = 1 / 80  # of the axis, for a bar of a histogram of values
+# Colours that differ in lightness too, for grey print and for readers who see fewer colours (Okabe and Ito, 2008).
+CURVE, ONE_FUNCTION, THRESHOLD, HALF, POINT = "#0072B2", "#707070", "#D55E00", "#009E73", "#000000"
+MARKER: dict[str, Any] = {"markersize": 6, "zorder": 4, "clip_on": False}  # whole at the edges of the axes, too
+ITEMS, CANDIDATES = "#DDE3EA", "#8FA9C4"
+
+
+def plot_curve(
+    curve: Family[Any] | Bands | BandPlan,
+    *,
+    over: Axis | None = None,
+    threshold: float | None = None,
+    sensitivity: tuple[float, float] | None = None,
+    histogram: Histogram | None = None,
+    limits: tuple[float, float] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the probability that items collide, or become candidates, over their distance or similarity.
+
+    Parameters
+    ----------
+    curve : Family, Bands or BandPlan
+        What to draw. The curve of one hash function is drawn beside that of an amplified family, bands, or a plan.
+    over : {"distance", "similarity"}, optional
+        The values on the axis. The default is distances for a family or a plan with one, otherwise similarities. The
+        similarity of a family is the collision probability of one function; the distance of bands is 1 - similarity.
+    threshold : float, optional
+        A value on the axis to mark, with its probability. By default, the threshold of a plan.
+    sensitivity : (float, float), optional
+        Two values on the axis to mark with their probabilities, such as d1 and d2 of `Family.sensitivity`.
+    histogram : (counts, values) or (counts, edges), optional
+        How many items are at which value, or in which bin, as of `numpy.histogram`. It is drawn below the curve, with
+        the expected candidates in a darker colour.
+    limits : (float, float), optional
+        The ends of the axis; what is marked outside is not drawn. By default, all values, or, if distances are
+        unlimited, as far as the curve, the marks and the histogram need.
+    path : str or path, optional
+        Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, with a legend inside. By default, in a figure of its own, with a legend above the curve.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError
+        If an argument has the wrong type.
+    ValueError
+        If a value is out of range, or matplotlib does not know the format.
+
+    Examples
+    --------
+    >>> from lshfast import Bands
+    >>> from lshfast.families import plot_curve
+    >>> ax = plot_curve(Bands(18, 7), threshold=0.8)
+    >>> ax.get_xlabel()
+    'similarity'
+    """
+    shape = _Shape.of(curve, over)
+    if threshold is None and isinstance(curve, BandPlan):
+        threshold = shape.place(curve.threshold)
+    marks = [] if threshold is None else [shape.checked("threshold", threshold)]
+    ends: list[float] = []
+    if sensitivity is not None:
+        if not isinstance(sensitivity, (tuple, list)) or len(sensitivity) < 2:
+            raise TypeError(f"sensitivity must be two values, not {sensitivity!r}")
+        ends = [shape.checked("sensitivity", value) for value in sensitivity[:2]]
+    bars = None if histogram is None else histogram_arrays(histogram, shape.axis_family)
+    low, high = _limits(shape, limits, [*marks, *ends, *([] if bars is None else bars[1])])
+
+    own = ax is None
+    if ax is None:
+        figure = optional("matplotlib.figure").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+        ax = figure.add_subplot()
+    values = np.linspace(low, high, POINTS)
+    if bars is not None:
+        _draw_histogram(ax, shape, *bars, low, high)
+    ax.plot(values, shape.probability(values), color=CURVE, linewidth=2.2, label=shape.label, zorder=3)
+    if shape.amplified:
+        ax.plot(values, shape.one(values), color=ONE_FUNCTION, linewidth=1, linestyle=(0, (6, 2)), label="one function")
+    for value in _between(low, high, marks):
+        found = float(shape.probability(value))
+        ax.axvline(value, color=THRESHOLD, linewidth=1.2, linestyle="--")
+        ax.plot(value, found, "o", color=THRESHOLD, label=f"threshold {value:.4g}: {found:.4f}", **MARKER)
+    half = shape.half_point()
+    for value in _between(low, high, [] if half is None else [half]):
+        ax.plot([value, value, low], [0, 0.5, 0.5], color=HALF, linewidth=1.2, linestyle=":")
+        ax.plot(value, 0.5, "s", color=HALF, label=f"half at {value:.4g}", **MARKER)
+    for value, mark in zip(_between(low, high, ends), "^v", strict=False):
+        found = float(shape.probability(value))
+        ax.plot([value, value, low], [0, found, found], color=POINT, linewidth=0.8, linestyle="-.")
+        ax.plot(value, found, mark, color=POINT, label=f"at {value:.4g}: {found:.4g}", **MARKER)
+    ax.set(xlabel=shape.axis_label, ylabel=shape.outcome, xlim=(low, high), ylim=(0, 1.02))
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    _legend(ax, above=own)
+    if path is not None:
+        ax.figure.canvas.print_figure(os.fspath(path), dpi=DOTS_PER_INCH)
+    return ax
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A curve over an axis."""
+
+    family: Family[Any] | None  # of one function; None if similarities are collision probabilities
+    over: Axis
+    of_one: Callable[[Float64Array], Any]  # the probability of the curve, from that of one function
+    half: float  # the probability of one function at which the curve is 1/2
+    faint: float  # the same for FAINT
+    amplified: bool
+    label: str
+    outcome: str
+
+    @classmethod
+    def of(cls, curve: Family[Any] | Bands | BandPlan, over: Axis | None) -> _Shape:
+        if over not in (None, *get_args(Axis)):
+            raise ValueError(f"over must be one of {', '.join(get_args(Axis))}, not {over!r}")
+        if isinstance(curve, (Bands, BandPlan)):
+            bands = Bands(curve.bands, curve.rows)
+            family = curve.family if isinstance(curve, BandPlan) else None
+            inverse = Cascade().and_(bands.rows).or_(bands.bands).inverse
+            plural = "" if bands.bands == 1 else "s", "" if bands.rows == 1 else "s"
+            label = f"{bands.bands:,} band{plural[0]} of {bands.rows:,} row{plural[1]}"
+            label = label if family is None else f"{family.name}, {label}"
+            outcome = "probability of becoming a candidate"
+            default: Axis = "similarity" if family is None else "distance"
+            return cls(
+                family, over or default, bands.probability, bands.half_point, float(inverse(FAINT)),
+                bands.slots > 1, label, outcome,
+            )  # fmt: skip
+        if not isinstance(curve, Family):
+            raise TypeError(f"curve must be a Family, Bands or a BandPlan, not {curve!r}")
+        base, cascade = (curve.base, curve.cascade) if isinstance(curve, Amplified) else (curve, Cascade())
+        label = ", ".join([base.name, *(f"{step.upper()} of {count:,}" for step, count in cascade.steps)])
+        return cls(
+            base, over or "distance", cascade.curve, cascade.half_point, float(cascade.inverse(FAINT)),
+            bool(cascade.steps), label, "collision probability",
+        )  # fmt: skip
+
+    @property
+    def axis_family(self) -> Family[Any] | None:
+        """The family whose distances are on the axis; None if they are in [0, 1]."""
+        return self.family if self.over == "distance" else None
+
+    @property
+    def axis_label(self) -> str:
+        if self.family is None:
+            return "similarity" if self.over == "similarity" else "distance (1 − similarity)"
+        return "distance" if self.over == "distance" else f"collision probability of one function of {self.family.name}"
+
+    def one(self, values: Any) -> Float64Array:
+        """Return the collision probability of one function at values on the axis."""
+        p = collision_probability(self.axis_family, values)
+        return 1 - p if self.family is None and self.over == "distance" else p
+
+    def probability(self, values: Any) -> Float64Array:
+        """Return the probability of the curve at values on the axis."""
+        return np.asarray(self.of_one(self.one(values)))
+
+    def place(self, value: float) -> float:
+        """Return where a distance of the family, or without one a similarity, is on the axis."""
+        if self.family is not None and self.over == "similarity":
+            return float(collision_probability(self.family, value))
+        return 1 - value if self.family is None and self.over == "distance" else value
+
+    def value_at(self, p: float) -> float | None:
+        """Return where one function has this collision probability; None if it has it nowhere."""
+        if self.over == "similarity":
+            return p
+        if self.family is None:
+            return 1 - p
+        return distance_at(self.family, p) if float(self.one(0.0)) >= p else None
+
+    def half_point(self) -> float | None:
+        """Return where the curve is 1/2; None if it is nowhere, or not within finite distances."""
+        value = self.value_at(self.half)
+        return (
+            value
+            if value is not None and isfinite(value) and abs(float(self.probability(value)) - 0.5) < 0.01
+            else None
+        )
+
+    def checked(self, name: str, value: float) -> float:
+        """Return a value on the axis, or raise an error that names its range."""
+        value, most = check_number(name, value), 1.0 if self.axis_family is None else self.axis_family.max_distance
+        if not (0 <= value <= most and isfinite(value)):
+            raise ValueError(f"{name} must be a {self.over} in 0..{most:g}, not {value}")
+        return value
+
+
+def _between(low: float, high: float, values: list[float]) -> list[float]:
+    return [value for value in values if low <= value <= high]
+
+
+def _limits(shape: _Shape, limits: tuple[float, float] | None, values: list[float]) -> tuple[float, float]:
+    """Return the ends of the axis."""
+    if limits is not None:
+        if not isinstance(limits, (tuple, list)) or len(limits) != 2:
+            raise TypeError(f"limits must be two values, not {limits!r}")
+        low, high = (shape.checked("limits", value) for value in limits)
+        if low >= high:
+            raise ValueError(f"limits must be increasing, not {limits}")
+        return low, high
+    family = shape.axis_family
+    if family is None or isfinite(family.max_distance):
+        return 0.0, 1.0 if family is None else family.max_distance
+    reach = shape.value_at(shape.faint)
+    high = max(0.0 if reach is None or not isfinite(reach) else reach, 1.05 * max(values, default=0.0))
+    return 0.0, high or 1.0
+
+
+def _draw_histogram(
+    ax: Axes, shape: _Shape, counts: Float64Array, places: Float64Array, low: float, high: float
+) -> None:
+    """Draw bars behind the curve, on an axis of counts at the right: all items, and the expected candidates."""
+    if len(places) > len(counts):
+        left, widths = places[:-1], np.diff(places)
+    else:
+        widths = np.full(len(places), POINT_WIDTH * (high - low), np.float64)
+        left = np.clip(places - widths / 2, low, high - widths)
+    values, parts = weighted_points(counts, places)
+    candidates = (parts * shape.probability(values)).sum(axis=1)
+    below = ax.twinx()
+    below.set_zorder(ax.get_zorder() - 1)
+    ax.patch.set_visible(False)
+    for heights, color, label in ((counts, ITEMS, "items"), (candidates, CANDIDATES, "expected candidates")):
+        below.bar(left, heights, widths, align="edge", color=color, label=label, linewidth=0)
+    positive = counts[counts > 0]
+    if positive.max() > LOGARITHMIC * np.median(positive) or positive.max() > LOGARITHMIC**2 * positive.min():
+        below.set_yscale("log")
+        below.set_ylim(min(0.8, float(positive.min()) / 2), float(positive.max()) * 2)
+    else:
+        below.set_ylim(0, float(positive.max()) * 1.02)
+        if positive.max() >= 1000:
+            below.yaxis.set_major_formatter("{x:,.0f}")
+    below.set_ylabel("items")
+    below.spines[["top", "left"]].set_visible(False)
+
+
+def _legend(ax: Axes, above: bool) -> None:
+    """Put a legend above the axes, or where it hides least of the lines; it names the bars of the histogram too."""
+    handles, labels = ax.get_legend_handles_labels()
+    for other in ax.get_shared_x_axes().get_siblings(ax):
+        if other is not ax and other.bbox.bounds == ax.bbox.bounds:
+            more = other.get_legend_handles_labels()
+            handles, labels = handles + more[0], labels + more[1]
+    if above:
+        place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "frameon": False}
+    else:
+        place = {"loc": "best"}
+    ax.legend(handles, labels, fontsize="small", **place)

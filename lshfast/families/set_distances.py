@@ -1,0 +1,160 @@
+"""Exact distances of sets: Jaccard similarities, weighted Jaccard distances, and angles between counts of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.threads import pieces
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.families.family import check_pairs
+from lshfast.kernels import sets as kernels
+from lshfast.sketch.sketcher import check_token_sets
+from lshfast.sketch.weighted import WeightedSets
+
+# Tokens of sets that are compared at once.
+PIECE_TOKENS = 2**20
+
+
+def jaccard(a: Any, b: Any) -> Float64Array:
+    """Return the Jaccard similarities of pairs of token sets; 0 if either is empty.
+
+    Parameters
+    ----------
+    a, b : TokenSets
+        n sets each; one of them may be a single set.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+
+    Raises
+    ------
+    TypeError
+        If these are not TokenSets.
+    ValueError
+        If the numbers of sets differ.
+    """
+    _check_exact(a, b)
+    n = check_pairs(len(a), len(b))
+    a, b = a.distinct(), b.distinct()
+    pairs = np.arange(n, dtype=np.int64)
+    left, right = pairs % max(len(a), 1), pairs % max(len(b), 1) + len(a)
+    offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
+    similarity = kernels.jaccard(offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0)
+    empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
+    return np.asarray(np.where(empty, 0.0, similarity))
+
+
+def weighted_distances(a: Any, b: Any) -> Float64Array:
+    """Return 1 - sum min / sum max of the weights of pairs of weighted sets; 1 if either is empty.
+
+    Parameters
+    ----------
+    a, b : WeightedSets
+        n sets each; one of them may be a single set.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+
+    Raises
+    ------
+    TypeError
+        If these are not WeightedSets.
+    ValueError
+        If the numbers of sets differ.
+    """
+    for name, sets in (("a", a), ("b", b)):
+        if not isinstance(sets, WeightedSets):
+            raise TypeError(f"{name} must be WeightedSets, of which distances are exact, not {type(sets).__name__}")
+    distances = np.ones(check_pairs(len(a), len(b)))
+    for pairs, rows, left, right in _aligned(a, b):
+        n = pairs.stop - pairs.start
+        least = np.bincount(rows, np.minimum(left, right), n)
+        most = np.bincount(rows, np.maximum(left, right), n)
+        present = most > 0
+        distances[pairs][present] = 1 - least[present] / most[present]
+    return distances
+
+
+def angles_of_counts(a: Any, b: Any) -> Float64Array:
+    """Return the angles between the vectors of the numbers of occurrences of tokens; pi / 2 if either set is empty.
+
+    Parameters
+    ----------
+    a, b : TokenSets
+        n rows each; one of them may be a single row.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In [0, pi / 2], also exact for small angles.
+
+    Raises
+    ------
+    TypeError
+        If these are not TokenSets.
+    ValueError
+        If the numbers of rows differ.
+    """
+    _check_exact(a, b)
+    angles = np.full(check_pairs(len(a), len(b)), np.pi / 2, np.float64)
+    for pairs, rows, left, right in _aligned(WeightedSets.counted(a), WeightedSets.counted(b)):
+        n = pairs.stop - pairs.start
+        norms = np.sqrt(np.bincount(rows, left * left, n)), np.sqrt(np.bincount(rows, right * right, n))
+        present = (norms[0] > 0) & (norms[1] > 0)
+        kept = present[rows]
+        rows, left, right = rows[kept], left[kept], right[kept]
+        left, right = left / norms[0][rows], right / norms[1][rows]
+        apart = np.sqrt(np.bincount(rows, (left - right) ** 2, n))
+        together = np.sqrt(np.bincount(rows, (left + right) ** 2, n))
+        angles[pairs][present] = 2 * np.arctan2(apart, together)[present]
+    return np.asarray(np.minimum(angles, np.pi / 2))
+
+
+def _check_exact(a: Any, b: Any) -> None:
+    for name, sets in (("a", a), ("b", b)):
+        if isinstance(sets, np.ndarray):
+            raise TypeError(f"{name} must be TokenSets, of which distances are exact, not sketches")
+        check_token_sets(sets)
+
+
+def _aligned(a: WeightedSets, b: WeightedSets) -> Iterator[tuple[slice, Int64Array, Float64Array, Float64Array]]:
+    """Yield slices of pairs, and for each token of a pair the number of the pair in the slice and its two weights.
+
+    The weights of a pair are multiplied by a power of two such that the greatest is in [1/2, 1), so no sum overflows.
+    """
+    n = check_pairs(len(a), len(b))
+    sizes = np.broadcast_to(a.counts, n) + np.broadcast_to(b.counts, n)
+    for pairs in pieces(sizes, PIECE_TOKENS):
+        rows, tokens, weights, sides = (
+            np.concatenate(parts) for parts in zip(_rows(a, pairs, 0), _rows(b, pairs, 1), strict=True)
+        )
+        greatest = np.zeros(pairs.stop - pairs.start)
+        np.maximum.at(greatest, rows, weights)
+        weights = np.ldexp(weights, -np.frexp(greatest)[1][rows])
+        order = np.lexsort((tokens, rows))
+        rows, tokens, weights, sides = rows[order], tokens[order], weights[order], sides[order]
+        first = np.ones(len(rows), bool)
+        first[1:] = (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])
+        places = np.cumsum(first, dtype=np.int64) - 1
+        both = np.zeros((2, int(first.sum())))
+        both[sides, places] = weights
+        yield pairs, rows[first], both[0], both[1]
+
+
+def _rows(sets: WeightedSets, pairs: slice, side: int) -> tuple[Int64Array, UInt64Array, Float64Array, Int64Array]:
+    """Return the number of the pair, the token, the weight and the side of each token of some pairs."""
+    n = pairs.stop - pairs.start
+    if len(sets) == 1:
+        first, last = sets.offsets.tolist()
+        tokens, weights = np.tile(sets.tokens[first:last], n), np.tile(sets.weights[first:last], n)
+        rows = np.repeat(np.arange(n, dtype=np.int64), last - first)
+    else:
+        offsets = sets.offsets[pairs.start : pairs.stop + 1]
+        tokens, weights = sets.tokens[offsets[0] : offsets[-1]], sets.weights[offsets[0] : offsets[-1]]
+        rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(offsets))
+    return rows, tokens, weights, np.full(len(rows), side, np.int64)

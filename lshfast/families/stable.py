@@ -1,0 +1,435 @@
+"""What the families of p-stable projections share: positions of points on random lines that are cut into cells."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.banding import Bands
+from lshfast.common.checks import SEED, SeedField, check_int, check_number, numbers_of
+from lshfast.common.threads import for_each_piece, thread_count
+from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.family import check_bands, check_pairs
+from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
+from lshfast.families.probing import MAX_PROBES, Probing
+from lshfast.kernels import probes as searches
+from lshfast.kernels import projections as kernels
+
+# Products of coordinates and lines in a piece of work for a thread, and the rows that kernels handle at once.
+PIECE_PRODUCTS = 2**26
+ROWS_TOGETHER = 96
+
+# Positions in a cell that stand for all of them where probabilities of probes are computed.
+PLACES = 512
+
+# Chosen cells that are in memory at once while probabilities of probes are computed.
+SIMULATED_CHOICES = 2**20
+
+
+@dataclass(frozen=True)
+class StableLines(Probing[Any]):
+    """Base class of the families that project points onto random lines cut into cells of one width.
+
+    A function maps a point x to floor((a · x + b) / width). The components of a have a p-stable distribution: a · x - a
+    · y is distributed as the distance of x and y times one such variate. b is uniform in [0, width). So the collision
+    probability depends only on the ratio of distance and width, in any number of dimensions.
+    """
+
+    dim: int
+    width: float
+    seed: SeedField = SEED
+    _drawn: dict[str, npt.NDArray[np.float32]] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    _cauchy: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dim", check_int("dim", self.dim, 1, kernels.MOST_COORDINATES))
+        object.__setattr__(self, "width", check_number("width", self.width))
+        if not 0 < self.width < math.inf:
+            raise ValueError(f"width must be finite and above 0, not {self.width}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.dim, self.width, self.seed)
+
+    @staticmethod
+    @abstractmethod
+    def _law(ratio: Float64Array) -> Float64Array:
+        """Return the collision probabilities at ratios of width to distance."""
+
+    @staticmethod
+    @abstractmethod
+    def _below(x: Float64Array) -> Float64Array:
+        """Return the probability that a variate is below x."""
+
+    @staticmethod
+    @abstractmethod
+    def _norms(differences: Float64Array) -> Float64Array:
+        """Return the norms of rows, (n, dim); infinite if one overflows."""
+
+    def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute the cells of points on the first `count` lines.
+
+        Parameters
+        ----------
+        items : array_like of numbers or CSR matrix, shape (n, dim) or (dim,)
+            float32 and float64 are used without a copy. Equal points have equal values, whatever the dtype or form.
+        count : int
+            At least 1. The values under function j do not depend on it.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, count)
+            Cells 0, -1, 1, -2, 2, … have the values 0, 1, 2, 3, 4, …
+
+        Raises
+        ------
+        TypeError
+            If the coordinates are not integers or floats.
+        ValueError
+            If the points have a different shape, a coordinate is NaN or infinite, or the number of a cell is not in
+            -2**63 + 1..2**63 - 1.
+        """
+        points = self._points(items)
+        values = np.empty((len(points), self._count(count)), np.uint64)
+
+        def work(rows: slice) -> None:
+            self._project(points, rows, count, None, values[rows])
+
+        self._for_each_piece(work, len(points), count, threads)
+        return values
+
+    def buckets(self, items: Any, bands: int, rows: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute one value for each `rows` functions: two points share a bucket of a band if they share all its cells.
+
+        Parameters
+        ----------
+        items, threads
+            As for `hash`.
+        bands, rows : int
+            At least 1. Band i has the functions from i * rows on, of bands * rows functions.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, bands)
+            With one row, the values that `hash` returns. With several, they are hashed, and different ones have equal
+            buckets with a probability of about 2**-64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `hash`.
+        """
+        points, count = self._points(items), self._count(check_bands(bands, rows))
+        buckets = np.empty((len(points), bands), np.uint64)
+
+        def work(part: slice) -> None:
+            values = np.empty((part.stop - part.start, count), np.uint64)
+            self._project(points, part, count, None, values)
+            buckets[part] = Bands(bands, rows).keys(values) if rows > 1 else values
+
+        self._for_each_piece(work, len(points), count, threads)
+        return buckets
+
+    def probe(self, items: Any, bands: int, rows: int, probes: int, *, threads: int | None = None) -> UInt64Array:
+        """Compute the values of the `probes` most promising buckets of each band, best first.
+
+        A bucket is reached by crossing walls of cells: in each line, one of the two walls of the item's cell, or none.
+        The smaller the sum of the squared distances to these walls, the more promising is the bucket. So a band has at
+        most 3**rows buckets.
+
+        Parameters
+        ----------
+        items
+            As for `hash`.
+        bands, rows : int
+            At least 1, as for `buckets`.
+        probes : int
+            In 1..1,048,576.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of uint64, shape (n, bands, probes)
+            `[..., 0]` equals `buckets(items, bands, rows)`. `NO_VALUE` where a band has fewer buckets.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `hash`.
+
+        References
+        ----------
+        Q. Lv, W. Josephson, Z. Wang, M. Charikar, K. Li, "Multi-Probe LSH: Efficient Indexing for High-Dimensional
+        Similarity Search", VLDB 2007.
+        """
+        points, count = self._points(items), self._count(check_bands(bands, rows))
+        buckets = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
+
+        def work(part: slice) -> None:
+            positions = np.empty((part.stop - part.start, count))
+            self._project(points, part, count, positions, None)
+            searches.lines(positions, rows, buckets[part])
+
+        self._for_each_piece(work, len(points), count, threads)
+        return buckets
+
+    def distance(self, a: Any, b: Any) -> Float64Array:
+        """Compute the exact distances of pairs of points.
+
+        Parameters
+        ----------
+        a, b : array_like of numbers or CSR matrix, shape (n, dim) or (dim,)
+            One of them may be a single point.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Raises
+        ------
+        TypeError
+            If the coordinates are not integers or floats.
+        ValueError
+            If the points have other shapes, a coordinate is NaN or infinite, or a distance is above the largest
+            float64.
+        """
+        first, second = dense_points(a, self.dim, "a"), dense_points(b, self.dim, "b")
+        distances = np.empty(check_pairs(len(first), len(second)))
+        for rows, x, y in _pair_blocks(first, second):
+            with np.errstate(over="ignore", under="ignore"):
+                distances[rows] = self._norms(np.subtract(x, y, dtype=np.float64))
+                for i in np.flatnonzero(np.isinf(distances[rows])).tolist():  # a difference may be out of range
+                    x_i, y_i = (np.asarray(z[i if len(z) > 1 else 0], np.float64) for z in (x, y))
+                    distances[rows.start + i] = 4 * self._norms((x_i / 4 - y_i / 4)[None])[0]
+        if np.isinf(distances).any():
+            pair = int(np.argmax(np.isinf(distances)))
+            raise ValueError(f"the distance of pair {pair} is above the largest float64")
+        return distances
+
+    def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
+        """Compute the probability that two points at these distances are in the same cell of a line.
+
+        Parameters
+        ----------
+        distance : array_like of float
+            At least 0; infinity is allowed.
+
+        Returns
+        -------
+        ndarray of float64, with the shape of `distance`
+            1 at distance 0, and decreasing to 0.
+
+        Raises
+        ------
+        TypeError
+            If the distances are not numbers.
+        ValueError
+            If one is negative or NaN.
+        """
+        return self._law(self._ratios(distance))
+
+    def probe_probability(self, distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+        """Compute the probability that one of the first `probes` buckets of a band holds a point at these distances.
+
+        The probability is exact for one position of a point in its cells. The result is the average of 512 positions,
+        which are evenly spread in each line and combined at random with a fixed seed. Its error is below .005.
+
+        Parameters
+        ----------
+        distance : array_like of float
+            At least 0; infinity is allowed.
+        rows : int
+            At least 1.
+        probes : int
+            In 1..1,048,576.
+
+        Returns
+        -------
+        ndarray of float64, with the shape of `distance`
+            Exact for one probe.
+
+        Raises
+        ------
+        TypeError
+            If an argument has the wrong type.
+        ValueError
+            If a distance is negative or NaN, or `rows` or `probes` is out of range.
+        """
+        ratios = self._ratios(distance)
+        check_int("rows", rows, 1)
+        check_int("probes", probes, 1, MAX_PROBES)
+        if probes == 1:
+            return np.asarray(self._law(ratios) ** rows)
+        probes = min(probes, 3 ** min(rows, 40))
+        rounded = 1 << (probes - 1).bit_length()
+        found = _found(type(self), tuple(ratios.ravel().tolist()), rows, rounded)
+        return found[:, probes - 1].reshape(ratios.shape).copy()
+
+    @classmethod
+    def best_width(cls, near: float, far: float, *, far_probability: float = 0.7) -> float:
+        """Compute the width with the least rho, the exponent of the work of a search.
+
+        With rho = ln p1 / ln p2, where p1 and p2 are the collision probabilities at the distances `near` and `far`, an
+        index of n points needs about n**rho tables.
+
+        Parameters
+        ----------
+        near, far : float
+            Distances, 0 < near < far. Points within `near` are to be found, and points beyond `far` are not.
+        far_probability : float, default 0.7
+            In (0, 1). Only widths with p2 at most this are considered, because a table needs ln n / -ln p2 functions.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError
+            If an argument is not a number.
+        ValueError
+            If an argument is out of range.
+
+        Examples
+        --------
+        >>> from lshfast.families import GaussianLines
+        >>> width = GaussianLines.best_width(1, 2)
+        >>> round(width, 2), GaussianLines(128, width).collision_probability([1, 2]).round(3).tolist()
+        (3.77, [0.788, 0.589])
+        """
+        near, far = check_number("near", near), check_number("far", far)
+        most = check_number("far_probability", far_probability)
+        if not 0 < near < far < math.inf:
+            raise ValueError(f"near and far must be 0 < near < far, and finite, not {near} and {far}")
+        if not 0 < most < 1:
+            raise ValueError(f"far_probability must be in (0, 1), not {most}")
+
+        def rho(ratios: Float64Array) -> Float64Array:  # of width to far; the logarithm of a width is what is searched
+            first, second = cls._law(np.exp(ratios) * (far / near)), cls._law(np.exp(ratios))
+            return np.asarray(np.where(second <= most, np.log(first) / np.log(second), np.inf))
+
+        low, high = math.log(1e-3), math.log(1e6)
+        for _ in range(8):  # each round keeps the neighbours of the best of 65 points, a 32nd
+            ratios = np.linspace(low, high, 65)
+            best = int(np.argmin(rho(ratios)))
+            low, high = ratios[max(0, best - 1)], ratios[min(64, best + 1)]
+        return float(math.exp(ratios[best]) * far)
+
+    @staticmethod
+    def _count(count: int) -> int:
+        return check_int("count", count, 1, kernels.MOST_FUNCTIONS)
+
+    def _ratios(self, distance: npt.ArrayLike) -> Float64Array:
+        distances = numbers_of(distance, "distance", 0, math.inf)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.asarray(self.width / distances)
+
+    def _points(self, items: Any) -> Points:
+        """Return points, not all checked to be finite; the columns of sparse ones rise."""
+        points = dense_points(items, self.dim, finite=False)
+        if isinstance(points, SparsePoints) and not kernels.rising(points.offsets, points.columns, self.dim):
+            refuse_infinite(points, "items")
+            return _sorted_columns(points)
+        return points
+
+    def _lines(self, count: int) -> npt.NDArray[np.float32]:
+        """Return the lines, float32 (dim, at least count); they are kept, since drawing them takes a while."""
+        lines = self._drawn.get("lines")
+        if lines is None or lines.shape[1] < count:
+            lines = np.empty((self.dim, count), np.float32)
+            kernels.draw_lines(self.seed, self._cauchy, lines)
+            self._drawn["lines"] = lines
+        return lines
+
+    def _project(
+        self, points: Points, rows: slice, count: int, positions: Float64Array | None, values: UInt64Array | None
+    ) -> None:
+        """Write the positions of some rows on the lines, and the values of their cells."""
+        lines, offsets, part = self._lines(count), kernels.offsets(self.seed, count), points[rows]
+        if isinstance(part, SparsePoints):
+            given = part.offsets, part.columns, part.values
+            wrong = kernels.sparse(*given, lines, offsets, self.width, positions, values)
+        else:
+            wrong = kernels.dense(part, lines, offsets, self.width, positions, values)
+        if wrong >= 0:
+            refuse_infinite(points, "items")
+            raise ValueError(
+                f"row {rows.start + wrong} of items is too far out for the width {self.width}: "
+                "the number of its cell on a line is not in -2**63 + 1..2**63 - 1"
+            )
+
+    def _for_each_piece(self, work: Callable[[slice], None], n: int, count: int, threads: int | None) -> None:
+        threads = thread_count(threads)
+        most = ROWS_TOGETHER * max(1, PIECE_PRODUCTS // (self.dim * count * ROWS_TOGETHER))
+        if n == 0:
+            return
+        self._lines(count)
+        if n <= most:
+            work(slice(0, n))
+        else:
+            for_each_piece(work, np.ones(n, np.int64), most, threads)
+
+
+def _sorted_columns(points: SparsePoints) -> SparsePoints:
+    """Return the points with rising columns, and the sums of the values of equal columns."""
+    used = slice(*points.offsets[[0, -1]].tolist())
+    rows, columns = np.repeat(np.arange(len(points)), np.diff(points.offsets)), points.columns[used]
+    order = np.lexsort((columns, rows))
+    rows, columns = rows[order], columns[order]
+    first = np.flatnonzero(np.concatenate([[True], (np.diff(rows) != 0) | (np.diff(columns) != 0)]))
+    with np.errstate(over="ignore"):
+        values = np.add.reduceat(points.values[used][order], first)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=len(points)))])
+    return SparsePoints(offsets.astype(np.int64), np.ascontiguousarray(columns[first]), values, points.dim)
+
+
+def _pair_blocks(a: Points, b: Points) -> Iterator[tuple[slice, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Yield slices of rows with these rows of both; a single point stays one."""
+    if len(a) == 1 and len(b) != 1:
+        yield from ((rows, x, y) for rows, y, x in _pair_blocks(b, a))
+        return
+    one = next(dense_blocks(b))[1] if len(b) == 1 else None
+    for rows, x in dense_blocks(a):
+        y = b[rows] if one is None else one
+        yield rows, x, y.dense() if isinstance(y, SparsePoints) else y
+
+
+@lru_cache(maxsize=256)
+def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, probes: int) -> Float64Array:
+    """Return the probabilities that a point is in the first 1, 2, .., `probes` buckets, (ratios, probes)."""
+    generator = np.random.Generator(np.random.PCG64(1))
+    places = np.stack([generator.permutation(PLACES) for _ in range(rows)], axis=1)
+    # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a cell if it lies between
+    # the walls of it.
+    walls = np.arange(-1, 3) - ((np.arange(PLACES) + 0.5) / PLACES)[:, None]
+    # The cells of each place by their distance: its own, the nearer one beside it, and the farther one.
+    order = np.where((np.arange(PLACES) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0])
+    distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
+    costs = np.sort(distances**2, axis=1)
+    chances = np.diff(family._below(walls * np.array(ratios).reshape(-1, 1, 1)), axis=2)
+    logs = np.log(np.maximum(np.take_along_axis(chances, order[None], axis=2), 1e-300))
+    moves = logs - logs[:, :, :1]
+    found = np.zeros((len(ratios), probes))
+    step = max(1, SIMULATED_CHOICES // (rows * probes))
+    for start in range(0, PLACES, step):
+        some = places[start : start + step]
+        chosen = np.zeros((len(some), probes, rows), np.uint32)
+        there = np.isfinite(searches.cheapest(costs[some], probes, chosen))
+        position, probe, line = np.nonzero(chosen)  # few lines of a bucket have another cell than the position
+        changed, rank = some[position, line], chosen[position, probe, line]
+        for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
+            change = np.bincount(position * probes + probe, move[changed, rank], there.size).reshape(there.shape)
+            total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
+    found = np.minimum(np.cumsum(found, axis=1) / PLACES, 1)
+    found.flags.writeable = False
+    return found
