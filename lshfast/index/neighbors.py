@@ -13,8 +13,15 @@ from lshfast.common.threads import thread_count
 from lshfast.common.types import UInt64Array
 from lshfast.families.family import family_of
 from lshfast.index.entries import check_on_duplicate
-from lshfast.index.keys import as_column, concatenate, is_batch, listed, take
-from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats, pairs_once
+from lshfast.index.keys import as_column, is_batch, listed, take
+from lshfast.index.neighbors_answers import (
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    NeighborStats,
+    joined_neighbors,
+    pairs_once,
+)
 from lshfast.index.neighbors_families import families_of
 from lshfast.index.neighbors_plan import NeighborsPlan
 from lshfast.index.neighbors_planner import FAR, PlanRequest, plan_neighbors
@@ -434,11 +441,8 @@ class NearNeighbors(StoredIndex):
             parts.append(
                 self.store.search(buckets, words[block], most=most, within=value, limit=limit, threads=threads)
             )
-        counts = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in parts)])
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-        distances = self._points.distances(np.concatenate([np.empty(0), *(part.distances for part in parts)]))
-        examined = np.concatenate([np.empty(0, np.int64), *(part.examined for part in parts)])
-        return NeighborLists(offsets, concatenate([part.keys for part in parts]), distances, examined)
+        found = parts[0] if len(parts) == 1 else joined_neighbors(parts)
+        return NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
 
     def describe(self) -> str:
         """Return the plan as text: tables, recall, expected candidates, work and memory."""
