@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_int
 from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
 from lshfast.index.neighbors_points import PointFormat, check_radius
@@ -128,7 +129,11 @@ class NeighborsPlan(Family[Any]):
 
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
         """Return the expected number of entries that a query examines, if n are at distances like these."""
-        return self.n * float(np.mean(self.recall_at(distances)))
+        if self.probes == 1:
+            met = usual_probability(self.base, distances) ** self.rows
+        else:
+            met = probabilities_of_meeting(self.base, distances, self.rows, self.probes)
+        return self.n * float(np.mean(found_in(met, self.bands)))
 
     def __str__(self) -> str:
         points, size = self.points, self.entry_bytes
@@ -162,6 +167,13 @@ def probabilities_of_meeting(family: Family[Any], distance: npt.ArrayLike, rows:
         return np.asarray(first)
     met = family.probe_probability(distance, rows, probes)
     return np.asarray(np.clip(met, first, np.minimum(probes * first, 1)))
+
+
+def usual_probability(family: Family[Any], distance: npt.ArrayLike) -> Float64Array:
+    """Return the collision probabilities of usual points, where those of the family are lower bounds."""
+    if isinstance(family, CoordinateCells):
+        return family.normal_probability(distance)
+    return family.collision_probability(distance)
 
 
 def found_in(met: Float64Array, bands: int) -> Float64Array:
