@@ -135,7 +135,7 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     ValueError
         If no plan keeps the promise within the memory.
     """
-    planners = [Planner(request, group) for group in groups]
+    planners = [NeighborsPlanner(request, group) for group in groups]
     starts = [planner.start() for planner in planners]
     least = min(cost for _, cost in starts)
     plans = [
@@ -153,7 +153,7 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     return min(kept, key=cost_of)
 
 
-class Planner:
+class NeighborsPlanner:
     """The search among the families of a group, the rows and the probes, from the best choice without probing."""
 
     def __init__(self, request: PlanRequest, families: Sequence[Family[Any]]) -> None:
