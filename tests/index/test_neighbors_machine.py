@@ -95,4 +95,4 @@ def machine_of(metric):
 
 @pytest.mark.parametrize("metric", [*SMALL])
 def test_beside_a_dict(metric):
-    run_state_machine_as_test(machine_of(metric), settings=settings(max_examples=25, stateful_step_count=20))
+    run_state_machine_as_test(machine_of(metric), settings=settings(max_examples=15, stateful_step_count=20))
