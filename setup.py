@@ -23,6 +23,7 @@ FOLDERS = {
     "gate": [],
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
+    "hamming": ["hamming"],
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],

@@ -13,6 +13,7 @@ from lshfast.families.family import Family, Items
 from lshfast.kernels import probes as kernels
 
 MAX_PROBES = 2**20
+MAX_PROBED_ROWS = 2**12
 
 # Bands that are simulated: the standard error of a probability is below 0.003.
 SIMULATED_BANDS = 2**15

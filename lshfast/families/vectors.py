@@ -15,7 +15,7 @@ from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import check_bands
 from lshfast.families.points import dense_blocks, dense_points
-from lshfast.families.probing import MAX_PROBES, ProbeCurves, Probing
+from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing
 from lshfast.families.rotated import MAX_DIM, Projection, angles
 from lshfast.kernels import probes as kernels
 from lshfast.sketch.arrays import checked
@@ -159,8 +159,10 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
         ----------
         items, threads
             As for `codes`.
-        bands, rows : int
-            At least 1, as for `buckets`.
+        bands : int
+            At least 1.
+        rows : int
+            In 1..4,096.
         probes : int
             In 1..1,048,576.
 
@@ -174,6 +176,7 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
+        rows = check_int("rows", rows, 1, MAX_PROBED_ROWS)
         count, points = check_bands(bands, rows), dense_points(items, self.dim, finite=False)
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
         self._projection().probe(lambda y, part: kernels.signs(y, rows, part), points, count, out, threads)
@@ -187,7 +190,7 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
         distance : array_like of float
             Angles in radians, in [0, pi].
         rows : int
-            At least 1.
+            In 1..4,096.
         probes : int
             In 1..1,048,576.
 
@@ -198,7 +201,7 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
             simulation with a fixed seed, whose standard error is below 0.003.
         """
         p = self.collision_probability(distance)
-        rows, probes = check_int("rows", rows, 1), check_int("probes", probes, 1, MAX_PROBES)
+        rows, probes = check_int("rows", rows, 1, MAX_PROBED_ROWS), check_int("probes", probes, 1, MAX_PROBES)
         if probes == 1:
             return np.asarray(p**rows)
         if rows <= 20 and probes >= 2**rows:
