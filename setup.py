@@ -28,7 +28,7 @@ FOLDERS = {
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],
     "probes": ["probes", "bands"],
-    "projections": ["projections", "weighted"],
+    "projections": ["projections", "bands", "weighted"],
     "rotations": ["rotations"],
     "sampling": ["sampling"],
     "sets": ["sets", "slots"],
