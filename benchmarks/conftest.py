@@ -14,8 +14,8 @@ from lshfast import kernels
 
 # Scripts and what they share.
 collect_ignore = ["bits.py", "cardinality.py", "drop_in.py", "datasketch_lsh.py", "fingerprints.py", "weighted.py"]
-collect_ignore += ["contest.py", "contestants.py", "data.py", "exact.py", "forest.py", "index.py", "licensedb.py"]
-collect_ignore += ["peers.py", "redis_store.py", "stages.py"]
+collect_ignore += ["contest.py", "contestants.py", "data.py", "exact.py", "forest.py", "hyperplanes.py", "index.py"]
+collect_ignore += ["licensedb.py", "peers.py", "redis_store.py", "stages.py"]
 
 Measure: TypeAlias = Callable[..., Any]
 

@@ -29,6 +29,11 @@ from lshfast.datasketch import (
 )
 from lshfast.datasketch.advice import no_attribute
 from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, Match, Matches
+from lshfast.index.hamming import HammingIndex
+from lshfast.index.hamming_dedup import CodeDedup, CodeRemoval, dedup_codes
+from lshfast.index.hamming_join import CodePairs, hamming_pairs
+from lshfast.index.hamming_matches import HammingMatch, HammingMatches
+from lshfast.index.hamming_plan import HammingPlan
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
@@ -69,11 +74,18 @@ __all__ = [
     "AsyncMinHashLSH",
     "BBits",
     "Bands",
+    "CodeDedup",
+    "CodePairs",
+    "CodeRemoval",
     "DataError",
     "DedupResult",
     "DistinctCounter",
     "DuplicateKeyError",
     "FormatError",
+    "HammingIndex",
+    "HammingMatch",
+    "HammingMatches",
+    "HammingPlan",
     "HyperLogLog",
     "HyperLogLogPlusPlus",
     "LSHEnsemble",
@@ -110,10 +122,12 @@ __all__ = [
     "choose_bands",
     "component_groups",
     "dedup",
+    "dedup_codes",
     "dedup_files",
     "estimate_overlap",
     "estimate_sizes",
     "find_copies",
+    "hamming_pairs",
     "pairs",
     "recommend",
     "shingle",

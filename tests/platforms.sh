@@ -87,7 +87,7 @@ void free(void *), _aligned_free(void *), *malloc(size_t), *_aligned_malloc(size
 END
   for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
   # Clang's own headers for MSVC declare the instructions only of the processor that is named.
-  avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -msha"
+  avx="-mavx2 -mbmi -mbmi2 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mavx512vpopcntdq -msha"
   for target in "x86_64 $avx" "x86_64 $avx -DLSHFAST_MSVC" aarch64 "aarch64 -DLSHFAST_MSVC -D__prefetch=__builtin_prefetch"; do
     for source in $sources; do
       # shellcheck disable=SC2086

@@ -15,15 +15,15 @@ from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.family import check_bands
 from lshfast.families.points import dense_points
 from lshfast.families.polytope_curve import collision_curve
-from lshfast.families.probing import MAX_PROBES, ProbeCurves, Probing
+from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing
 from lshfast.families.rotated import MAX_DIM, Projection, angles
 from lshfast.kernels import probes as kernels
 from lshfast.kernels.rotations import shape
 
 # The default number of outputs is at most this: a rotation of a vector of more coordinates gives several functions.
 USUAL_OUTPUTS = 256
-# Coordinates of the functions that are simulated, at least so many functions, and at how many angles.
-SIMULATED_COORDINATES, SIMULATED_FUNCTIONS, SIMULATED_ANGLES = 2**20, 2**12, 33
+# Functions that are simulated: as many as have this number of coordinates, within limits; and at how many angles.
+SIMULATED_COORDINATES, SIMULATED_FUNCTIONS, SIMULATED_ANGLES = 2**20, (2**12, 2**15), 33
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,10 @@ class CrossPolytope(Probing[Any]):
         ----------
         items, threads
             As for `hash`.
-        bands, rows : int
-            At least 1, as for `buckets`.
+        bands : int
+            At least 1.
+        rows : int
+            In 1..4,096.
         probes : int
             In 1..1,048,576.
 
@@ -189,6 +191,7 @@ class CrossPolytope(Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
+        rows = check_int("rows", rows, 1, MAX_PROBED_ROWS)
         outputs, points = self._outputs(), dense_points(items, self.dim, finite=False)
         count = check_bands(bands, rows) * outputs
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
@@ -204,7 +207,7 @@ class CrossPolytope(Probing[Any]):
         distance : array_like of float
             Angles in radians, in [0, pi].
         rows : int
-            At least 1.
+            In 1..4,096.
         probes : int
             In 1..1,048,576.
 
@@ -215,7 +218,7 @@ class CrossPolytope(Probing[Any]):
             simulation with a fixed seed, whose standard error is below 0.003.
         """
         p = self.collision_probability(distance)
-        rows, probes = check_int("rows", rows, 1), check_int("probes", probes, 1, MAX_PROBES)
+        rows, probes = check_int("rows", rows, 1, MAX_PROBED_ROWS), check_int("probes", probes, 1, MAX_PROBES)
         if probes == 1:
             return np.asarray(p**rows)
         if rows * self.value_bits <= 20 and probes >= 1 << rows * self.value_bits:
@@ -233,7 +236,7 @@ class CrossPolytope(Probing[Any]):
 @lru_cache(maxsize=64)
 def _probe_curves(outputs: int, rows: int, probes: int) -> ProbeCurves:
     random = np.random.default_rng([outputs, rows])
-    functions = max(SIMULATED_FUNCTIONS, SIMULATED_COORDINATES // outputs)
+    functions = min(max(SIMULATED_COORDINATES // outputs, SIMULATED_FUNCTIONS[0]), SIMULATED_FUNCTIONS[1])
     alternatives, others = _simulated_functions(outputs, functions, min(probes, 2 * outputs))
     return ProbeCurves.simulate(alternatives, others, rows, probes, random)
 

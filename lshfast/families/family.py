@@ -236,20 +236,23 @@ def check_pairs(a: int, b: int) -> int:
 
 def joined(values: UInt64Array, rows: int, value_bits: int) -> UInt64Array:
     """Join each `rows` values of a row, uint64 (n, bands * rows), into one, (n, bands); NO_VALUE if one of them is."""
-    n, bands = len(values), values.shape[1] // rows
     if rows == 1:
         return values
-    groups = values.reshape(n, bands, rows)
+    columns = [values[:, i::rows] for i in range(rows)]  # of all bands: faster than sums over a short axis
+    without = columns[0] == NO_VALUE
+    for column in columns[1:]:
+        without |= column == NO_VALUE
     if rows * value_bits < 64:  # 64 bits could be NO_VALUE
-        shifts = np.arange(rows, dtype=np.uint64) * np.uint64(value_bits)
-        keys: UInt64Array = np.bitwise_or.reduce(groups << shifts, axis=2)
+        keys: UInt64Array = columns[0].copy()
+        for i, column in enumerate(columns[1:], 1):
+            keys |= column << np.uint64(i * value_bits)
     else:
         first = values[:, 0] == NO_VALUE
         if first.any():  # Bands takes such a row for that of an empty set, and gives it no key in any band
             values = values.copy()
             values[first, 0] = 0
-        keys = Bands(bands, rows).keys(np.ascontiguousarray(values))
-    keys[(groups == NO_VALUE).any(axis=2)] = NO_VALUE
+        keys = Bands(values.shape[1] // rows, rows).keys(np.ascontiguousarray(values))
+    keys[without] = NO_VALUE
     return keys
 
 

@@ -60,7 +60,7 @@ class SparsePoints:
         """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal columns overflows."""
         first, last = self.offsets[[0, -1]]
         dense = np.zeros(self.shape, self.dtype)
-        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        rows = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
         with np.errstate(over="ignore"):
             np.add.at(dense, (rows, self.columns[first:last]), self.values[first:last])
         refuse_infinite(dense, "vectors")
@@ -143,8 +143,8 @@ def _not_finite(name: str, row: int, column: int, value: Any) -> ValueError:
 def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be integers or floats, not {array.dtype}")
-    if array.dtype in (np.float32, np.float64):
-        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "f" and array.dtype.itemsize in (4, 8):
+        return array.astype(np.float32 if array.dtype.itemsize == 4 else np.float64, copy=False)
     small = array.dtype.itemsize <= 2
     with np.errstate(over="ignore"):
         return array.astype(np.float32 if small else np.float64)

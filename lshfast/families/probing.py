@@ -13,6 +13,7 @@ from lshfast.families.family import Family, Items
 from lshfast.kernels import probes as kernels
 
 MAX_PROBES = 2**20
+MAX_PROBED_ROWS = 2**12
 
 # Bands that are simulated: the standard error of a probability is below 0.003.
 SIMULATED_BANDS = 2**15
@@ -107,7 +108,7 @@ class ProbeCurves:
             for count, costs in zip(counts, others, strict=True):
                 cost = costs[chosen].sum(axis=1) * (1 - 1e-12)  # sums in another order differ in the last bits
                 count += np.bincount((cheapest < cost[:, None]).sum(axis=1), minlength=probes + 1)
-        found = np.cumsum(counts, axis=1)[:, :probes] / SIMULATED_BANDS
+        found = np.cumsum(counts, axis=1, dtype=counts.dtype)[:, :probes] / SIMULATED_BANDS
         collisions = (others == 0).mean(axis=1)
         order = np.argsort(collisions, kind="stable")
         return cls(collisions[order], found[order], rows)

@@ -129,7 +129,9 @@ class Projection:
         def probe(rows: slice) -> None:
             coordinates = self.coordinates(points[rows], count, 1)
             work(coordinates, out[rows])
-            out[rows][~coordinates.any(axis=1)] = NO_VALUE
+            none = ~coordinates.any(axis=1)
+            if none.any():
+                out[rows][none & zero_rows(points[rows])] = NO_VALUE
 
         refuse_infinite(points, "items")
         costs = np.full(len(points), count + out.shape[1] * out.shape[2], np.int64)

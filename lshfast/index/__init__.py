@@ -1,4 +1,4 @@
-"""Indexes over signatures: `LSHIndex`, `LSHForest` and `LSHEnsemble`, and the stores of their entries."""
+"""Indexes over signatures and points: `LSHIndex`, `LSHForest`, `LSHEnsemble` and `NearNeighbors`, and their stores."""
 
 from lshfast.index.ensemble import LSHEnsemble
 from lshfast.index.forest import LSHForest
@@ -6,6 +6,9 @@ from lshfast.index.index_stats import IndexStats
 from lshfast.index.key_pairs import KeyPairs
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.matches import Match, Matches
+from lshfast.index.neighbors import NearNeighbors
+from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
+from lshfast.index.neighbors_plan import NeighborsPlan
 
 __all__ = [
     "IndexStats",
@@ -15,4 +18,10 @@ __all__ = [
     "LSHIndex",
     "Match",
     "Matches",
+    "NearNeighbors",
+    "Neighbor",
+    "NeighborLists",
+    "NeighborPairs",
+    "NeighborStats",
+    "NeighborsPlan",
 ]

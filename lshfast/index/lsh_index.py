@@ -76,7 +76,7 @@ class LSHIndex(StoredIndex):
     family : Family, optional
         Family of hash functions; the default is MinHash with `scheme` and `seed`. `insert` and `query` take its items,
         or sketches of a sketcher with the same functions, such as the codes of a `SimHasher`. An array of one
-        dimension is one item.
+        dimension, or a list of numbers, is one item.
 
     Attributes
     ----------

@@ -10,26 +10,25 @@ import numpy.typing as npt
 
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
 from lshfast.common.threads import thread_count
-from lshfast.common.types import UInt64Array
-from lshfast.families.family import family_of
-from lshfast.index.entries import check_on_duplicate
-from lshfast.index.keys import as_column, concatenate, is_batch, listed, take
-from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats, pairs_once
+from lshfast.index.keys import as_column, is_batch, take
+from lshfast.index.neighbors_answers import (
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    pairs_once,
+)
 from lshfast.index.neighbors_families import families_of
-from lshfast.index.neighbors_plan import NeighborsPlan
+from lshfast.index.neighbors_index import PlannedIndex
 from lshfast.index.neighbors_planner import FAR, PlanRequest, plan_neighbors
-from lshfast.index.neighbors_points import Metric, PointFormat, check_radius
+from lshfast.index.neighbors_points import Metric, PointFormat
 from lshfast.index.neighbors_scan import scan
-from lshfast.index.stored import StoredIndex, check_store
-from lshfast.index.stores.base import Limit, Neighbors, OnDuplicate, Parameters, Store
+from lshfast.index.stored import check_store
+from lshfast.index.stores.base import Limit, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode
 from lshfast.index.stores.memory import MemoryStore
 
-# Words of buckets that are searched at once, which bounds the memory of a batch of queries.
-BLOCK_WORDS = 1 << 21
 
-
-class NearNeighbors(StoredIndex):
+class NearNeighbors(PlannedIndex):
     """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
 
     An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
@@ -104,7 +103,7 @@ class NearNeighbors(StoredIndex):
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast import NearNeighbors
+    >>> from lshfast.index import NearNeighbors
     >>> points = np.array([[0, 0], [1, 0], [5, 5]])
     >>> index = NearNeighbors("euclidean", radius=2, dim=2, n=3, recall=0.99)
     >>> index.insert(["a", "b", "c"], points)
@@ -115,8 +114,6 @@ class NearNeighbors(StoredIndex):
     >>> index.within([1, 0.5])
     [Neighbor(key='a', distance=1.118033988749895)]
     """
-
-    plan: NeighborsPlan
 
     def __init__(
         self,
@@ -151,27 +148,13 @@ class NearNeighbors(StoredIndex):
         )  # fmt: skip
         self._use_store(store, on_duplicate)
 
-    def _use_store(self, store: Store, on_duplicate: OnDuplicate) -> None:
-        check_on_duplicate(on_duplicate)
-        parameters = check_store(store).parameters
-        if parameters is None:
-            raise ValueError("the store has no parameters: pass it to NearNeighbors(..., store=store) first")
-        plan = family_of(parameters.family) if parameters.family else None
-        if not isinstance(plan, NeighborsPlan):
-            raise ValueError("the store does not contain an index of near neighbors: open it with LSHIndex")
-        self.store = store
-        self.plan = plan
-        self.on_duplicate = on_duplicate
-        self.parameters = parameters
-        self._points = plan.points
-
     @classmethod
     def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> NearNeighbors:
         """Open an index on the entries and the plan of a store; see `LSHIndex.on`.
 
         Examples
         --------
-        >>> from lshfast import NearNeighbors
+        >>> from lshfast.index import NearNeighbors
         >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
         >>> len(NearNeighbors.on(index.store))
         0
@@ -415,83 +398,3 @@ class NearNeighbors(StoredIndex):
             left = take(keys, np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(lists.offsets)))
             found.append((left, lists.keys, lists.distances))
         return pairs_once(found)
-
-    def points_of(self, keys: Any) -> Any:
-        """Return the stored points of a batch of keys: an array, (n, dim), packed codes, or `SparsePoints`.
-
-        Raises
-        ------
-        KeyError
-            With the first key that is not in the index.
-        """
-        wanted = as_column(keys)
-        found, rows = self.store.entries_of(wanted)
-        places = {key: place for place, key in enumerate(listed(found))}
-        order = []
-        for key in listed(wanted):
-            if key not in places:
-                raise KeyError(key)
-            order.append(places[key])
-        words = rows[np.array(order, np.int64)][:, self.parameters.num_perm :]
-        return self._points.points_of(np.ascontiguousarray(words))
-
-    def _radius(self, radius: float | None) -> float:
-        return self.plan.radius if radius is None else check_radius("radius", radius, self._points)
-
-    def _search(self, points: Any, threads: int | None, **options: Any) -> list[Neighbor] | NeighborLists:
-        items, words, single = self._points.check(points)
-        found = self._found(items, words, thread_count(threads), **options)
-        return found[0] if single else found
-
-    def _found(
-        self,
-        items: Any,
-        words: UInt64Array,
-        threads: int,
-        *,
-        most: int | None = None,
-        within: float | None = None,
-        limit: Limit | None = None,
-    ) -> NeighborLists:
-        """Search for checked points."""
-        value = None if within is None else self._points.value_at(within)
-        step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows))
-        parts: list[Neighbors] = []
-        for start in range(0, len(words), step):
-            block = slice(start, start + step)
-            buckets = self.plan.probe(items[block], threads)
-            parts.append(
-                self.store.search(buckets, words[block], most=most, within=value, limit=limit, threads=threads)
-            )
-        counts = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in parts)])
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-        distances = self._points.distances(np.concatenate([np.empty(0), *(part.distances for part in parts)]))
-        examined = np.concatenate([np.empty(0, np.int64), *(part.examined for part in parts)])
-        return NeighborLists(offsets, concatenate([part.keys for part in parts]), distances, examined)
-
-    def describe(self) -> str:
-        """Return the plan as text: tables, recall, expected candidates, work and memory."""
-        return str(self.plan)
-
-    def stats(self) -> NeighborStats:
-        """Return the figures of the index, such as bucket sizes and memory."""
-        figures, entries, plan = self.store.stats(), len(self), self.plan
-        sizes, largest, squares = self.store.bucket_sizes()
-        return NeighborStats(
-            entries=entries,
-            bands=plan.bands,
-            rows=plan.rows,
-            probes=plan.probes,
-            bucket_sizes={1 << i: int(count) for i, count in enumerate(sizes) if count},
-            largest_bucket=largest,
-            expected_candidates=max(0.0, squares / entries - plan.bands) if entries else 0.0,
-            nbytes=sum(size for name, size in figures.items() if name.endswith("bytes")),
-            store=figures,
-        )
-
-    def __repr__(self) -> str:
-        try:
-            size = f"{len(self)} entries"
-        except (OSError, ValueError):
-            size = "closed"
-        return f"NearNeighbors({size}; {self.plan})"

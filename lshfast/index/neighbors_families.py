@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lshfast.families.bits import BitSampling
+from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.cross_polytope import CrossPolytope
 from lshfast.families.family import Family
 from lshfast.families.lines import CauchyLines, GaussianLines
@@ -14,6 +15,9 @@ from lshfast.index.neighbors_points import PointFormat
 # Widths of the cells of a line, as multiples of the radius.
 WIDTHS = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 
+# Widths of the cells of a coordinate, as multiples of the mean difference of the coordinates at the radius.
+CELLS = (4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
+
 
 def families_of(points: PointFormat, radius: float, seed: int) -> list[list[Family[Any]]]:
     """Return the families for a metric in groups, whose members differ in one parameter."""
@@ -21,5 +25,8 @@ def families_of(points: PointFormat, radius: float, seed: int) -> list[list[Fami
         return [[BitSampling(points.dim, seed)]]
     if points.metric == "cosine":
         return [[CrossPolytope(points.dim, seed=seed)], [Hyperplanes(points.dim, seed)]]
-    lines = GaussianLines if points.metric == "euclidean" else CauchyLines
-    return [[lines(points.dim, factor * radius, seed) for factor in WIDTHS]]
+    if points.metric == "euclidean":
+        return [[GaussianLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
+    if points.nonzeros is not None:  # most coordinates of sparse vectors are equal, so that one says little
+        return [[CauchyLines(points.dim, factor * radius, seed) for factor in WIDTHS]]
+    return [[CoordinateCells(points.dim, factor * radius / points.dim, seed) for factor in CELLS]]

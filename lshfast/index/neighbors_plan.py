@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_int
 from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
 from lshfast.index.neighbors_points import PointFormat, check_radius
@@ -105,9 +106,34 @@ class NeighborsPlan(Family[Any]):
         """Return the probability that a query finds an entry at these distances."""
         return found_in(probabilities_of_meeting(self.base, distance, self.rows, self.probes), self.bands)
 
+    def success(self, mode: str) -> float:
+        """Return the least probability with which `near` succeeds in theory, if the plan is for its c.
+
+        On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's inequality, there are
+        fewer than 2 L of them with a probability of 1/2, for L buckets, and fewer than 3 L with 2/3. An entry within
+        the radius is in none of the buckets with a probability of 1 - recall.
+
+        Parameters
+        ----------
+        mode : {"first", "closest"}
+
+        Examples
+        --------
+        >>> import math
+        >>> from lshfast.index import NearNeighbors
+        >>> index = NearNeighbors("hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2)
+        >>> index.plan.success("first") >= 1 / 2 - 1 / math.e, index.plan.success("closest") >= 2 / 3 - 1 / math.e
+        (True, True)
+        """
+        return max(0.0, self.recall - (1 / 2 if mode == "first" else 1 / 3))
+
     def expected_candidates(self, distances: npt.ArrayLike) -> float:
         """Return the expected number of entries that a query examines, if n are at distances like these."""
-        return self.n * float(np.mean(self.recall_at(distances)))
+        if self.probes == 1:
+            met = usual_probability(self.base, distances) ** self.rows
+        else:
+            met = probabilities_of_meeting(self.base, distances, self.rows, self.probes)
+        return self.n * float(np.mean(found_in(met, self.bands)))
 
     def __str__(self) -> str:
         points, size = self.points, self.entry_bytes
@@ -141,6 +167,13 @@ def probabilities_of_meeting(family: Family[Any], distance: npt.ArrayLike, rows:
         return np.asarray(first)
     met = family.probe_probability(distance, rows, probes)
     return np.asarray(np.clip(met, first, np.minimum(probes * first, 1)))
+
+
+def usual_probability(family: Family[Any], distance: npt.ArrayLike) -> Float64Array:
+    """Return the collision probabilities of usual points, where those of the family are lower bounds."""
+    if isinstance(family, CoordinateCells):
+        return family.normal_probability(distance)
+    return family.collision_probability(distance)
 
 
 def found_in(met: Float64Array, bands: int) -> Float64Array:

@@ -15,7 +15,13 @@ from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
-from lshfast.index.neighbors_plan import NeighborsPlan, entry_bytes_of, found_in, probabilities_of_meeting
+from lshfast.index.neighbors_plan import (
+    NeighborsPlan,
+    entry_bytes_of,
+    found_in,
+    probabilities_of_meeting,
+    usual_probability,
+)
 from lshfast.index.neighbors_points import PointFormat, check_radius
 
 # What the planner considers. An index with `memory` may have more tables.
@@ -129,7 +135,7 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     ValueError
         If no plan keeps the promise within the memory.
     """
-    planners = [Planner(request, group) for group in groups]
+    planners = [NeighborsPlanner(request, group) for group in groups]
     starts = [planner.start() for planner in planners]
     least = min(cost for _, cost in starts)
     plans = [
@@ -147,13 +153,19 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
     return min(kept, key=cost_of)
 
 
-class Planner:
+class NeighborsPlanner:
     """The search among the families of a group, the rows and the probes, from the best choice without probing."""
 
     def __init__(self, request: PlanRequest, families: Sequence[Family[Any]]) -> None:
         self.request = request
         self.families = families
         self.probes = PROBES if request.probes is None else (request.probes,)
+        if not isinstance(families[0], Probing):
+            if self.probes[0] > 1:
+                raise ValueError(
+                    f"probes must be 1 for {families[0].name}, not {self.probes[0]}: it has no multi-probe"
+                )
+            self.probes = (1,)
         self.misses = (1 - request.recall) * MISSES.get(families[0].name, 1.0)
         self._costs: dict[Choice, float] = {}
         self._met: dict[Choice, float] = {}
@@ -198,7 +210,7 @@ class Planner:
         The later buckets of a band are less likely to hold an entry than the first ones.
         """
         family, rows, probes = self.families[choice.family], choice.rows, self.probes[choice.probes]
-        if choice in self._costs or probes == 1 or not isinstance(family, Probing):
+        if choice in self._costs or probes == 1:
             return self.cost(choice)
         met = probes * float(family.collision_probability(self.request.radius)) ** rows
         for (other, fewer, place), known in self._met.items():
@@ -206,14 +218,12 @@ class Planner:
                 met = min(met, known * max(1.0, probes / self.probes[place]))
         bands = self.request.bands or bands_for(min(met, 1.0), self.misses)
         distances, shares = self.request.others
-        first = family.collision_probability(distances) ** rows
+        first = usual_probability(family, distances) ** rows
         candidates = self.request.n * float(shares @ found_in(np.asarray(first), bands))
         return self._work(family, bands, rows, probes, candidates) * entry_bytes_of(bands, self.request.points)
 
     def _cost(self, choice: Choice) -> float:
-        request, family, probes = self.request, self.families[choice.family], self.probes[choice.probes]
-        if probes > 1 and not isinstance(family, Probing):
-            return math.inf
+        request, family = self.request, self.families[choice.family]
         if request.c is not None and request.rows is None:
             far = family.collision_probability(min(request.c * request.radius, request.points.longest))
             if request.n * float(far) ** choice.rows > 1:
@@ -249,7 +259,7 @@ class Planner:
 
     def _candidates(self, family: Family[Any], bands: int, rows: int, probes: int) -> float:
         distances, shares = self.request.others
-        first = np.maximum(family.collision_probability(distances) ** rows, 1e-300)
+        first = np.maximum(usual_probability(family, distances) ** rows, 1e-300)
         met = first
         if probes > 1:
             knots = np.unique(np.interp(np.linspace(0, 1, KNOTS), np.linspace(0, 1, len(distances)), distances))
@@ -274,6 +284,6 @@ def bands_for(met: float, misses: float) -> int:
 
 def hash_ns(family: Family[Any], points: PointFormat) -> float:
     """Return the rough time of one hash function of a point, in nanoseconds."""
-    return {"bit-sampling": 1.0, "hyperplanes": 5.0, "cross-polytope": 450.0}.get(
+    return {"bit-sampling": 1.0, "coordinate-cells": 5.0, "hyperplanes": 5.0, "cross-polytope": 450.0}.get(
         family.name, 5 + 0.06 * (points.nonzeros or points.dim)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -55,7 +56,7 @@ class PointFormat:
                 raise ValueError("nonzeros is for vectors, not for the metric 'hamming'")
             object.__setattr__(self, "nonzeros", check_int("nonzeros", self.nonzeros, 1, self.dim))
 
-    @property
+    @cached_property
     def measure(self) -> Measure:
         """The measure of the words."""
         if self.metric == "hamming":

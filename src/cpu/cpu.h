@@ -25,7 +25,7 @@
 enum cpu_level {
     CPU_SCALAR,
     CPU_AVX2,   /* and BMI and FMA: Haswell, Excavator and later */
-    CPU_AVX512, /* F, DQ, BW, VL and IFMA: Ice Lake, Zen 4 and later */
+    CPU_AVX512, /* F, DQ, BW, VL, IFMA and VPOPCNTDQ: Ice Lake, Zen 4 and later */
     CPU_LEVELS
 };
 #define CPU_TABLE(scalar, avx2, avx512, neon) {scalar, avx2, avx512}

@@ -138,7 +138,7 @@ static void alternatives(const float *y, size_t outputs, size_t ranks, uint64_t 
     for (size_t rank = 0; rank < ranks && rank < outputs; rank++) {
         uint64_t key = sorted[0];
         size_t place = UINT32_MAX - (uint32_t)key;
-        double size = fabs((double)y[place]);
+        double size = y[place] < 0 ? -(double)y[place] : (double)y[place];
         if (!rank) most = size;
         costs[rank] = (most - size) * (most - size);
         values[rank] = place + (y[place] < 0 ? outputs : 0);
@@ -148,7 +148,7 @@ static void alternatives(const float *y, size_t outputs, size_t ranks, uint64_t 
     }
     for (size_t rank = outputs; rank < ranks; rank++) {
         size_t place = UINT32_MAX - (uint32_t)sorted[rank - outputs];
-        double size = fabs((double)y[place]);
+        double size = y[place] < 0 ? -(double)y[place] : (double)y[place];
         costs[rank] = (most + size) * (most + size);
         values[rank] = place + (y[place] < 0 ? 0 : outputs);
     }

@@ -43,7 +43,8 @@ cdef const int* in_use = level_in_use()
 
 cdef enum:
     MAX_PROBES = 1 << 20
-    MAX_ROWS = 1 << 20
+    MAX_ROWS = 1 << 12  # which are sorted by insertion
+    MAX_OUTPUTS = 1 << 20
 
 
 cdef class _Space:
@@ -129,8 +130,8 @@ def polytopes(const float[:, ::1] coordinates not None, size_t outputs, size_t r
 
     The coordinates are (n, bands * rows * outputs), and finite; `outputs` is a power of two from 2 on.
     """
-    if outputs < 2 or outputs & (outputs - 1) or outputs > MAX_ROWS:
-        raise ValueError(f"outputs must be a power of two in 2..{MAX_ROWS}, not {outputs}")
+    if outputs < 2 or outputs & (outputs - 1) or outputs > MAX_OUTPUTS:
+        raise ValueError(f"outputs must be a power of two in 2..{MAX_OUTPUTS}, not {outputs}")
     _probe(coordinates, outputs, rows, out)
 
 

@@ -57,7 +57,7 @@ TARGET_AVX2 static void fold(const float *x, const float *factors, size_t half, 
     }
 }
 
-TARGET_AVX2 static inline void reflect_parts(const float *x, const float *factors, size_t parts, size_t block,
+TARGET_AVX2 static ALWAYS_INLINED void reflect_parts(const float *x, const float *factors, size_t parts, size_t block,
                                              size_t kept, float *y) {
     const __m256 share = _mm256_set1_ps(2.0f / (float)parts);
     for (size_t i = 0; i < block; i += LANES) {
@@ -92,7 +92,7 @@ TARGET_AVX2 static inline __m256 within(__m256 x) {
     return _mm256_add_ps(_mm256_permute_ps(x, 0xB1), _mm256_xor_ps(x, upper1));
 }
 
-TARGET_AVX2 static inline void chunk(const float *x, float *y) {
+TARGET_AVX2 static ALWAYS_INLINED void chunk(const float *x, float *y) {
     __m256 v[CHUNK / LANES];
 #pragma GCC unroll 8
     for (size_t i = 0; i < CHUNK / LANES; i++) v[i] = _mm256_loadu_ps(x + i * LANES);

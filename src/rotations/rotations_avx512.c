@@ -58,7 +58,7 @@ TARGET_AVX512 static void fold(const float *x, const float *factors, size_t half
     }
 }
 
-TARGET_AVX512 static inline void reflect_parts(const float *x, const float *factors, size_t parts, size_t block,
+TARGET_AVX512 static ALWAYS_INLINED void reflect_parts(const float *x, const float *factors, size_t parts, size_t block,
                                                size_t kept, float *y) {
     const __m512 share = _mm512_set1_ps(2.0f / (float)parts);
     for (size_t i = 0; i < block; i += LANES) {
@@ -92,7 +92,7 @@ TARGET_AVX512 static inline __m512 within(__m512 x) {
 }
 
 /* The transform of 16 * count numbers. */
-TARGET_AVX512 static inline void chunk(const float *x, const float *factors, size_t count, float *y) {
+TARGET_AVX512 static ALWAYS_INLINED void chunk(const float *x, const float *factors, size_t count, float *y) {
     __m512 v[CHUNK / LANES];
 #pragma GCC unroll 16
     for (size_t i = 0; i < count; i++) v[i] = multiplied(x, factors, i * LANES);

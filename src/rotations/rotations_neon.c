@@ -50,7 +50,7 @@ static void fold(const float *x, const float *factors, size_t half, float *y) {
     }
 }
 
-static inline void reflect_parts(const float *x, const float *factors, size_t parts, size_t block, size_t kept,
+static ALWAYS_INLINED void reflect_parts(const float *x, const float *factors, size_t parts, size_t block, size_t kept,
                                  float *y) {
     const float32x4_t share = vdupq_n_f32(2.0f / (float)parts);
     for (size_t i = 0; i < block; i += LANES) {
@@ -85,7 +85,7 @@ static inline float32x4_t within(float32x4_t x) {
     return vaddq_f32(vrev64q_f32(x), negated(x, upper, upper));
 }
 
-static inline void chunk(const float *x, float *y) {
+static ALWAYS_INLINED void chunk(const float *x, float *y) {
     float32x4_t v[CHUNK / LANES];
     for (size_t i = 0; i < CHUNK / LANES; i++) v[i] = vld1q_f32(x + i * LANES);
     for (size_t stride = CHUNK / LANES / 2; stride; stride /= 2) {
@@ -138,7 +138,8 @@ static void hadamard(const float *x, const float *factors, size_t n, float *y) {
 }
 
 static void signs(const float *y, size_t n, uint64_t *words) {
-    const uint32x4_t places = {1, 2, 4, 8};
+    static const uint32_t bits[LANES] = {1, 2, 4, 8};
+    const uint32x4_t places = vld1q_u32(bits);
     for (size_t start = 0; start < n; start += 64) {
         uint64_t word = 0;
         for (size_t i = 0; i < 64; i += LANES) {
@@ -150,8 +151,9 @@ static void signs(const float *y, size_t n, uint64_t *words) {
 }
 
 static size_t farthest(const float *y, size_t n) {
+    static const uint32_t first[LANES] = {0, 1, 2, 3};
     const uint32x4_t step = vdupq_n_u32(LANES);
-    uint32x4_t at = {0, 1, 2, 3}, most = vdupq_n_u32(0), place = at;
+    uint32x4_t at = vld1q_u32(first), most = vdupq_n_u32(0), place = at;
     size_t whole = n / LANES * LANES;
     if (!whole) return rotations_scalar.farthest(y, n);
     for (size_t i = 0; i < whole; i += LANES) {

@@ -1,6 +1,7 @@
 """Hyperplanes, vectors of signs and cross-polytopes: their laws, values, probes, and what they refuse."""
 
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -365,8 +366,12 @@ def test_the_promise_of_probes(family):
     ],
     ids=str,
 )
-def test_descriptions(family):
+def test_descriptions_and_pickles(family):
     check_description(family)
+    again = pickle.loads(pickle.dumps(family))
+    assert again == family
+    x = np.random.default_rng(1).standard_normal((3, family.dim))
+    assert (again.buckets(x, 3, 5) == family.buckets(x, 3, 5)).all()
 
 
 def test_parameters_are_checked():
@@ -453,7 +458,7 @@ def test_damaged_csr_matrices_are_refused(sparse):
 @pytest.mark.parametrize("family", [Hyperplanes(40), CrossPolytope(40)], ids=str)
 def test_probes_that_are_refused(family):
     x = np.ones((2, 40))
-    for wrong in ({"bands": 0}, {"rows": 0}, {"probes": 0}, {"probes": 2**20 + 1}):
+    for wrong in ({"bands": 0}, {"rows": 0}, {"rows": 4097}, {"probes": 0}, {"probes": 2**20 + 1}):
         arguments = {"bands": 1, "rows": 2, "probes": 3, **wrong}
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             family.probe(x, **arguments)

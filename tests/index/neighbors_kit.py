@@ -9,7 +9,7 @@ import scipy.sparse
 SMALL = {
     "cosine": {"radius": 0.5, "dim": 5, "bands": 4, "rows": 3, "probes": 2},
     "euclidean": {"radius": 1.0, "dim": 3, "bands": 3, "rows": 2, "probes": 3},
-    "manhattan": {"radius": 1.0, "dim": 4, "bands": 3, "rows": 1, "probes": 2},
+    "manhattan": {"radius": 1.0, "dim": 4, "bands": 3, "rows": 2, "probes": 1},
     "hamming": {"radius": 10, "dim": 70, "bands": 5, "rows": 2, "probes": 1},
 }
 

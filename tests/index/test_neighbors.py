@@ -1,5 +1,6 @@
 """NearNeighbors: its answers beside brute force, what they cost, its stores, and what it refuses."""
 
+import dataclasses
 import math
 import re
 
@@ -159,19 +160,20 @@ def test_float64_points_are_not_rounded():
 def test_sparse_points_are_answered_like_dense_ones(metric, dtype):
     points = sparse_points(80, 40, 5)
     points = scipy.sparse.vstack([points, points[:3] * 1.1], "csr")
-    options = {"radius": 0.5, "dim": 40, "n": 83, "dtype": dtype, "bands": 6, "rows": 1, "probes": 2}
+    options = {"radius": 0.5, "dim": 40, "n": 83, "dtype": dtype, "bands": 6, "rows": 1, "probes": 1}
     sparse, dense = NearNeighbors(metric, **options, nonzeros=6), NearNeighbors(metric, **options)
     for index in (sparse, dense):
         index.insert(range(83), points)
     ways = [sparse.query(points, k=83), dense.query(points, k=83), sparse.query(points.toarray(), k=83)]
     for first, second, third in zip(*ways, strict=True):
         assert [n.key for n in first] == [n.key for n in third]
-        assert {n.key for n in first} == {n.key for n in second}
+        if metric != "manhattan":  # whose families differ
+            assert {n.key for n in first} == {n.key for n in second}
         right = {neighbor.key: neighbor.distance for neighbor in second}
         for neighbor in first:
-            assert_distance(metric, neighbor.distance, right[neighbor.key])
+            assert_distance(metric, neighbor.distance, right.get(neighbor.key, neighbor.distance))
     assert (sparse.points_of(range(83)).dense() == points.toarray()).all()
-    assert [pair[:2] for pair in sparse.pairs()] == [pair[:2] for pair in dense.pairs()]
+    assert metric == "manhattan" or [pair[:2] for pair in sparse.pairs()] == [pair[:2] for pair in dense.pairs()]
 
 
 def test_csr_matrices_with_columns_in_any_order_and_repeated():
@@ -240,6 +242,14 @@ def test_near_keeps_its_promise(metric, mode):
     assert (found.distances <= 2 * radius).all()
     assert (found.examined <= 3 * index.plan.searched).all()
     assert succeeded.mean() >= 0.8 - (1 / 2 if mode == "first" else 1 / 3)
+
+
+@pytest.mark.parametrize(("mode", "promise"), [("first", 0.1321), ("closest", 0.2988)])
+def test_the_probabilities_of_the_textbooks(mode, promise):
+    """With a recall of 1 - 1/e, they are 1/2 - 1/e and 2/3 - 1/e: Pr[too many far points] is at most 1/2 and 1/3."""
+    index = NearNeighbors("hamming", 2, dim=64, n=1000, bands=1, rows=1)
+    plan = dataclasses.replace(index.plan, recall=1 - 1 / math.e)
+    assert plan.success(mode) == pytest.approx(promise, abs=5e-5)
 
 
 # Stores
@@ -388,6 +398,7 @@ def test_shapes_and_types_of_points():
             ValueError,
             "no plan of at most 1 tables finds entries at radius 1 with",
         ),
+        ({"metric": "hamming", "radius": 1, "probes": 2}, ValueError, "probes must be 1 for bit-sampling, not 2"),
         ({"bands": 0}, ValueError, "bands must be in 1..32768, not 0"),
         ({"seed": -1}, ValueError, "seed must be"),
         ({"on_duplicate": "ignore"}, ValueError, "on_duplicate must be one of"),

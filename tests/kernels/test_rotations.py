@@ -181,7 +181,7 @@ def test_probes_that_are_refused():
         probes.signs(y, 5, out)
     with pytest.raises(ValueError, match=r"outputs must be a power of two in 2\.\.1048576, not 3"):
         probes.polytopes(y, 3, 4, out)
-    with pytest.raises(ValueError, match=r"rows must be in 1\.\.1048576, not 0"):
+    with pytest.raises(ValueError, match=r"rows must be in 1\.\.4096, not 0"):
         probes.signs(np.ones((2, 0), np.float32), 0, out)
     with pytest.raises(ValueError, match=r"probes must be in 1\.\.1048576, not 0"):
         probes.signs(y, 4, out[:, :, :0].copy())

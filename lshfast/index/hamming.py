@@ -1,0 +1,478 @@
+"""HammingIndex: exact radius and nearest-neighbour search of packed codes; entries can be added and removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_int
+from lshfast.common.errors import FormatError
+from lshfast.common.progress import Progress
+from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
+from lshfast.index.entries import check_on_duplicate
+from lshfast.index.hamming_file import CodeFile, read_codes, write_codes
+from lshfast.index.hamming_join import LOW32, CodePairs, pairs_within
+from lshfast.index.hamming_matches import HammingMatch, HammingMatches
+from lshfast.index.hamming_plan import MAX_BITS, Method, check_codes, scan_of
+from lshfast.index.hamming_rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
+from lshfast.index.keys import as_column, is_batch, listed, take
+from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.kernels.hamming import distances
+
+
+class HammingIndex:
+    """Search packed codes exactly by Hamming distance.
+
+    An entry is a key and a code. Few codes are scanned. Many are also sorted by blocks of their bits (multi-index
+    hashing), if a search within `radius` is then expected to take less time: a query is compared only with codes that
+    have few different bits in some block. The answers are the same. If the buckets of a query contain as many codes as
+    a scan reads, the codes are scanned, so no codes make a search slower than about two scans.
+
+    Parameters
+    ----------
+    bits : int, default 64
+        Bits of a code, in 1..1024. A code is ceil(bits / 64) uint64 words, the lowest bit first; bits that are left
+        over are zeros.
+    radius : int, default 3
+        The radius that blocks are chosen for, and the default of `within`, in 0..bits. Other radii give exact answers
+        too.
+    on_duplicate : {"error", "replace", "skip"}, default "error"
+        What `insert` does if a key is in the index, or twice in a batch. "error" raises ValueError and inserts nothing
+        of the batch. "replace" stores the last code. "skip" keeps the first one.
+
+    Attributes
+    ----------
+    bits, radius : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    Notes
+    -----
+    A key is any hashable object except None and NaN. While all keys are ints of 64 bits, they take 8 bytes each, and 6
+    to 12 in a table. A list, range, array or column is a batch of keys; any other object is one key. At most
+    4,294,967,294 entries can be held.
+
+    Entries at the same distance are in the order of their insertion; a replaced entry counts as inserted again.
+
+    Any number of threads may query, insert and remove at the same time, without other locks. Queries run concurrently
+    and release the GIL. A writer sorts while queries run, and waits for them only to replace the old state. Readers see
+    a batch completely or not at all.
+
+    Up to 8,192 new codes are scanned. Then they are sorted, together with segments that are less than four times as
+    long, so a code is sorted a few times in all. Memory of removed entries is released when they are a quarter of all.
+
+    References
+    ----------
+    M. Norouzi, A. Punjani, D. J. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import HammingIndex
+    >>> index = HammingIndex(64)
+    >>> index.insert(["a", "b", "c"], np.array([[0b1111], [0b0111], [0b1111_0000]], np.uint64))
+    3
+    >>> index.within(np.array([0b0011], np.uint64), 2)
+    [HammingMatch(key='b', distance=1), HammingMatch(key='a', distance=2)]
+    >>> index.query(np.array([0b0011], np.uint64), k=1)
+    [HammingMatch(key='b', distance=1)]
+    >>> list(index.pairs(1))
+    [('a', 'b', 1)]
+    >>> index.remove("b")
+    >>> list(index)
+    ['a', 'c']
+    """
+
+    bits: int
+    radius: int
+
+    def __init__(self, bits: int = 64, *, radius: int = 3, on_duplicate: OnDuplicate = "error") -> None:
+        self.bits = check_int("bits", bits, 1, MAX_BITS)
+        self.radius = check_int("radius", radius, 0, self.bits)
+        self.on_duplicate = check_on_duplicate(on_duplicate)
+        self._rows = CodeRows(self.bits, self.radius)
+
+    # ---- writing ----
+
+    def insert(self, keys: Any, codes: npt.ArrayLike) -> int:
+        """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of n hashable objects
+            One key for one code; a batch for several.
+        codes : ndarray of uint64, shape (words,) or (n, words)
+
+        Returns
+        -------
+        int
+            Number of entries that are new or replaced.
+
+        Raises
+        ------
+        TypeError
+            If a key cannot be stored, or the codes are not uint64.
+        DuplicateKeyError
+            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
+        ValueError
+            If the numbers of keys and codes differ, or the codes have the wrong shape or bits beyond `bits`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> HammingIndex().insert(range(2), np.array([[7], [8]], np.uint64))
+        2
+        """
+        array = check_codes(codes, self.bits)
+        column = as_column([keys] if array.ndim == 1 else keys)
+        array = array.reshape(-1, self._rows.words)
+        if len(column) != len(array):
+            raise ValueError(f"there must be a key for each code, not {len(column)} for {len(array)}")
+        return self._rows.insert(column, array, self.on_duplicate)
+
+    def remove(self, keys: Any) -> None:
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
+
+        Raises
+        ------
+        KeyError
+            With the first key that is not in the index.
+        TypeError
+            If an object cannot be a key.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
+        2
+        >>> index.remove(["a", "b"])
+        >>> len(index)
+        0
+        """
+        self._rows.remove(as_column(keys if is_batch(keys) else [keys]))
+
+    # ---- queries ----
+
+    @overload
+    def within(self, codes: AnyShape[np.uint64], radius: int | None = None, *, threads: int | None = None) -> Any: ...
+    @overload
+    def within(
+        self, codes: Vector[np.uint64], radius: int | None = None, *, threads: int | None = None
+    ) -> list[HammingMatch]: ...
+    @overload
+    def within(
+        self, codes: Matrix[np.uint64], radius: int | None = None, *, threads: int | None = None
+    ) -> HammingMatches: ...
+    @overload
+    def within(self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None) -> Any: ...
+    def within(
+        self, codes: npt.ArrayLike, radius: int | None = None, *, threads: int | None = None
+    ) -> list[HammingMatch] | HammingMatches:
+        """Find all entries within a radius of one code, or of each of m codes.
+
+        Parameters
+        ----------
+        codes : ndarray of uint64, shape (words,) or (m, words)
+        radius : int, optional
+            The greatest distance, in 0..bits; the radius of the index by default.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        list of HammingMatch, or HammingMatches of m such lists
+            (key, distance), the nearest first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or shape, or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
+        2
+        >>> index.within(np.array([[6], [0]], np.uint64), 1)
+        HammingMatches(2 queries, 2 matches, method='scan')
+        """
+        array = check_codes(codes, self.bits)
+        radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
+        threads = thread_count(threads)
+        with self._rows.gate.reading():
+            view = self._rows.view()
+
+            def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
+                hits = view.within(queries, radius)
+                counts = np.bincount((hits >> np.uint64(43)).astype(np.int64), minlength=len(queries))
+                return counts.astype(np.int64, copy=False), hits
+
+            return self._answers(array, search, PIECE_QUERIES, threads, lambda: view.method(radius))
+
+    @overload
+    def query(self, codes: AnyShape[np.uint64], k: int = 10, *, threads: int | None = None) -> Any: ...
+    @overload
+    def query(self, codes: Vector[np.uint64], k: int = 10, *, threads: int | None = None) -> list[HammingMatch]: ...
+    @overload
+    def query(self, codes: Matrix[np.uint64], k: int = 10, *, threads: int | None = None) -> HammingMatches: ...
+    @overload
+    def query(self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
+    def query(
+        self, codes: npt.ArrayLike, k: int = 10, *, threads: int | None = None
+    ) -> list[HammingMatch] | HammingMatches:
+        """Find the k nearest entries for one code, or for each of m codes.
+
+        Parameters
+        ----------
+        codes : ndarray of uint64, shape (words,) or (m, words)
+        k : int, default 10
+            Entries to return per code, at least 1. If the index has fewer, all are returned.
+        threads : int, optional
+            As for `within`.
+
+        Returns
+        -------
+        list of HammingMatch, or HammingMatches of m such lists
+            (key, distance), the nearest first; of entries at the same distance, those inserted first.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or shape, or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
+        2
+        >>> index.query(np.array([6], np.uint64), k=5)
+        [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
+        """
+        array = check_codes(codes, self.bits)
+        k, threads = check_int("k", k, 1), thread_count(threads)
+        with self._rows.gate.reading():
+            view, most = self._rows.view(), max(min(k, len(self)), 1)
+            scans = [not view.segments]
+
+            def search(queries: UInt64Array) -> tuple[Int64Array, UInt64Array]:
+                counts, hits, scans[0] = view.nearest(queries, most, scans[0])
+                return counts, hits
+
+            piece = max(min(PIECE_QUERIES, PIECE_ROWS // most), 1)
+            return self._answers(array, search, piece, threads, lambda: "scan" if scans[0] else "blocks")
+
+    def _answers(
+        self,
+        array: UInt64Array,
+        search: Callable[[UInt64Array], tuple[Int64Array, UInt64Array]],
+        piece: int,
+        threads: int,
+        method: Callable[[], Method],
+    ) -> list[HammingMatch] | HammingMatches:
+        """Return what `search` finds for pieces of the queries: numbers of hits, and the hits."""
+        queries = array.reshape(-1, self._rows.words)
+        starts = range(0, max(len(queries), 1), piece)
+        parts = [*ordered_map(lambda at: search(queries[at : at + piece]), starts, threads)]
+        hits = np.concatenate([hits for _, hits in parts])
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([counts for counts, _ in parts]), dtype=np.int64)])
+        keys = self._rows.names((hits & LOW32).astype(np.int64))
+        distance = (hits >> np.uint64(32) & np.uint64(2047)).astype(np.int64)
+        answers = HammingMatches(offsets.astype(np.int64, copy=False), keys, distance, method())
+        return answers[0] if array.ndim == 1 else answers
+
+    def pairs(
+        self, radius: int | None = None, *, threads: int | None = None, progress: Progress | None = None
+    ) -> CodePairs:
+        """Find all pairs of entries within a radius.
+
+        Parameters
+        ----------
+        radius : int, optional
+            The greatest distance, in 0..bits; the radius of the index by default.
+        threads : int, optional
+            As for `within`.
+        progress : callable, optional
+            Called from time to time with ("pairs", steps done, steps in total).
+
+        Returns
+        -------
+        CodePairs
+            Keys, `left` inserted before `right`, and their distances, in the order of insertion.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b", "c"], np.array([[7], [8], [6]], np.uint64))
+        3
+        >>> list(index.pairs(1))
+        [('a', 'c', 1)]
+        """
+        radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
+        threads = thread_count(threads)
+        keys, codes = self.items()
+        found = pairs_within(codes, radius, threads, progress)
+        left, right = (found >> np.uint64(32)).astype(np.int64), (found & LOW32).astype(np.int64)
+        return CodePairs(take(keys, left), take(keys, right), distances(codes, found).astype(np.int64))
+
+    # ---- entries ----
+
+    def items(self) -> tuple[Column, UInt64Array]:
+        """Return the keys and codes of all entries, in the order of their insertion.
+
+        Returns
+        -------
+        keys : ndarray of int64, shape (n,), or list
+        codes : ndarray of uint64, shape (n, words)
+            Do not write to it.
+        """
+        with self._rows.gate.reading():
+            return self._rows.entries()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, key: Any) -> bool:
+        with self._rows.gate.reading():
+            return bool(self._rows.find(as_column([key]))[0] >= 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the keys that are in the index at the time of the call."""
+        return iter(listed(self.items()[0]))
+
+    def __repr__(self) -> str:
+        return f"HammingIndex({len(self):,} entries, bits={self.bits}, radius={self.radius})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of codes, blocks and keys; if the keys are not ints, an estimate without the key objects."""
+        return self._rows.nbytes
+
+    def describe(self, radius: int | None = None) -> str:
+        """Describe how a query within a radius searches the codes: one line for each segment, then the scanned rest.
+
+        Parameters
+        ----------
+        radius : int, optional
+            In 0..bits; the radius of the index by default.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `radius` has the wrong type or is out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index, rng = HammingIndex(), np.random.default_rng(1)
+        >>> index.insert(range(100_000), rng.integers(0, 2**64, (100_000, 1), np.uint64))
+        100000
+        >>> print(index.describe())
+        blocks of 16, 16, 16, 16 bits: 4 buckets and about 6 of 100,000 codes per query within distance 3; 5.8 MB
+        >>> print(index.describe(20))
+        scan of 100,000 codes of 64 bits
+        """
+        radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
+        with self._rows.gate.reading():
+            view = self._rows.view()
+            plans = [segment.plan(self.bits, radius) for segment in view.segments]
+            if view.used > view.tail or not plans:
+                plans.append(scan_of(view.used - view.tail, self.bits, radius))
+        return "\n".join(map(str, plans))
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
+        """Write the index to a file; the file appears when it is complete.
+
+        Parameters
+        ----------
+        path : path
+        overwrite : bool, default False
+            Replace also a file that is not a Hamming index.
+        progress : callable, optional
+            Called from time to time with ("save", bytes done, bytes in total).
+
+        Raises
+        ------
+        TypeError
+            If the keys are neither all ints of 64 bits nor all strs.
+        FileExistsError
+            If the file exists and is not a Hamming index, and `overwrite` is false.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from lshfast import HammingIndex
+        >>> index = HammingIndex()
+        >>> index.insert(["a", "b"], np.array([[7], [8]], np.uint64))
+        2
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     index.save(os.path.join(folder, "codes.ham"))
+        ...     list(HammingIndex.open(os.path.join(folder, "codes.ham")))
+        ['a', 'b']
+        """
+        keys, codes = self.items()
+        keys = np.empty(0, np.int64) if len(keys) == 0 else keys
+        write_codes(path, CodeFile(self.bits, self.radius, keys, codes), overwrite, progress)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, on_duplicate: OnDuplicate = "error") -> HammingIndex:
+        """Read a saved index into memory; the whole file is checked, and blocks are made again.
+
+        Parameters
+        ----------
+        path : path
+        on_duplicate : {"error", "replace", "skip"}, default "error"
+
+        Returns
+        -------
+        HammingIndex
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        FormatError
+            If the file is not a Hamming index, has another version, or is damaged; the error names the part.
+        """
+        content = read_codes(path)
+        index = cls(content.bits, radius=content.radius, on_duplicate=on_duplicate)
+        try:
+            index._rows.insert(content.keys, content.codes, "error")
+        except ValueError as error:
+            raise FormatError(f"{os.fspath(path)}: keys: {error}") from None
+        return index

@@ -1,0 +1,319 @@
+"""`CodeRows`: the entries of a HammingIndex, which are keys, codes, and blocks over segments of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.index.hamming_plan import (
+    LEAST_GAIN,
+    HammingPlan,
+    Method,
+    UInt8Array,
+    fit_blocks,
+    plan_of,
+    scan_of,
+)
+from lshfast.index.keys import duplicate, equal_int, listed, take
+from lshfast.index.stores.base import Column, OnDuplicate
+from lshfast.kernels.gate import Gate
+from lshfast.kernels.hamming import MAX_ROWS, Best, Blocks, IntKeys, scan_within
+from lshfast.kernels.keys import KeyTable
+
+# The most rows at the end that are scanned before a segment of blocks is made of them.
+TAIL_ROWS = 1 << 13
+
+# A segment is merged with the next one if it is less than RATIO times as long. So there are few segments, and a row is
+# sorted again at most about log(n) / log(RATIO) times.
+RATIO = 4
+
+# Memory of removed rows is released when they are more than one row in DEAD_SHARE.
+DEAD_SHARE = 4
+
+# Queries in one piece of work, and nearest rows of all of them.
+PIECE_QUERIES = 256
+PIECE_ROWS = 1 << 20
+
+# With blocks, the nearest rows are found by a scan once so many queries of a piece in 4 have needed one.
+SCANNED = 4
+
+
+@dataclass(frozen=True)
+class CodeSegment:
+    """Consecutive rows, and the blocks over them."""
+
+    first: int
+    end: int
+    blocks: Blocks
+    block_bits: tuple[int, ...]
+    crowding: float = 1.0  # candidates, divided by those of independent bits
+
+    def plan(self, bits: int, radius: int) -> HammingPlan:
+        """Return how the rows are searched within a radius."""
+        return _plan(self.end - self.first, bits, radius, self.block_bits, self.crowding)
+
+
+@lru_cache(1024)
+def _plan(n: int, bits: int, radius: int, block_bits: tuple[int, ...], crowding: float) -> HammingPlan:
+    plan, scan = plan_of(n, bits, radius, block_bits), scan_of(n, bits, radius)
+    plan = replace(plan, candidates=min(plan.candidates * crowding, n))
+    return plan if plan.cost < scan.cost and plan.candidates * LEAST_GAIN <= n else scan
+
+
+@dataclass(frozen=True)
+class CodeView:
+    """The state of the entries that a search uses."""
+
+    bits: int
+    codes: UInt64Array
+    live: UInt8Array | None  # None if all rows have entries
+    segments: list[CodeSegment]
+    used: int
+
+    def alive(self, first: int, end: int) -> UInt8Array | None:
+        """Return which of some rows have entries."""
+        return None if self.live is None else self.live[first:end]
+
+    @property
+    def tail(self) -> int:
+        """First row after the segments."""
+        return self.segments[-1].end if self.segments else 0
+
+    def method(self, radius: int) -> Method:
+        """Return "blocks" if a segment is searched by blocks within a radius, else "scan"."""
+        used = any(segment.plan(self.bits, radius).method == "blocks" for segment in self.segments)
+        return "blocks" if used else "scan"
+
+    def within(self, queries: UInt64Array, radius: int) -> UInt64Array:
+        """Return the hits of some queries, sorted."""
+        found: list[UInt64Array] = []
+        for segment in self.segments:
+            first, end = segment.first, segment.end
+            plan, live = segment.plan(self.bits, radius), self.alive(first, end)
+            if plan.method == "blocks":
+                levels = np.minimum(plan.levels, 255).astype(np.uint8)
+                found.append(segment.blocks.within(queries, radius, levels, live, first)[0])
+            else:
+                found.append(scan_within(self.codes[first:end], queries, radius, live, first))
+        first, end = self.tail, self.used
+        found.append(scan_within(self.codes[first:end], queries, radius, self.alive(first, end), first))
+        return np.sort(np.concatenate(found))
+
+    def nearest(self, queries: UInt64Array, k: int, by_scan: bool) -> tuple[Int64Array, UInt64Array, bool]:
+        """Return (counts, hits) of the k nearest rows of queries, and whether a scan is better for further ones."""
+        best, scanned, searched = Best(len(queries), k), 0, 0
+        for segment in self.segments:
+            first, end = segment.first, segment.end
+            live = self.alive(first, end)
+            if by_scan:
+                best.scan(self.codes[first:end], queries, live, first)
+            else:
+                scanned += best.search(segment.blocks, queries, live, first) * (end - first)
+                searched += len(queries) * (end - first)
+        first, end = self.tail, self.used
+        best.scan(self.codes[first:end], queries, self.alive(first, end), first)
+        return *best.hits(), by_scan or SCANNED * scanned > searched
+
+
+class CodeRows:
+    """Keys and codes, and blocks over segments of them.
+
+    `gate` is a read-write lock. Readers hold `gate.reading()` from the call of `view` until they have the keys of the
+    rows that they found. Only one writer runs at a time. It sorts while readers run, and holds `gate.writing()` only
+    while it replaces the old state.
+
+    Parameters
+    ----------
+    bits : int
+    radius : int
+        The radius that blocks are chosen for.
+    """
+
+    gate: Gate
+
+    def __init__(self, bits: int, radius: int) -> None:
+        self.gate = Gate()
+        self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
+        self._bits, self._radius = bits, radius
+        self.words: int = -(-bits // 64)
+        self._keys: IntKeys | KeyTable = IntKeys()
+        self._codes: UInt64Array = np.empty((0, self.words), np.uint64)
+        self._live: UInt8Array = np.empty(0, np.uint8)
+        self._used = 0  # rows from here on have never been used
+        self._segments: list[CodeSegment] = []
+        self._tried = 0  # rows at the end for which a scan was chosen
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of codes, blocks and keys; if the keys are not ints, an estimate without the key objects."""
+        with self.gate.reading():
+            blocks = sum(segment.blocks.nbytes for segment in self._segments)
+            return self._codes.nbytes + self._live.nbytes + blocks + self._keys.nbytes
+
+    # For readers, within gate.reading():
+
+    def view(self) -> CodeView:
+        """Return the state that a search uses."""
+        live = None if len(self._keys) == self._used else self._live[: self._used]
+        return CodeView(self._bits, self._codes, live, self._segments, self._used)
+
+    def find(self, keys: Column) -> Int64Array:
+        """Return the row of each key, -1 where it has none."""
+        if isinstance(self._keys, IntKeys) and not isinstance(keys, np.ndarray):
+            ints = [equal_int(key) for key in keys]
+            rows = self._keys.find(np.array([0 if key is None else key for key in ints], np.int64))
+            rows[[key is None for key in ints]] = -1
+            return rows
+        return self._keys.find(keys)
+
+    def names(self, rows: Int64Array) -> Column:
+        """Return the keys of some rows."""
+        names: Column = self._keys.take(rows)
+        return names
+
+    def rows(self) -> Int64Array:
+        """Return all rows that have entries."""
+        return np.flatnonzero(self._live[: self._used]).astype(np.int64, copy=False)
+
+    def entries(self) -> tuple[Column, UInt64Array]:
+        """Return all keys and codes, in the order of their insertion."""
+        rows = self.rows()
+        return self.names(rows), self._codes[: self._used] if len(rows) == self._used else self._codes[rows]
+
+    # For writers:
+
+    def insert(self, keys: Column, codes: UInt64Array, on_duplicate: OnDuplicate) -> int:
+        """Insert entries, all or none, and return the number of new or replaced entries."""
+        with self._writer.writing():
+            known = self.find(keys)
+            places = places_of(keys, known, on_duplicate)
+            if len(places) < len(keys):
+                keys, codes, known = take(keys, places), codes[places], known[places]
+            if len(keys) == 0:
+                return 0
+            self._reserve(self._used + len(keys))
+            rows = np.arange(self._used, self._used + len(keys), dtype=np.int64)
+            self._codes[rows[0] : rows[-1] + 1] = codes
+            if isinstance(self._keys, IntKeys) and not isinstance(keys, np.ndarray):
+                self._keep_objects()
+            with self.gate.writing():
+                # If an interrupt comes before `put`, the new rows stay unused.
+                self._used += len(rows)
+                self._keys.put(keys, rows, known, self._live)
+            self._tidy()
+        return len(rows)
+
+    def remove(self, keys: Column) -> None:
+        """Remove the entries of some keys, all or none."""
+        with self._writer.writing():
+            known = self.find(keys)
+            if (known < 0).any():
+                raise KeyError(listed(take(keys, np.flatnonzero(known < 0)[:1]))[0])
+            with self.gate.writing():
+                self._keys.drop(np.unique(known), self._live)
+            self._tidy()
+
+    def _reserve(self, rows: int) -> None:
+        """Allocate memory for so many rows."""
+        if rows >= MAX_ROWS:
+            raise OverflowError(f"an index can have at most {MAX_ROWS - 1} rows, not {rows}")
+        if rows <= len(self._live):
+            return
+        room = max(rows, self._used + self._used // 2)
+        codes, live = np.empty((room, self.words), np.uint64), np.zeros(room, np.uint8)
+        codes[: self._used], live[: self._used] = self._codes[: self._used], self._live[: self._used]
+        with self.gate.writing():
+            vars(self).update(_codes=codes, _live=live)  # one call, so no signal handler runs in between
+            for segment in self._segments:
+                segment.blocks.move(codes[segment.first : segment.end])
+
+    def _keep_objects(self) -> None:
+        """Replace the table of ints by one of any keys."""
+        rows = self.rows()
+        keys = KeyTable()
+        keys.add(self._keys.take(rows), rows)
+        with self.gate.writing():
+            self._keys = keys
+
+    def _tidy(self) -> None:
+        """Sort rows at the end into a segment, or all rows if many were removed, if there is memory for that."""
+        with suppress(MemoryError):  # then nothing changes
+            self._sort()
+
+    def _sort(self) -> None:
+        dead = self._used - len(self._keys)
+        if dead > TAIL_ROWS and DEAD_SHARE * dead > self._used:
+            self._compact()
+        segments = [*self._segments]
+        first = segments[-1].end if segments else 0
+        if self._used - first <= max(TAIL_ROWS, 2 * self._tried):
+            return
+        while segments and segments[-1].end - segments[-1].first < RATIO * (self._used - first):
+            first = segments.pop().first
+        made = make_segment(self._codes[first : self._used], first, self._bits, self._radius)
+        with self.gate.writing():
+            if made is None:
+                self._tried = self._used - (self._segments[-1].end if self._segments else 0)
+            else:
+                vars(self).update(_segments=[*segments, made], _tried=0)
+
+    def _compact(self) -> None:
+        """Number the rows with entries from 0, in arrays of the least possible length."""
+        rows = self.rows()
+        keys: IntKeys | KeyTable = IntKeys() if isinstance(self._keys, IntKeys) else KeyTable()
+        names, codes = self.names(rows), self._codes[rows]
+        live, numbers = np.zeros(len(rows), np.uint8), np.arange(len(rows), dtype=np.int64)
+        keys.put(names, numbers, np.full(len(rows), -1, np.int64), live)
+        with self.gate.writing():
+            vars(self).update(_keys=keys, _codes=codes, _live=live, _used=len(rows), _segments=[], _tried=0)
+
+
+def make_segment(codes: UInt64Array, first: int, bits: int, radius: int) -> CodeSegment | None:
+    """Return a segment over codes, or None if a scan of them is better."""
+    plan, masks = fit_blocks(codes, bits, radius)
+    if plan.method == "scan":
+        return None
+    blocks = Blocks(codes, masks)
+    for i in range(blocks.m):
+        blocks.fill(i)
+    independent = plan_of(len(codes), bits, radius, plan.block_bits)
+    return CodeSegment(first, first + len(codes), blocks, plan.block_bits, plan.candidates / independent.candidates)
+
+
+def places_of(keys: Column, known: Int64Array, on_duplicate: OnDuplicate) -> Int64Array:
+    """Return the positions of the keys to insert, ascending, or raise an error for a duplicate.
+
+    `known` are the rows that the keys have. "replace" takes the last of equal keys, "skip" the first.
+    """
+    n = len(keys)
+    if isinstance(keys, np.ndarray) and (keys[1:] > keys[:-1]).all():
+        again = np.zeros(n, np.bool_)
+    elif isinstance(keys, np.ndarray):
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        again = np.zeros(n, np.bool_)  # whether an equal key is before it, or after it for "replace"
+        if n and on_duplicate == "replace":
+            again[order[:-1]] = ordered[1:] == ordered[:-1]
+        elif n:
+            again[order[1:]] = ordered[1:] == ordered[:-1]
+    else:
+        met = set[Any]()
+        again = np.zeros(n, np.bool_)
+        for place in range(n - 1, -1, -1) if on_duplicate == "replace" else range(n):
+            again[place] = keys[place] in met
+            met.add(keys[place])
+    if on_duplicate == "error":
+        again |= known >= 0
+        if again.any():
+            raise duplicate(keys, int(np.argmax(again)))
+    elif on_duplicate == "skip":
+        again |= known >= 0
+    return np.flatnonzero(~again).astype(np.int64, copy=False)

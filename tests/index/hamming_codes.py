@@ -1,0 +1,43 @@
+"""What the tests of Hamming search share: codes, and plans that use blocks for few codes."""
+
+import numpy as np
+
+from lshfast.index import hamming_plan, hamming_rows
+
+
+def clustered(n, words, flips=4, seed=2, bits=64):
+    """Return codes some of which are equal or within a few bits of each other."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2**bits, (n // 8 + 1, words), np.uint64)[rng.integers(0, n // 8 + 1, n)]
+    for _ in range(flips):
+        flip = np.where(rng.random(n) < 0.6, np.uint64(1) << rng.integers(0, bits, n).astype(np.uint64), np.uint64(0))
+        codes[np.arange(n), rng.integers(0, words, n)] ^= flip
+    return codes
+
+
+def small_segments(monkeypatch):
+    """Make segments of few rows, so that small indexes have several of them."""
+    monkeypatch.setattr(hamming_rows, "TAIL_ROWS", 16)
+    monkeypatch.setattr(hamming_rows, "LEAST_GAIN", 0)
+    monkeypatch.setattr(hamming_rows, "scan_of", expensive_scan)
+    monkeypatch.setattr(hamming_rows, "_plan", hamming_rows._plan.__wrapped__)  # without what it remembers
+    use_plan(monkeypatch, small_blocks)
+
+
+def small_blocks(n, bits, radius, free, **_):
+    return scan(n, bits, radius) if free < 15 else hamming_plan.plan_of(n, bits, radius, (6, 5, 4))
+
+
+def use_plan(monkeypatch, choose):
+    """Let `choose` choose the blocks."""
+    monkeypatch.setattr(hamming_plan, "LEAST_GAIN", 0)
+    monkeypatch.setattr(hamming_plan, "scan_of", expensive_scan)
+    monkeypatch.setattr(hamming_plan, "choose_blocks", choose)
+
+
+def scan(n, bits, radius, **_):
+    return hamming_plan.HammingPlan("scan", n, bits, radius)
+
+
+def expensive_scan(n, bits, radius):
+    return scan(10**9, bits, radius)

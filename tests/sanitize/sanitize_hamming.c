@@ -1,0 +1,351 @@
+/* Hamming search (hamming.h) on random and edge inputs, code by code another way and on every CPU level, in heap buffers
+ * of exactly the size that the contract states, so that the address sanitizer sees each byte read or written beside them.
+ * Prints a digest of all results, which no compiler may change. */
+#include "hamming/hamming.h"
+#include "sanitize_kit.h"
+
+/* Codes some of which are within a few bits of each other; few of them differ in the first bits. */
+static uint64_t *codes_of(size_t n, size_t words) {
+    uint64_t *codes = numbers(n * words);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t w = 0; w < words; w++) codes[i * words + w] = edge_or_random();
+        if (i && below(3)) memcpy(codes + i * words, codes + below(i) * words, words * sizeof *codes);
+        for (size_t flips = below(4); flips; flips--) {
+            size_t word = below(words);
+            codes[i * words + word] ^= (uint64_t)1 << below(64);
+        }
+    }
+    return codes;
+}
+
+static unsigned distance_of(const uint64_t *a, const uint64_t *b, size_t words) {
+    unsigned sum = 0;
+    for (size_t i = 0; i < 64 * words; i++) sum += ((a[i / 64] ^ b[i / 64]) >> i % 64 & 1) != 0;
+    return sum;
+}
+
+static int by_value(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort(uint64_t *values, size_t n) {
+    if (n) qsort(values, n, sizeof *values, by_value);
+}
+
+/* ---- kernels ---- */
+
+static void check_near(size_t n, size_t words) {
+    uint64_t *codes = codes_of(n, words), *query = codes_of(1, words);
+    const unsigned radii[] = {0, 1, (unsigned)(32 * words), (unsigned)(64 * words - 1), (unsigned)(64 * words)};
+    for (size_t r = 0; r < COUNT(radii); r++) {
+        uint32_t *places = buffer(n * sizeof *places), *expected = buffer(n * sizeof *expected);
+        size_t wanted = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (distance_of(codes + i * words, query, words) <= radii[r]) expected[wanted++] = (uint32_t)i;
+        }
+        for EACH_LEVEL(level) {
+            const struct hamming_kernels *kernels = hamming_levels[level];
+            CHECK(kernels->near_codes(codes, n, words, query, radii[r], places) == wanted);
+            CHECK(same_bytes(places, expected, wanted * sizeof *places));
+            if (words == 1) {
+                CHECK(kernels->near_words(codes, n, *query, radii[r], places) == wanted);
+                CHECK(same_bytes(places, expected, wanted * sizeof *places));
+            }
+        }
+        note_bytes(expected, wanted * sizeof *expected);
+        free(places);
+        free(expected);
+    }
+    free(codes);
+    free(query);
+}
+
+static void check_select(size_t n, size_t words) {
+    uint64_t *codes = codes_of(n, words), *mask = numbers(words);
+    uint32_t *values = buffer(n * sizeof *values), *expected = buffer(n * sizeof *expected);
+    memset(mask, 0, words * sizeof *mask);
+    unsigned bits = 0;
+    for (size_t tries = below(40); tries && bits < HAMMING_MAX_BLOCK_BITS; tries--) {
+        size_t bit = below(64 * words);
+        bits += !(mask[bit / 64] >> bit % 64 & 1);
+        mask[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t value = 0, at = 0;
+        for (size_t bit = 0; bit < 64 * words; bit++) {
+            if (mask[bit / 64] >> bit % 64 & 1) value |= (uint32_t)(codes[i * words + bit / 64] >> bit % 64 & 1) << at++;
+        }
+        expected[i] = value;
+    }
+    for EACH_LEVEL(level) {
+        hamming_levels[level]->select(codes, n, words, mask, values);
+        CHECK(same_bytes(values, expected, n * sizeof *values));
+    }
+    note_bytes(expected, n * sizeof *expected);
+    free(codes);
+    free(mask);
+    free(values);
+    free(expected);
+}
+
+/* ---- searches ---- */
+
+/* m blocks of consecutive bits, built on one level. */
+static void build(struct hamming_blocks *blocks, const struct hamming_kernels *kernels, const uint64_t *codes, size_t n,
+                  size_t words, size_t m, unsigned bits) {
+    *blocks = (struct hamming_blocks){.codes = codes, .n = n, .words = words, .m = m};
+    for (size_t i = 0; i < m; i++) {
+        uint64_t *mask = numbers(words);
+        memset(mask, 0, words * sizeof *mask);
+        for (size_t bit = i * bits; bit < (i + 1) * bits; bit++) mask[bit / 64] |= (uint64_t)1 << bit % 64;
+        size_t heads = ((size_t)1 << bits) + 2;
+        blocks->block[i] = (struct hamming_block){mask, bits, buffer(heads * sizeof(uint32_t)), numbers(n),
+                                                  buffer(n * sizeof(uint32_t))};
+        memset(blocks->block[i].heads, 0, heads * sizeof(uint32_t));
+        hamming_count(kernels, blocks, i, 0, n / 2);
+        hamming_count(kernels, blocks, i, n / 2, n);
+        hamming_sum_heads(blocks->block + i);
+        hamming_place(kernels, blocks, i, 0, n / 3);
+        hamming_place(kernels, blocks, i, n / 3, n);
+    }
+}
+
+static void demolish(struct hamming_blocks *blocks) {
+    for (size_t i = 0; i < blocks->m; i++) {
+        free((void *)blocks->block[i].mask);
+        free(blocks->block[i].heads);
+        free(blocks->block[i].folds);
+        free(blocks->block[i].rows);
+    }
+}
+
+/* Hits with as little room as there may be: it is doubled whenever there is too little. */
+static void grow(struct hamming_hits *hits) {
+    uint64_t *more = numbers(2 * hits->room + 1);
+    if (hits->count) memcpy(more, hits->at, hits->count * sizeof *more);
+    free(hits->at);
+    hits->at = more;
+    hits->room = 2 * hits->room + 1;
+}
+
+static void levels_for(uint8_t *levels, size_t m, unsigned radius) {
+    for (size_t i = 0; i < m; i++) levels[i] = (uint8_t)((radius + 1) / m + (i < (radius + 1) % m));
+}
+
+static void check_search(size_t n, size_t words, size_t m, unsigned bits, unsigned radius) {
+    const size_t queries = 5, first_row = 1000, k = 3;
+    uint64_t *codes = codes_of(n, words), *asked = codes_of(queries, words), *expected = numbers(queries * n);
+    uint8_t *live = buffer(n), *levels = buffer(m);
+    if (n) memcpy(asked, codes + below(n) * words, words * sizeof *asked);
+    for (size_t i = 0; i < n; i++) live[i] = below(5) != 0;
+    levels_for(levels, m, radius);
+    size_t wanted = 0;
+    for (size_t j = 0; j < queries; j++) {
+        for (size_t i = 0; i < n; i++) {
+            unsigned distance = distance_of(codes + i * words, asked + j * words, words);
+            if (distance <= radius && live[i]) expected[wanted++] = hamming_hit(7 + j, distance, first_row + i);
+        }
+    }
+    sort(expected, wanted);
+    for EACH_LEVEL(level) {
+        const struct hamming_kernels *kernels = hamming_levels[level];
+        struct hamming_blocks blocks;
+        struct hamming_hits hits = {0};
+        size_t done = 0, scanned = 0;
+        build(&blocks, kernels, codes, n, words, m, bits);
+        while (!hamming_within(kernels, &blocks, asked, queries, radius, levels, live, first_row, 7, &done, &hits,
+                               &scanned)) {
+            grow(&hits);
+        }
+        sort(hits.at, hits.count);
+        CHECK(hits.count == wanted && same_bytes(hits.at, expected, wanted * sizeof *expected));
+        hits.count = done = 0;
+        while (!hamming_scan_within(kernels, codes, n, words, asked, queries, radius, live, first_row, 7, &done, &hits)) {
+            grow(&hits);
+        }
+        sort(hits.at, hits.count);
+        CHECK(hits.count == wanted && same_bytes(hits.at, expected, wanted * sizeof *expected));
+        free(hits.at);
+
+        struct hamming_best a[5], b[5];
+        for (size_t j = 0; j < queries; j++) {
+            a[j] = (struct hamming_best){numbers(k), 0, k};
+            b[j] = (struct hamming_best){numbers(k), 0, k};
+        }
+        hamming_nearest(kernels, &blocks, asked, queries, live, first_row, a, &scanned);
+        hamming_scan_nearest(kernels, codes, n, words, asked, queries, live, first_row, b);
+        for (size_t j = 0; j < queries; j++) {
+            sort(a[j].at, a[j].count);
+            sort(b[j].at, b[j].count);
+            CHECK(a[j].count == b[j].count && same_bytes(a[j].at, b[j].at, a[j].count * sizeof *a[j].at));
+            if (level == CPU_SCALAR) note_all(a[j].at, a[j].count);
+            free(a[j].at);
+            free(b[j].at);
+        }
+        demolish(&blocks);
+    }
+    note_all(expected, wanted);
+    free(codes);
+    free(asked);
+    free(expected);
+    free(live);
+    free(levels);
+}
+
+/* ---- pairs and keepers ---- */
+
+static void check_pairs(size_t n, size_t words, size_t m, unsigned bits, unsigned radius) {
+    uint64_t *codes = codes_of(n, words), *expected = numbers(n * n);
+    uint8_t *levels = buffer(m);
+    uint32_t *keeper = buffer(n * sizeof *keeper), *first = buffer(n * sizeof *first);
+    size_t wanted = 0;
+    levels_for(levels, m, radius);
+    for (size_t i = 0; i < n; i++) {
+        keeper[i] = first[i] = (uint32_t)i;
+        for (size_t j = 0; j < n; j++) {
+            unsigned distance = distance_of(codes + i * words, codes + j * words, words);
+            if (i < j && distance <= radius) expected[wanted++] = (uint64_t)i << 32 | j;
+            if (j < i && distance <= radius && keeper[j] == j && keeper[i] == i) keeper[i] = (uint32_t)j;
+            if (j < first[i] && distance == 0) first[i] = (uint32_t)j;
+        }
+    }
+    for EACH_LEVEL(level) {
+        const struct hamming_kernels *kernels = hamming_levels[level];
+        struct hamming_keepers keepers = {0};
+        struct hamming_hits pairs = {0};
+        build(&keepers.blocks, kernels, codes, n, words, m, bits);
+        for (size_t i = 0; i < m; i++) {
+            size_t value = 0;
+            int state;
+            while ((state = hamming_pairs(kernels, &keepers.blocks, i, &value, (size_t)1 << bits, radius, levels, 2 * n,
+                                          &pairs)) != 1) {
+                if (state == 0) grow(&pairs);
+            }
+        }
+        sort(pairs.at, pairs.count);
+        CHECK(pairs.count == wanted && same_bytes(pairs.at, expected, wanted * sizeof *expected));
+        uint16_t *distances = buffer(wanted * sizeof *distances);
+        hamming_distances(codes, words, pairs.at, wanted, distances);
+        for (size_t p = 0; p < wanted; p++) {
+            const uint64_t *x = codes + (expected[p] >> 32) * words, *y = codes + (uint32_t)expected[p] * words;
+            CHECK(distances[p] == distance_of(x, y, words));
+        }
+        free(distances);
+        free(pairs.at);
+
+        const size_t values = (size_t)1 << bits, batch = n / 4 + 1;
+        uint32_t *keeper_of = buffer(n * sizeof *keeper_of);
+        for (size_t i = 0; i < m; i++) {
+            keepers.kept[i] = calloc(values, sizeof(uint32_t));
+            keepers.fresh[i] = buffer(values * sizeof(uint32_t));
+            keepers.next[i] = copy_of(keepers.blocks.block[i].heads, values * sizeof(uint32_t));
+        }
+        for (size_t low = 0; low < n; low += batch) {
+            size_t high = n - low < batch ? n : low + batch;
+            uint32_t *found = buffer((high - low) * sizeof *found);
+            memset(found, 0xFF, (high - low) * sizeof *found);
+            for (size_t i = 0; i < m; i++) {
+                hamming_match_kept(kernels, &keepers, i, 0, values, radius, levels, low, high, found);
+                memcpy(keepers.fresh[i], keepers.kept[i], values * sizeof(uint32_t));
+            }
+            hamming_settle(kernels, &keepers, radius, levels, low, high, found);
+            memcpy(keeper_of + low, found, (high - low) * sizeof *found);
+            free(found);
+        }
+        CHECK(same_bytes(keeper_of, keeper, n * sizeof *keeper));
+        for (size_t i = 0; i < m; i++) {
+            free(keepers.kept[i]);
+            free(keepers.fresh[i]);
+            free(keepers.next[i]);
+        }
+        free(keeper_of);
+        demolish(&keepers.blocks);
+    }
+    size_t places = 1;
+    while (places <= n) places *= 2;
+    uint32_t *table = buffer(places * sizeof *table), *found = buffer(n * sizeof *found);
+    memset(table, 0xFF, places * sizeof *table);
+    hamming_copies(codes, words, anything(), table, places - 1, 0, n / 2, found);
+    hamming_copies(codes, words, 1, table, places - 1, n, n, found);
+    free(table);
+    table = buffer(places * sizeof *table);
+    memset(table, 0xFF, places * sizeof *table);
+    hamming_copies(codes, words, 1, table, places - 1, 0, n, found);
+    CHECK(same_bytes(found, first, n * sizeof *first));
+    note_all(expected, wanted);
+    note_bytes(keeper, n * sizeof *keeper);
+    free(table);
+    free(found);
+    free(codes);
+    free(expected);
+    free(levels);
+    free(keeper);
+    free(first);
+}
+
+/* ---- keys ---- */
+
+static void check_keys(size_t n, size_t size) {
+    int64_t *keys = buffer(n * sizeof *keys), *rows = buffer(n * sizeof *rows);
+    uint32_t *own = buffer(n * sizeof *own), *cells = buffer(size * sizeof *cells);
+    uint8_t *there = buffer(n);
+    memset(cells, 0xFF, size * sizeof *cells);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = (int64_t)(below(2) ? i : (i << 40)) - 5;
+        own[i] = (uint32_t)i;
+    }
+    struct hamming_keys table = {keys, cells, size - 1, 12345};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (keys[j] == keys[i]) keys[i] = (int64_t)(UINT64_MAX / 2 - i);
+        }
+    }
+    CHECK(hamming_add_keys(&table, own, n) == n);
+    if (n) CHECK(hamming_add_keys(&table, own + n / 2, n - n / 2) == 0);
+    memset(there, 1, n);
+    for (size_t round = 0; round < 20 && n; round++) {
+        uint32_t row = (uint32_t)below(n);
+        if (there[row]) hamming_drop_keys(&table, &row, 1);
+        else CHECK(hamming_add_keys(&table, &row, 1) == 1);
+        there[row] = !there[row];
+        hamming_find_keys(&table, keys, n, rows);
+        for (size_t i = 0; i < n; i++) CHECK(rows[i] == (there[i] ? (int64_t)i : -1));
+    }
+    note_bytes(there, n);
+    free(keys);
+    free(rows);
+    free(own);
+    free(cells);
+    free(there);
+}
+
+int main(void) {
+    const size_t counts[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, HAMMING_PIECE};
+    for (size_t words = 1; words <= HAMMING_MAX_WORDS; words++) {
+        for (size_t c = 0; c < COUNT(counts); c++) {
+            if (counts[c] * words > 4096) continue;
+            check_near(counts[c], words);
+            check_select(counts[c], words);
+        }
+    }
+    const size_t words[] = {1, 2, 3, 16};
+    for (size_t w = 0; w < COUNT(words); w++) {
+        for (size_t c = 0; c < COUNT(counts); c += 3) {
+            check_search(counts[c], words[w], 4, 8, 3);
+            check_search(counts[c], words[w], 2, 10, 5);
+            check_search(3 * counts[c], words[w], 1, 0, 4);
+            check_search(3 * counts[c], words[w], 3, 2, 12);
+            if (counts[c] > 100) continue;
+            check_pairs(counts[c], words[w], 4, 8, 3);
+            check_pairs(counts[c], words[w], 2, 10, 5);
+            check_pairs(3 * counts[c], words[w], 1, 0, 4);
+            check_pairs(3 * counts[c], words[w], 3, 2, 12);
+        }
+    }
+    check_search(3000, 1, 4, 12, 3);
+    check_search(3000, 2, 4, 12, 3);
+    for (size_t n = 0; n < 16; n++) check_keys(n, 16);
+    check_keys(100, 128);
+    return print_digest();
+}
