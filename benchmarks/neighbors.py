@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from contest import installed, keep_to_one_cpu, timed
 
-from lshfast.index.neighbors import NearNeighbors
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
 
 TOPICS, SHAPE, NOISE, NEAREST = 64, 0.05, 0.1, 10
 MARGIN = 0.01  # of the recall, since the queries are others than those that the plan is made with

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
-from lshfast.index.neighbors import NearNeighbors
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
 
 base: Any = optional("sklearn.base", "sklearn")
 validation: Any = optional("sklearn.utils.validation", "sklearn")

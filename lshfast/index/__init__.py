@@ -6,9 +6,14 @@ from lshfast.index.index_stats import IndexStats
 from lshfast.index.key_pairs import KeyPairs
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.matches import Match, Matches
-from lshfast.index.neighbors import NearNeighbors
-from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
-from lshfast.index.neighbors_plan import NeighborsPlan
+from lshfast.index.neighbors import (
+    NearNeighbors,
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    NeighborsPlan,
+    NeighborStats,
+)
 
 __all__ = [
     "IndexStats",

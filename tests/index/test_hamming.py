@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from lshfast.common.errors import FormatError
-from lshfast.index import hamming_file
-from lshfast.index.hamming import HammingIndex
+from lshfast.index.hamming import file as hamming_file
+from lshfast.index.hamming.hamming_index import HammingIndex
 from lshfast.index.keys import DuplicateKeyError
 from tests.index.hamming_codes import clustered, small_segments
 from tests.reference import hamming as reference

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse
 
 from lshfast import DuplicateKeyError, LSHIndex
-from lshfast.index.neighbors import NearNeighbors
-from lshfast.index.neighbors_answers import Neighbor
+from lshfast.index.neighbors.answers import Neighbor
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.index.stores.redis import RedisStore

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lshfast.index.neighbors import NearNeighbors
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
 from tests.index.neighbors_kit import planted, random_points
 
 DIM = {"cosine": 64, "euclidean": 64, "manhattan": 64, "hamming": 256}

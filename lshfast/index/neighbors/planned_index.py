@@ -11,9 +11,9 @@ from lshfast.common.types import UInt64Array
 from lshfast.families.family import family_of
 from lshfast.index.entries import check_on_duplicate
 from lshfast.index.keys import as_column, listed
-from lshfast.index.neighbors_answers import Neighbor, NeighborLists, NeighborStats, joined_neighbors
-from lshfast.index.neighbors_plan import NeighborsPlan
-from lshfast.index.neighbors_points import PointFormat, check_radius
+from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborStats, joined_neighbors
+from lshfast.index.neighbors.plan import NeighborsPlan
+from lshfast.index.neighbors.points import PointFormat, check_radius
 from lshfast.index.stored import StoredIndex, check_store
 from lshfast.index.stores.base import Limit, Neighbors, OnDuplicate, Store
 

@@ -10,7 +10,7 @@ from lshfast.families.cross_polytope import CrossPolytope
 from lshfast.families.family import Family
 from lshfast.families.lines import CauchyLines, GaussianLines
 from lshfast.families.vectors import Hyperplanes
-from lshfast.index.neighbors_points import PointFormat
+from lshfast.index.neighbors.points import PointFormat
 
 # Widths of the cells of a line, as multiples of the radius.
 WIDTHS = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)

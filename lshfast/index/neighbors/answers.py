@@ -26,7 +26,7 @@ class Neighbor(NamedTuple):
 
     Examples
     --------
-    >>> from lshfast.index.neighbors_answers import Neighbor
+    >>> from lshfast import Neighbor
     >>> Neighbor("a", 0.25)
     Neighbor(key='a', distance=0.25)
     """
@@ -55,7 +55,7 @@ class NeighborLists:
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast.index.neighbors_answers import NeighborLists
+    >>> from lshfast import NeighborLists
     >>> lists = NeighborLists(np.array([0, 2, 2]), ["a", "b"], np.array([0.1, 0.5]), np.array([7, 3]))
     >>> len(lists), lists[0], lists[1]
     (2, [Neighbor(key='a', distance=0.1), Neighbor(key='b', distance=0.5)], [])

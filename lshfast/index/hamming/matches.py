@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lshfast.common.types import Int64Array
-from lshfast.index.hamming_plan import Method
+from lshfast.index.hamming.plan import Method
 from lshfast.index.keys import listed
 from lshfast.index.stores.base import Column
 

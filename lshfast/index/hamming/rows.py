@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.hamming_plan import (
+from lshfast.index.hamming.plan import (
     LEAST_GAIN,
     HammingPlan,
     Method,

@@ -13,7 +13,7 @@ from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
-from lshfast.index.neighbors_points import PointFormat, check_radius
+from lshfast.index.neighbors.points import PointFormat, check_radius
 
 # Bytes of an entry for each bucket, its value and its place in the table; and for the key and its place.
 BUCKET_BYTES = 8 + 12
@@ -120,7 +120,7 @@ class NeighborsPlan(Family[Any]):
         Examples
         --------
         >>> import math
-        >>> from lshfast.index import NearNeighbors
+        >>> from lshfast import NearNeighbors
         >>> index = NearNeighbors("hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2)
         >>> index.plan.success("first") >= 1 / 2 - 1 / math.e, index.plan.success("closest") >= 2 / 3 - 1 / math.e
         (True, True)

@@ -15,14 +15,14 @@ from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
-from lshfast.index.neighbors_plan import (
+from lshfast.index.neighbors.plan import (
     NeighborsPlan,
     entry_bytes_of,
     found_in,
     probabilities_of_meeting,
     usual_probability,
 )
-from lshfast.index.neighbors_points import PointFormat, check_radius
+from lshfast.index.neighbors.points import PointFormat, check_radius
 
 # What the planner considers. An index with `memory` may have more tables.
 MOST_BANDS = 512

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
 from lshfast.common.threads import thread_count
 from lshfast.index.keys import as_column, is_batch, take
-from lshfast.index.neighbors_answers import (
+from lshfast.index.neighbors.answers import (
     Neighbor,
     NeighborLists,
     NeighborPairs,
     pairs_once,
 )
-from lshfast.index.neighbors_families import families_of
-from lshfast.index.neighbors_index import PlannedIndex
-from lshfast.index.neighbors_planner import FAR, PlanRequest, plan_neighbors
-from lshfast.index.neighbors_points import Metric, PointFormat
-from lshfast.index.neighbors_scan import scan
+from lshfast.index.neighbors.families import families_of
+from lshfast.index.neighbors.planned_index import PlannedIndex
+from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
+from lshfast.index.neighbors.points import Metric, PointFormat
+from lshfast.index.neighbors.scan import scan
 from lshfast.index.stored import check_store
 from lshfast.index.stores.base import Limit, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode
@@ -103,7 +103,7 @@ class NearNeighbors(PlannedIndex):
     Examples
     --------
     >>> import numpy as np
-    >>> from lshfast.index import NearNeighbors
+    >>> from lshfast import NearNeighbors
     >>> points = np.array([[0, 0], [1, 0], [5, 5]])
     >>> index = NearNeighbors("euclidean", radius=2, dim=2, n=3, recall=0.99)
     >>> index.insert(["a", "b", "c"], points)
@@ -154,7 +154,7 @@ class NearNeighbors(PlannedIndex):
 
         Examples
         --------
-        >>> from lshfast.index import NearNeighbors
+        >>> from lshfast import NearNeighbors
         >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
         >>> len(NearNeighbors.on(index.store))
         0
@@ -291,11 +291,11 @@ class NearNeighbors(PlannedIndex):
         Examples
         --------
         >>> from lshfast import NearNeighbors
-        >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
-        >>> index.insert([7, 8], [[0], [2**40 - 1]])
+        >>> index = NearNeighbors("euclidean", radius=1, dim=2, n=2)
+        >>> index.insert([7, 8], [[0, 0], [30, 40]])
         2
-        >>> index.scan([1], k=2)
-        [Neighbor(key=7, distance=1.0), Neighbor(key=8, distance=39.0)]
+        >>> index.scan([0, 0], k=2)
+        [Neighbor(key=7, distance=0.0), Neighbor(key=8, distance=50.0)]
         """
         k = check_int("k", k, 1)
         _, words, single = self._points.check(points)
