@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed, check_int, check_number, check_seed
 from lshfast.common.threads import thread_count
+from lshfast.common.types import AnyShape, Matrix, Vector
 from lshfast.index.keys import as_column, is_batch, take
 from lshfast.index.neighbors.answers import (
     Neighbor,
@@ -26,6 +27,11 @@ from lshfast.index.stored import check_store
 from lshfast.index.stores.base import Limit, OnDuplicate, Parameters, Store
 from lshfast.index.stores.file import FileStore, Mode
 from lshfast.index.stores.memory import MemoryStore
+
+# The types of queries of unknown number, of one query, and of several queries.
+SomePoints: TypeAlias = AnyShape[np.float32] | AnyShape[np.float64] | AnyShape[np.uint64]
+OnePoint: TypeAlias = Vector[np.float32] | Vector[np.float64] | Vector[np.uint64]
+ManyPoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64] | Matrix[np.uint64]
 
 
 class NearNeighbors(PlannedIndex):
@@ -57,8 +63,9 @@ class NearNeighbors(PlannedIndex):
         The most coordinates of a point that are not zero, for sparse points: CSR matrices are then stored as such.
         Without it, points are stored dense, and rows of CSR matrices are converted.
     sample : array_like of float, optional
-        Distances between some queries and entries, for the plan. Without it, the plan is for entries that are all at
-        twice the radius (or c times, if c is given).
+        Distances between some queries and entries, for the plan. Without it, the plan is for entries at twice the
+        radius (or c times, if c is given): one in 100 of them with angles and bits, where the others are at right
+        angles or half of the bits, and otherwise all.
     memory : int, optional
         The most bytes that `n` entries may need.
     bands, rows, probes : int, optional
@@ -243,6 +250,22 @@ class NearNeighbors(PlannedIndex):
 
     # ---- reading ----
 
+    @overload
+    def query(
+        self, points: SomePoints, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> Any: ...
+    @overload
+    def query(
+        self, points: OnePoint, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> list[Neighbor]: ...
+    @overload
+    def query(
+        self, points: ManyPoints, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> NeighborLists: ...
+    @overload
+    def query(
+        self, points: npt.ArrayLike, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> Any: ...
     def query(
         self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
@@ -275,6 +298,14 @@ class NearNeighbors(PlannedIndex):
         limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
         return self._search(points, threads, most=k, limit=limit)
 
+    @overload
+    def scan(self, points: SomePoints, k: int = 10, *, threads: int | None = None) -> Any: ...
+    @overload
+    def scan(self, points: OnePoint, k: int = 10, *, threads: int | None = None) -> list[Neighbor]: ...
+    @overload
+    def scan(self, points: ManyPoints, k: int = 10, *, threads: int | None = None) -> NeighborLists: ...
+    @overload
+    def scan(self, points: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
     def scan(self, points: Any, k: int = 10, *, threads: int | None = None) -> list[Neighbor] | NeighborLists:
         """Find the k nearest of all entries, by computing all distances.
 
@@ -303,6 +334,18 @@ class NearNeighbors(PlannedIndex):
         lists = NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
         return lists[0] if single else lists
 
+    @overload
+    def within(self, points: SomePoints, radius: float | None = None, *, threads: int | None = None) -> Any: ...
+    @overload
+    def within(
+        self, points: OnePoint, radius: float | None = None, *, threads: int | None = None
+    ) -> list[Neighbor]: ...
+    @overload
+    def within(
+        self, points: ManyPoints, radius: float | None = None, *, threads: int | None = None
+    ) -> NeighborLists: ...
+    @overload
+    def within(self, points: npt.ArrayLike, radius: float | None = None, *, threads: int | None = None) -> Any: ...
     def within(
         self, points: Any, radius: float | None = None, *, threads: int | None = None
     ) -> list[Neighbor] | NeighborLists:
@@ -325,6 +368,42 @@ class NearNeighbors(PlannedIndex):
         """
         return self._search(points, threads, within=self._radius(radius))
 
+    @overload
+    def near(
+        self,
+        points: SomePoints,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Any: ...
+    @overload
+    def near(
+        self,
+        points: OnePoint,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Neighbor | None: ...
+    @overload
+    def near(
+        self,
+        points: ManyPoints,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> NeighborLists: ...
+    @overload
+    def near(
+        self,
+        points: npt.ArrayLike,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Any: ...
     def near(
         self,
         points: Any,

@@ -38,8 +38,10 @@ PROBE_NS = 100.0
 CANDIDATE_NS = 60.0
 BYTE_NS = 0.12
 
-# The factor between the radius and the distance of all other points if the user gives no sample of distances.
+# If the user gives no sample of distances: the factor between the radius and the distance of the nearest other points,
+# and their share for angles and bits, where the rest is as far away as independent vectors or codes are.
 FAR = 2.0
+FAR_SHARE = 0.01
 
 # Distances at which probabilities are computed, and between which their logarithms are interpolated.
 KNOTS = 8
@@ -99,7 +101,11 @@ class PlanRequest:
     def others(self) -> tuple[Float64Array, Float64Array]:
         """Distances of other entries, ascending, and their shares; the smallest of a sample have bins of their own."""
         if self.sample is None:
-            return np.array([min((self.c or FAR) * self.radius, self.points.longest)]), np.ones(1)
+            far = min((self.c or FAR) * self.radius, self.points.longest)
+            independent = self.points.longest / 2
+            if far < independent < np.inf:
+                return np.array([far, independent], np.float64), np.array([FAR_SHARE, 1 - FAR_SHARE], np.float64)
+            return np.array([far], np.float64), np.ones(1)
         ordered = np.sort(np.asarray(self.sample, np.float64).reshape(-1))
         if not len(ordered) or not ((ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)).all():
             raise ValueError(f"sample must be at least one distance, and all in [0, {self.points.longest:g}]")
@@ -156,6 +162,9 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
 class NeighborsPlanner:
     """The search among the families of a group, the rows and the probes, from the best choice without probing."""
 
+    probes: tuple[int, ...]
+    misses: float
+
     def __init__(self, request: PlanRequest, families: Sequence[Family[Any]]) -> None:
         self.request = request
         self.families = families
@@ -192,8 +201,9 @@ class NeighborsPlanner:
     def _steps(self, choice: Choice) -> Iterator[Choice]:
         steps = [(0, 1, 1), (0, 2, 1), (0, 0, 1), (0, 0, -1), (0, -1, -1), (0, -2, -1), (1, 0, 0), (-1, 0, 0)]
         steps += [(1, 2, 0), (-1, -2, 0), (1, -2, 0), (-1, 2, 0), (0, 1, 0), (0, -1, 0), (0, 3, 0), (0, -3, 0)]
+        scale = max(1, choice.rows // 8)
         for step in steps:
-            family, rows, probes = (a + b for a, b in zip(choice, step, strict=True))
+            family, rows, probes = choice.family + step[0], choice.rows + scale * step[1], choice.probes + step[2]
             allowed = 1 <= rows <= MOST_ROWS if self.request.rows is None else rows == self.request.rows
             if allowed and 0 <= family < len(self.families) and 0 <= probes < len(self.probes):
                 yield Choice(family, rows, probes)
