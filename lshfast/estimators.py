@@ -343,7 +343,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         found: Any = self.index_.within(points, self.radius_ if radius is None else radius, threads=self._threads())
         offsets, places, distances = found.offsets, np.asarray(found.keys, np.int64), found.distances
         if X is None:
-            query = np.repeat(np.arange(len(found)), np.diff(offsets))
+            query = np.repeat(np.arange(len(found), dtype=np.int64), np.diff(offsets))
             other = places != query
             counts = np.bincount(query[other], minlength=len(found))
             offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -370,7 +370,7 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
 def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:
     """Leave out, of k + 1 neighbors of each fitted point, the point itself, or the last one if it is not among them."""
     n, k = places.shape
-    own = places == np.arange(n)[:, np.newaxis]
+    own = places == np.arange(n, dtype=np.int64)[:, np.newaxis]
     own[~own.any(axis=1), -1] = True
     return places[~own].reshape(n, k - 1), distances[~own].reshape(n, k - 1)
 

@@ -126,10 +126,12 @@ class PointFormat:
             return np.ascontiguousarray(words.view(self.dtype)[:, : self.dim])
         half = -(-self.nonzeros // 2)
         counts = np.minimum(words[:, 0], np.uint64(self.nonzeros)).astype(np.int64)
-        used = np.arange(self.nonzeros) < counts[:, np.newaxis]
+        used = np.arange(self.nonzeros, dtype=np.int64) < counts[:, np.newaxis]
         columns = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)[:, : self.nonzeros][used]
         values = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)[:, : self.nonzeros][used]
-        return SparsePoints(np.concatenate([[0], np.cumsum(counts)]), columns.astype(np.int64), values, self.dim)
+        return SparsePoints(
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), columns.astype(np.int64), values, self.dim
+        )
 
     @property
     def _norms(self) -> int:
@@ -148,7 +150,7 @@ class PointFormat:
         else:
             first, last = given.offsets[[0, -1]]
             n, counts = len(given), np.diff(given.offsets)
-            rows, columns = np.repeat(np.arange(n), counts), given.columns[first:last]
+            rows, columns = np.repeat(np.arange(n, dtype=np.int64), counts), given.columns[first:last]
             places, inverse = np.unique(rows * np.int64(self.dim) + columns, return_inverse=True)
             values = np.zeros(len(places), given.values.dtype)
             with np.errstate(over="ignore"):
@@ -162,7 +164,9 @@ class PointFormat:
             raise ValueError(
                 f"{name} must have at most {self.nonzeros} nonzeros in a row, and row {row} has {counts[row]}"
             )
-        return SparsePoints(np.concatenate([[0], np.cumsum(counts)]), columns.astype(np.int64), values, self.dim)
+        return SparsePoints(
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), columns.astype(np.int64), values, self.dim
+        )
 
     def _rounded(self, values: npt.NDArray[Any], name: str, place: Callable[[int], str]) -> npt.NDArray[Any]:
         """Return the values with the type that is stored, or raise an error if one is too large for it."""
@@ -184,8 +188,8 @@ class PointFormat:
     def _words_of_sparse(self, points: SparsePoints, nonzeros: int, name: str) -> UInt64Array:
         words = np.zeros((len(points), self.measure.words), np.uint64)
         counts, half, start = np.diff(points.offsets), -(-nonzeros // 2), 1 + self._norms
-        rows = np.repeat(np.arange(len(points)), counts)
-        places = np.arange(len(rows)) - np.repeat(points.offsets[:-1], counts)
+        rows = np.repeat(np.arange(len(points), dtype=np.int64), counts)
+        places = np.arange(len(rows), dtype=np.int64) - np.repeat(points.offsets[:-1], counts)
         words[:, start - 1] = counts
         words.view(np.uint32)[rows, 2 * start + places] = points.columns
         words.view(self.dtype)[rows, 8 // points.values.itemsize * (start + half) + places] = points.values

@@ -40,7 +40,9 @@ def scan(
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in best], dtype=np.int64)])
     flat = [entry for each in best for entry in each]
     keys = as_column([key for _, _, key in flat])
-    return Neighbors(offsets, keys, np.array([value for value, _, _ in flat]), np.full(len(points), examined, np.int64))
+    return Neighbors(
+        offsets, keys, np.array([value for value, _, _ in flat], np.float64), np.full(len(points), examined, np.int64)
+    )
 
 
 def _nearest(entries: list[tuple[float, int, Any]], k: int) -> list[tuple[float, int, Any]]:
