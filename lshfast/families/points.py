@@ -60,7 +60,7 @@ class SparsePoints:
         """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal columns overflows."""
         first, last = self.offsets[[0, -1]]
         dense = np.zeros(self.shape, self.dtype)
-        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        rows = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
         with np.errstate(over="ignore"):
             np.add.at(dense, (rows, self.columns[first:last]), self.values[first:last])
         refuse_infinite(dense, "vectors")
