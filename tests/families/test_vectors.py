@@ -56,6 +56,16 @@ def test_vectors_of_few_coordinates_are_separated_as_often_as_others(dim):
     assert shares == pytest.approx(1 - angles / np.pi, abs=4 * math.sqrt(0.25 / 60_000))
 
 
+@pytest.mark.parametrize(("dim", "part"), [(384, 128), (640, 128), (768, 256), (896, 128)])
+def test_the_first_functions_are_fair_to_vectors_that_differ_in_one_part(dim, part):
+    """A reflection of parts keeps a share of the differences where they are; numbers are dealt between rounds."""
+    a, b = np.ones(dim), np.ones(dim)
+    b[:part] = -1
+    shares = [Hyperplanes(dim, seed=seed).collide(a, b, part).mean() for seed in range(300)]
+    expected = float(Hyperplanes(dim).collision_probability(Hyperplanes(dim).distance(a, b))[0])
+    assert abs(np.mean(shares) - expected) <= 4 * np.sqrt(expected * (1 - expected) / (300 * part))
+
+
 @pytest.mark.parametrize(("dim", "rows"), [(20, 4), (20, 16), (384, 16), (768, 24)])
 def test_bands_of_hyperplanes_collide_nearly_as_often_as_independent_ones(dim, rows):
     """A16: agreement under K functions. Functions of one rotation are negatively correlated, which shows far out."""
