@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,11 @@ PLACES = 512
 
 # Chosen cells that are in memory at once while probabilities of probes are computed.
 SIMULATED_CHOICES = 2**20
+
+# Probabilities of probes that are kept for the next call; more of them are computed again.
+KEPT_PROBABILITIES = 2**17
+
+_keeping = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -274,7 +280,9 @@ class StableLines(Probing[Any]):
             return np.asarray(self._law(ratios) ** rows)
         probes = min(probes, 3 ** min(rows, 40))
         rounded = 1 << (probes - 1).bit_length()
-        found = _found(type(self), tuple(ratios.ravel().tolist()), rows, rounded)
+        few = ratios.size * rounded <= KEPT_PROBABILITIES
+        compute = _found if few else _found.__wrapped__
+        found = compute(type(self), tuple(ratios.ravel().tolist()), rows, rounded)
         return found[:, probes - 1].reshape(ratios.shape).copy()
 
     @classmethod
@@ -350,7 +358,10 @@ class StableLines(Probing[Any]):
         if lines is None or lines.shape[1] < count:
             lines = np.empty((self.dim, count), np.float32)
             kernels.draw_lines(self.seed, self._cauchy, lines)
-            self._drawn["lines"] = lines
+            with _keeping:  # a thread that needs fewer lines does not replace those of another
+                kept = self._drawn.get("lines")
+                if kept is None or kept.shape[1] < count:
+                    self._drawn["lines"] = lines
         return lines
 
     def _project(

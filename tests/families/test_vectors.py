@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lshfast import Bands, SignSketcher, kernels
-from lshfast.families import NO_VALUE, CrossPolytope, Hyperplanes, SignVectors
+from lshfast.families import NO_VALUE, CrossPolytope, Hyperplanes, SignVectors, rotated
 from lshfast.families.polytope_curve import collision_curve, collision_integral
 from tests.families.laws import check_description, check_law
 from tests.reference import families_vectors as reference
@@ -476,3 +476,12 @@ def test_probes_that_are_refused(family):
         arguments = {"distance": 0.5, "rows": 2, "probes": 3, **wrong}
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             family.probe_probability(**arguments)
+
+
+def test_factors_of_many_coordinates_are_not_kept(monkeypatch):
+    family, vectors = Hyperplanes(300), np.random.default_rng(1).standard_normal((20, 300))
+    values = family.hash(vectors, 900)
+    rotated._factors_of.cache_clear()
+    monkeypatch.setattr(rotated, "KEPT_COORDINATES", 0)
+    assert (family.hash(vectors, 900) == values).all()
+    assert rotated._factors_of.cache_info().currsize == 0
