@@ -38,8 +38,9 @@ def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
 def _coefficients(outputs: int) -> Float64Array:
     """Return the Chebyshev series of the probability over the angle, scaled from 0..pi to -1..1."""
     nodes = np.pi * (np.arange(ANGLE_NODES, dtype=np.int64) + 0.5) / ANGLE_NODES
-    angles = ((np.cos(nodes) + 1) * np.pi / 2).tolist()
-    curve = np.array([collision_integral(outputs, angle) for angle in angles], np.float64)
+    curve = np.array(
+        [collision_integral(outputs, angle) for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()], np.float64
+    )
     coefficients = 2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes) @ curve
     coefficients[0] /= 2
     return np.asarray(coefficients)

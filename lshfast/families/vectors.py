@@ -176,8 +176,8 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
-        rows = check_int("rows", rows, 1, MAX_PROBED_ROWS)
-        count, points = check_bands(bands, rows), dense_points(items, self.dim, finite=False)
+        bands, rows = check_bands(bands, check_int("rows", rows, 1, MAX_PROBED_ROWS))
+        count, points = bands * rows, dense_points(items, self.dim, finite=False)
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
         self._projection().probe(lambda y, part: kernels.signs(y, rows, part), points, count, out, threads)
         return out
