@@ -87,8 +87,8 @@ def index(sketch, b, r):
     family = FAMILIES.get(type(getattr(sketch, "hasher", None)))
     if family is not None and sketch.dtype == np.uint64:
         made = LSHIndex(family=family(sketch.hasher), bands=8, rows=8)
-        made.insert(["key"], sketch)
-        assert list(made.query(sketch))[0] == ["key"]
+        made.insert("key", sketch.reshape(-1))
+        assert made.query(sketch.reshape(-1)) == ["key"]
     if isinstance(getattr(sketch, "hasher", None), (SimHasher, SignSketcher)) and sketch.dtype == np.uint64:
         return
     if isinstance(sketch, np.ndarray):
