@@ -200,14 +200,14 @@ def test_readers_see_batches_completely(monkeypatch):
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for batch in range(30):
+    for batch in range(12):
         index.insert(range(50 * batch, 50 * batch + 50), np.repeat(code, 50, axis=0))
         if batch % 3 == 2:
             index.remove(range(50 * batch - 50, 50 * batch))
     over.set()
     for reader in readers:
         reader.join()
-    assert len(index.within(code, 0)[0]) == 1000
+    assert len(index.within(code, 0)[0]) == 400
     assert {count % 50 for count in counts} == {0}
 
 
