@@ -26,6 +26,7 @@ FOLDERS = {
     "matches": ["matches"],
     "names": ["tables", "bands", "slots"],
     "sets": ["sets", "slots"],
+    "setjoin": ["setjoin"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
     "tables": ["tables", "bands", "slots"],
