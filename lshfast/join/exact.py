@@ -17,7 +17,7 @@ from lshfast.common.types import Int64Array
 from lshfast.join.banded import order_of_pairs
 from lshfast.join.copies import with_copies
 from lshfast.join.jaccard import PAIR, as_pairs
-from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens, prefix_of_rows, slices
+from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens, slices
 from lshfast.join.thresholds import Measure, Rule, rule_of
 from lshfast.kernels import setjoin
 from lshfast.tokens import TokenSets
@@ -60,9 +60,9 @@ def join(
     progress: Progress | None = None,
 ) -> JoinResult:
     threads = thread_count(threads)
-    collections = [Collection.of(token_sets(left, "left"), threads)]
+    collections = [Collection.of(token_sets(left, "left"))]
     if right is not None:
-        collections.append(Collection.of(token_sets(right, "right"), threads))
+        collections.append(Collection.of(token_sets(right, "right")))
     return joined(collections, threshold, measure, copies, method, threads, progress)
 
 
@@ -74,17 +74,11 @@ def token_sets(sets: Any, name: str) -> TokenSets:
 def joined(collections, threshold, measure, copies, method, threads, progress) -> JoinResult:
     own = len(collections) == 1
     first, last = collections[0], collections[-1]
-    most = max((int(each.sizes[-1]) for each in collections if len(each.rows)), default=1)
+    most = max(each.most for each in collections)
     rule = rule_of(measure, threshold, most, "smaller" if own else "indexed")
     tokens = RankedTokens(collections)
-    prefixes = setjoin.indexed_prefixes(rule.of_kernels, first.classes, own)
-    probing = setjoin.probing_prefixes(rule.of_kernels, last.classes, first.classes)
-    longest = np.maximum(prefixes, probing) if own else prefixes
-    if tokens.small:
-        longest[:] = 2**31
-        probing[:] = 2**31
-    indexed = tokens.ranked(first, prefix_of_rows(first, longest), threads)
-    probes = indexed if own else tokens.ranked(last, prefix_of_rows(last, probing), threads)
+    indexed = tokens.ranked(first, rule, False, threads)
+    probes = indexed if own else tokens.ranked(last, rule, True, threads)
     index = setjoin.Prefixes(rule.of_kernels, indexed.records, own)
     found, count = _search(lambda: setjoin.Search(index, probes.records), len(probes.rows), threads, progress)
     sizes = indexed.records.sizes[found[:, 0]], probes.records.sizes[found[:, 1]]

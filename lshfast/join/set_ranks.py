@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map, pieces
-from lshfast.common.types import Int64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
+from lshfast.join.thresholds import Rule
 from lshfast.kernels import bands, setjoin
-from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
 
 UInt32Array = npt.NDArray[np.uint32]
@@ -31,11 +32,10 @@ class Collection:
     Attributes
     ----------
     sets : TokenSets
-        Each row holds different tokens.
     copies : ndarray of int64, shape (n,)
         The first copy of each row.
     rows : ndarray of int64, shape (m,)
-        The first copies that are not empty, by ascending size, and those of one size by row.
+        The first copies that are not empty, ascending.
     """
 
     sets: TokenSets
@@ -43,41 +43,16 @@ class Collection:
     rows: Int64Array
 
     @classmethod
-    def of(cls, sets: TokenSets, threads: int) -> Collection:
-        """Prepare sets that may repeat tokens."""
-        return cls.of_distinct(distinct_sets(sets, threads))
-
-    @classmethod
-    def of_distinct(cls, sets: TokenSets) -> Collection:
-        """Prepare sets in which no row repeats a token."""
-        sizes = sets.counts
-        if len(sizes) and sizes.max() > setjoin.MOST_TOKENS:
-            row = int(np.argmax(sizes))
-            raise ValueError(f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}")
+    def of(cls, sets: TokenSets) -> Collection:
+        """Find the copies among sets."""
         copies = find_copies(sets)
-        rows = np.flatnonzero((copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)).astype(np.int64)
-        return cls(sets, copies, rows[bands.order(sizes[rows].view(np.uint64))])
+        joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sets.counts > 0)
+        return cls(sets, copies, np.flatnonzero(joined).astype(np.int64))
 
     @property
-    def sizes(self) -> UInt32Array:
-        """The sizes of `rows`, ascending."""
-        return self.sets.counts[self.rows].astype(np.uint32)
-
-    @property
-    def classes(self) -> UInt32Array:
-        """The different sizes, ascending."""
-        return np.unique(self.sizes)
-
-
-def distinct_sets(sets: TokenSets, threads: int) -> TokenSets:
-    """Return the sets without repeated tokens, computed in several threads."""
-    if threads == 1 or len(sets.tokens) <= PIECE:
-        return sets.distinct()
-
-    def work(part: slice) -> TokenSets:
-        return TokenSets(*kernels.distinct(sets.offsets[part.start : part.stop + 1], sets.tokens))
-
-    return TokenSets.concatenate(ordered_map(work, pieces(sets.counts, PIECE), threads))
+    def most(self) -> int:
+        """A number of tokens that no set exceeds."""
+        return int(self.sets.counts.max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -96,13 +71,13 @@ class RankedSets:
 
 
 class RankedTokens:
-    """The tokens of collections by frequency, the rarest first, and those of one frequency by value.
+    """The tokens of collections by their number of occurrences, the rarest first; among equal numbers, by value.
 
     Parameters
     ----------
     collections : sequence of Collection
     every : bool
-        Whether tokens in one set only have ranks as well. They are of no use to a join of these collections.
+        Whether tokens that occur once have ranks as well. They are of no use to a join of these collections.
 
     Attributes
     ----------
@@ -113,44 +88,56 @@ class RankedTokens:
     """
 
     def __init__(self, collections: Sequence[Collection], every: bool = False) -> None:
-        ascending = [np.sort(each.rows) for each in collections]
-        table = setjoin.TokenRanks()
-        self.small = all(
-            table.count(each.sets.offsets, each.sets.tokens, rows, SMALL)
-            for each, rows in zip(collections, ascending, strict=True)
-        )
+        self._table = setjoin.TokenRanks()
+        self.small = self._for_each(collections, lambda *columns: self._table.count(*columns, SMALL))
         if not self.small:
-            table = setjoin.TokenRanks(0 if every else sum(len(each.sets.tokens) for each in collections))
-            for counting in [True] if every else [False, True]:
-                for each, rows in zip(collections, ascending, strict=True):
-                    if counting:
-                        table.count(each.sets.offsets, each.sets.tokens, rows)
-                    else:
-                        table.note(each.sets.offsets, each.sets.tokens, rows)
-        tokens, counts, places = table.entries(1 if every or self.small else 2)
-        order = bands.order(tokens)
-        table.assign(places[order[bands.order(counts[order])]])
-        self._table, self.most = table, len(tokens)
+            self._table = setjoin.TokenRanks(0 if every else sum(len(each.sets.tokens) for each in collections))
+            if not every:
+                self._for_each(collections, self._table.note)
+            self._for_each(collections, self._table.count)
+        tokens = by_frequency(*self._table.entries(1 if every or self.small else 2))
+        self._table.assign(tokens)
+        self.most = len(tokens)
 
-    def ranked(self, collection: Collection, prefixes: UInt32Array, threads: int) -> RankedSets:
-        """Return the sets of ranks of a collection, given the length of the prefix of each row."""
+    @staticmethod
+    def _for_each(collections: Sequence[Collection], work: Callable[..., bool | None]) -> bool:
+        return all(work(each.sets.offsets, each.sets.tokens, each.rows) is not False for each in collections)
+
+    def ranked(self, collection: Collection, rule: Rule, probing: bool, threads: int) -> RankedSets:
+        """Return the sets of ranks of a collection; `probing`: they will probe an index."""
         sets, rows = collection.sets, collection.rows
 
-        def work(part: slice) -> tuple[UInt32Array, UInt32Array]:
-            return self._table.number(sets.offsets, sets.tokens, rows[part], prefixes[part])
+        def work(part: slice) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
+            return self._table.number(sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing)
 
-        sizes = collection.sizes
-        parts = list(ordered_map(work, pieces(sizes.astype(np.int64), PIECE), threads))
-        counts = np.concatenate([np.empty(0, np.uint32), *(part[0] for part in parts)])
-        ranks = np.concatenate([np.empty(0, np.uint32), *(part[1] for part in parts)])
+        none = np.empty(0, np.uint32)
+        parts = [(none, none, none), *ordered_map(work, pieces(sets.counts[rows], PIECE), threads)]
+        sizes, counts, ranks = (np.concatenate(column) for column in zip(*parts, strict=True))
         del parts
+        starts = np.cumsum(counts, dtype=np.uint64) - counts
         kept = np.flatnonzero(counts)
-        return RankedSets(setjoin.SetRecords(sizes[kept], counts[kept], ranks, self.most), rows[kept])
+        kept = kept[bands.order(sizes[kept].astype(np.uint64))]
+        return RankedSets(
+            setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], ranks, self.most), rows[kept]
+        )
 
 
-def prefix_of_rows(collection: Collection, of_classes: UInt32Array) -> UInt32Array:
-    """Return the length of the prefix of each row, given those of the different sizes."""
-    return of_classes[np.searchsorted(collection.classes, collection.sizes)]
+# Numbers of occurrences up to this are sorted as 16-bit numbers.
+OFTEN = 2**16 - 1
+
+
+def by_frequency(tokens: UInt64Array, counts: UInt64Array) -> UInt64Array:
+    """Return tokens sorted by (count, token). Most counts are small, so the tokens of each are sorted by themselves."""
+    clipped = np.minimum(counts, OFTEN).astype(np.uint16)
+    order = np.argsort(clipped, kind="stable")
+    tokens, counts, clipped = tokens[order], counts[order], clipped[order]
+    starts = np.flatnonzero(np.diff(clipped, prepend=np.uint16(0))).tolist()
+    for start, stop in pairwise([*starts, len(tokens)]):
+        if clipped[start] == OFTEN:
+            tokens[start:] = tokens[start:][np.lexsort((tokens[start:], counts[start:]))]
+        elif stop - start > 1:
+            tokens[start:stop] = bands.sorted_numbers(tokens[start:stop])
+    return tokens
 
 
 def slices(n: int, most: int) -> Iterator[slice]:

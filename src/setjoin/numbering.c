@@ -68,7 +68,7 @@ static size_t passing(const struct setjoin_table *table, const uint64_t *tokens,
 
 size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t n) {
     uint64_t passed[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK];
-    const size_t most = ((size_t)1 << table->bits) / 2 - SETJOIN_BLOCK;
+    const size_t most = ((size_t)3 << table->bits >> 2) - SETJOIN_BLOCK;
     size_t at = 0;
     for (; at < n && table->used <= most; at += block_of(n - at)) {
         size_t count = passing(table, tokens + at, block_of(n - at), passed, hashes);
@@ -92,15 +92,24 @@ void setjoin_move(const struct setjoin_table *table, size_t from, size_t to, str
     }
 }
 
+size_t setjoin_noted_twice(const uint8_t *filter, size_t bytes) {
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t counters;
+        memcpy(&counters, filter + i, sizeof counters);
+        count += ones_of(counters & UINT64_C(0xAAAAAAAAAAAAAAAA));
+    }
+    return count;
+}
+
 size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_t least, uint64_t *tokens,
-                    uint64_t *counts, uint64_t *places) {
+                    uint64_t *counts) {
     size_t count = 0;
     for (size_t i = from; i < to; i++) {
         uint64_t *slot = table->slots + 2 * i;
         if (slot[1] >= least) {
             tokens[count] = slot[0];
-            counts[count] = slot[1];
-            places[count++] = i;
+            counts[count++] = slot[1];
         } else if (slot[1]) {
             slot[1] = NO_RANK;
         }
@@ -108,8 +117,29 @@ size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_
     return count;
 }
 
-void setjoin_rank(struct setjoin_table *table, const uint64_t *places, size_t n, uint32_t first) {
-    for (size_t i = 0; i < n; i++) table->slots[2 * places[i] + 1] = 1 + (uint64_t)first + i;
+void setjoin_rank(struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t first) {
+    uint64_t hashes[SETJOIN_BLOCK];
+    for (size_t at = 0; at < n; at += SETJOIN_BLOCK) {
+        size_t block = block_of(n - at);
+        for (size_t i = 0; i < block; i++) {
+            hashes[i] = place_of(tokens[at + i], table->key);
+            prefetch(table->slots + 2 * home_of(table, hashes[i]));
+        }
+        for (size_t i = 0; i < block; i++) {
+            uint64_t *slot = slot_of(table, tokens[at + i], hashes[i]);
+            if (slot[1]) slot[1] = 1 + (uint64_t)first + at + i;
+        }
+    }
+}
+
+size_t setjoin_unique(uint32_t *numbers, size_t n) {
+    size_t made = n > 0;
+    for (size_t i = 1; i < n; i++) {
+        uint32_t number = numbers[i], last = numbers[made - 1];
+        numbers[made] = number;
+        made += number != last;
+    }
+    return made;
 }
 
 size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t *ranks) {

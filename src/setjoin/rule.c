@@ -32,23 +32,29 @@ uint64_t setjoin_need(const struct setjoin_rule *rule, uint64_t a, uint64_t b) {
     return need ? need : 1;
 }
 
-/* The smallest probing set that can reach the threshold with one of a tokens: what they need is at most its size. */
-static uint64_t least_partner(const struct setjoin_rule *rule, uint64_t a) {
+/* The smallest partner that can reach the threshold with a set of this size: what they need is at most its size. */
+static uint64_t least_partner(const struct setjoin_rule *rule, uint64_t size, int probing) {
     uint64_t low = 1, high = SETJOIN_MOST_TOKENS;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (setjoin_need(rule, a, middle) > middle) low = middle + 1;
+        uint64_t need = probing ? setjoin_need(rule, middle, size) : setjoin_need(rule, size, middle);
+        if (need > middle) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-size_t setjoin_indexed_prefix(const struct setjoin_rule *rule, uint64_t a, int self) {
-    uint64_t need = setjoin_need(rule, a, self ? a : least_partner(rule, a));
-    return need > a ? 0 : (size_t)(a - need + 1);
-}
+static size_t prefix_of(uint64_t size, uint64_t need) { return need > size ? 0 : (size_t)(size - need + 1); }
 
 size_t setjoin_probing_prefix(const struct setjoin_rule *rule, uint64_t b, uint64_t least) {
-    uint64_t need = setjoin_need(rule, least, b);
-    return need > b ? 0 : (size_t)(b - need + 1);
+    return prefix_of(b, setjoin_need(rule, least, b));
+}
+
+size_t setjoin_longest_prefix(const struct setjoin_rule *rule, uint64_t size, int probing) {
+    uint64_t least = least_partner(rule, size, probing);
+    return prefix_of(size, probing ? setjoin_need(rule, least, size) : setjoin_need(rule, size, least));
+}
+
+size_t setjoin_indexed_prefix(const struct setjoin_rule *rule, uint64_t a, int self) {
+    return self ? prefix_of(a, setjoin_need(rule, a, a)) : setjoin_longest_prefix(rule, a, 0);
 }

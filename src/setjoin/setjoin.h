@@ -50,26 +50,33 @@ struct setjoin_table {
     unsigned filter_bits;
 };
 
-/* Note tokens in the filter: tokens that were noted once only need not be counted. */
+/* Note tokens in the filter: tokens that were noted once only need not be counted, and have no rank. */
 void setjoin_note(const struct setjoin_table *table, const uint64_t *tokens, size_t n);
 
 /* Count tokens, of the filter's at least two times noted ones; return how many were looked at: fewer than n where the
- * table became half full. */
+ * table became three quarters full. */
 size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t n);
 
 /* Move slots [from, to) into a table of more slots. */
 void setjoin_move(const struct setjoin_table *table, size_t from, size_t to, struct setjoin_table *into);
 
-/* Write tokens, counts and places of slots in [from, to) whose count is at least `least`, and return their number. The
- * others lose their count: their tokens have no rank. */
-size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_t least, uint64_t *tokens,
-                    uint64_t *counts, uint64_t *places);
+/* How many counters of `bytes` bytes of a filter, a multiple of 8, are at two: nearly the number of tokens that will be
+ * counted. */
+size_t setjoin_noted_twice(const uint8_t *filter, size_t bytes);
 
-/* Give the tokens at n places the ranks from `first` on. */
-void setjoin_rank(struct setjoin_table *table, const uint64_t *places, size_t n, uint32_t first);
+/* Write tokens and counts of slots in [from, to) whose count is at least `least`, and return their number. The others lose
+ * their count: their tokens have no rank. */
+size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_t least, uint64_t *tokens,
+                    uint64_t *counts);
+
+/* Give n tokens of the table the ranks from `first` on. */
+void setjoin_rank(struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t first);
 
 /* Write the ranks of those of n tokens that have one, in the order of the tokens, and return their number. */
 size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t *ranks);
+
+/* Leave out repeated ones of n ascending numbers; return how many are left. */
+size_t setjoin_unique(uint32_t *numbers, size_t n);
 
 /* Sort n numbers; spare holds n. */
 void setjoin_sort(uint32_t *numbers, size_t n, uint32_t *spare);
@@ -116,6 +123,9 @@ size_t setjoin_indexed_prefix(const struct setjoin_rule *rule, uint64_t a, int s
 
 /* The same of a probing set of b > 0 tokens, where the smallest indexed set that can do has `least`. */
 size_t setjoin_probing_prefix(const struct setjoin_rule *rule, uint64_t b, uint64_t least);
+
+/* The longest prefix of a set of `size` > 0 tokens that any partner may need; `probing`: of a probing set. */
+size_t setjoin_longest_prefix(const struct setjoin_rule *rule, uint64_t size, int probing);
 
 /* Count postings: counts[rank + 1] for the sets [from, to), whose prefixes have prefixes[class] tokens. */
 void setjoin_count_postings(const struct setjoin_index *index, const uint32_t *prefixes, size_t from, size_t to,

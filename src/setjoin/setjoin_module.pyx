@@ -26,7 +26,7 @@ cdef extern from "setjoin/setjoin.h":
         double threshold
     uint64_t setjoin_need(const setjoin_rule*, uint64_t, uint64_t) nogil
     size_t setjoin_indexed_prefix(const setjoin_rule*, uint64_t, bint) nogil
-    size_t setjoin_probing_prefix(const setjoin_rule*, uint64_t, uint64_t) nogil
+    size_t setjoin_longest_prefix(const setjoin_rule*, uint64_t, bint) nogil
     struct setjoin_table:
         uint64_t* slots
         unsigned bits
@@ -37,9 +37,11 @@ cdef extern from "setjoin/setjoin.h":
     void setjoin_note(const setjoin_table*, const uint64_t*, size_t) nogil
     size_t setjoin_count(setjoin_table*, const uint64_t*, size_t) nogil
     void setjoin_move(const setjoin_table*, size_t, size_t, setjoin_table*) nogil
-    size_t setjoin_list(setjoin_table*, size_t, size_t, uint64_t, uint64_t*, uint64_t*, uint64_t*) nogil
+    size_t setjoin_noted_twice(const uint8_t*, size_t) nogil
+    size_t setjoin_list(setjoin_table*, size_t, size_t, uint64_t, uint64_t*, uint64_t*) nogil
     void setjoin_rank(setjoin_table*, const uint64_t*, size_t, uint32_t) nogil
     size_t setjoin_number(const setjoin_table*, const uint64_t*, size_t, uint32_t*) nogil
+    size_t setjoin_unique(uint32_t*, size_t) nogil
     void setjoin_sort(uint32_t*, size_t, uint32_t*) nogil
     struct setjoin_set:
         uint64_t bits[2]
@@ -140,27 +142,6 @@ def indexed_prefixes(rule, const uint32_t[::1] sizes not None, bint own):
     return out_array
 
 
-def probing_prefixes(rule, const uint32_t[::1] sizes not None, const uint32_t[::1] indexed not None):
-    """Return the length of the prefix of probing sets of ascending sizes, uint32, for indexed sets of ascending sizes."""
-    cdef setjoin_rule made = _rule_of(rule)
-    cdef size_t i, low, high, middle, n = len(sizes)
-    _check_sizes(sizes)
-    _check_sizes(indexed)
-    out_array = np.zeros(n, np.uint32)
-    cdef uint32_t[::1] out = out_array
-    for i in range(n):
-        low, high = 0, len(indexed)
-        while low < high:
-            middle = low + (high - low) // 2
-            if setjoin_need(&made, indexed[middle], sizes[i]) > indexed[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < <size_t>len(indexed):
-            out[i] = <uint32_t>setjoin_probing_prefix(&made, sizes[i], indexed[low])
-    return out_array
-
-
 cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens, const int64_t[::1] rows) except? 0:
     if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
         raise ValueError(f"offsets must rise from 0 to at most {len(tokens)}, the number of tokens")
@@ -197,6 +178,13 @@ cdef class TokenRanks:
         self.table.slots, self.table.bits, self.table.used = &slots[0], bits, 0
         self.slots_array = array
 
+    cdef _use_slots_for(self, size_t n):
+        """Make room for about n tokens."""
+        cdef unsigned bits = FIRST_BITS
+        while (<size_t>1 << bits) // 4 * 3 < n + n // 16:
+            bits += 1
+        self._use_slots(bits)
+
     cdef _grow(self, uint64_t* last_pause):
         """Double the slots."""
         cdef setjoin_table before = self.table
@@ -231,6 +219,8 @@ cdef class TokenRanks:
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
         if not counting and self.table.filter == NULL:
             raise ValueError("there is no filter to note tokens in")
+        if counting and self.table.filter != NULL and self.table.used == 0:
+            self._use_slots_for(setjoin_noted_twice(self.table.filter, len(self.filter_array)))
         while i < n:
             first = i
             with nogil:
@@ -260,65 +250,73 @@ cdef class TokenRanks:
         return self.table.used <= most
 
     def entries(self, size_t least):
-        """Return tokens, counts and places (uint64) of the tokens counted at least `least` times; others get no rank."""
+        """Return tokens and counts, uint64, of the tokens counted at least `least` times; the others get no rank."""
         cdef size_t at, made = 0, end = <size_t>1 << self.table.bits
         cdef uint64_t last_pause = 0
-        arrays = [np.empty(self.table.used + 1, np.uint64) for _ in range(3)]
-        cdef uint64_t[::1] tokens = arrays[0], counts = arrays[1], places = arrays[2]
+        arrays = [np.empty(self.table.used + 1, np.uint64) for _ in range(2)]
+        cdef uint64_t[::1] tokens = arrays[0], counts = arrays[1]
         with nogil:
             for at in range(0, end, 1 << 20):
-                made += setjoin_list(&self.table, at, min(end, at + (1 << 20)), least, &tokens[made], &counts[made],
-                                     &places[made])
+                made += setjoin_list(&self.table, at, min(end, at + (1 << 20)), least, &tokens[made], &counts[made])
                 pause(&last_pause)
         return tuple(array[:made] for array in arrays)
 
-    def assign(self, const uint64_t[::1] places not None):
-        """Give the tokens at these places the ranks 0, 1, ..."""
-        cdef size_t at, n = len(places), end = <size_t>1 << self.table.bits
+    def assign(self, const uint64_t[::1] tokens not None):
+        """Give these tokens of the table the ranks 0, 1, ..."""
+        tokens = aligned(tokens)
+        cdef size_t at, n = len(tokens)
         cdef uint64_t last_pause = 0
-        if n > self.table.used or n and np.max(places) >= end:
-            raise ValueError(f"places must be those of entries, below {end}")
+        if n > self.table.used:
+            raise ValueError(f"there are {self.table.used} tokens in the table, not {n}")
         with nogil:
             for at in range(0, n, 1 << 20):
-                setjoin_rank(&self.table, &places[at], min(n - at, <size_t>1 << 20), <uint32_t>at)
+                setjoin_rank(&self.table, &tokens[at], min(n - at, <size_t>1 << 20), <uint32_t>at)
                 pause(&last_pause)
 
     def number(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-               const int64_t[::1] rows not None, const uint32_t[::1] prefixes not None):
-        """Return the ranks of rows of different tokens: (counts, ranks), uint32, the ranks of each row ascending.
+               const int64_t[::1] rows not None, rule, bint probing):
+        """Return the sets of ranks of rows: (sizes, counts, ranks), uint32.
 
-        A row of s tokens whose first prefixes[i] tokens have no ranks gets none at all.
+        A row's size is its number of different tokens. Its ranks are ascending, without repetition. A row gets none if
+        no token of the longest prefix that it may need has a rank.
         """
-        offsets, tokens, rows, prefixes = aligned(offsets), aligned(tokens), aligned(rows), aligned(prefixes)
-        cdef size_t n = _checked_rows(offsets, tokens, rows), i, size, some, total = 0, longest = 0, made = 0, done = 0
+        offsets, tokens, rows = aligned(offsets), aligned(tokens), aligned(rows)
+        cdef setjoin_rule made_rule = _rule_of(rule)
+        cdef size_t n = _checked_rows(offsets, tokens, rows), i, length, some, rare, total = 0, longest = 0, made = 0
+        cdef size_t done = 0
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
-        if <size_t>len(prefixes) != n:
-            raise ValueError(f"prefixes must be {n}, one for each row, not {len(prefixes)}")
         for i in range(n):
-            size = offsets[rows[i] + 1] - offsets[rows[i]]
-            total += size
-            longest = max(longest, size)
-        counts_array, ranks_array = np.zeros(n, np.uint32), np.empty(total + 1, np.uint32)
-        cdef uint32_t[::1] counts = counts_array, ranks = ranks_array, spare = np.empty(longest + 1, np.uint32)
+            length = offsets[rows[i] + 1] - offsets[rows[i]]
+            total += length
+            longest = max(longest, length)
+        if longest > SETJOIN_MOST_TOKENS:
+            raise ValueError(f"a set may have at most {SETJOIN_MOST_TOKENS} tokens, not {longest}")
+        sizes_array, counts_array = np.zeros(n, np.uint32), np.zeros(n, np.uint32)
+        ranks_array = np.empty(total + 1, np.uint32)
+        cdef uint32_t[::1] sizes = sizes_array, counts = counts_array, ranks = ranks_array
+        cdef uint32_t[::1] spare = np.empty(longest + 1, np.uint32)
         with nogil:
             for i in range(n):
-                size = offsets[rows[i] + 1] - offsets[rows[i]]
-                some = setjoin_number(&self.table, base + offsets[rows[i]], size, &ranks[made])
-                done += size + 1
-                if size - some < prefixes[i]:
-                    setjoin_sort(&ranks[made], some, &spare[0])
+                length = offsets[rows[i] + 1] - offsets[rows[i]]
+                some = setjoin_number(&self.table, base + offsets[rows[i]], length, &ranks[made])
+                done += length + 8 * some + 1
+                setjoin_sort(&ranks[made], some, &spare[0])
+                rare = length - some
+                some = setjoin_unique(&ranks[made], some)
+                sizes[i] = <uint32_t>(rare + some)
+                if some and (rare == 0 or rare < setjoin_longest_prefix(&made_rule, rare + some, probing)):
                     counts[i] = <uint32_t>some
                     made += some
-                    done += 8 * some
                 if done >= WORK:
                     done = 0
                     pause(&last_pause)
-        return counts_array, ranks_array[:made]
+        return sizes_array, counts_array, ranks_array[:made]
 
 
 cdef class SetRecords:
-    """Sets of ranks: sizes (ascending) and numbers of ranks, uint32 (n,), and the ranks, ascending in each set."""
+    """Sets of ranks: sizes (ascending) and numbers of ranks, uint32 (n,); set i has ranks[starts[i]:starts[i] + counts[i]],
+    ascending, of which there are `most`."""
 
     cdef readonly object sizes
     cdef object records, ranks_array
@@ -326,15 +324,16 @@ cdef class SetRecords:
     cdef const uint32_t* ranks
     cdef readonly size_t n, most
 
-    def __init__(self, sizes, const uint32_t[::1] counts not None, ranks, size_t most):
-        """`most` is the number of ranks that there are."""
+    def __init__(self, sizes, const uint32_t[::1] counts not None, const uint64_t[::1] starts not None, ranks, size_t most):
         cdef const uint32_t[::1] all_sizes = aligned[uint32_t](sizes), all_ranks = aligned[uint32_t](ranks)
-        cdef size_t i, k, n = len(all_sizes), made = 0, total = len(all_ranks), done = 0
+        cdef size_t i, k, n = len(all_sizes), made, total = len(all_ranks), done = 0
         cdef uint64_t last_pause = 0
         cdef bint bad = False
         _check_sizes(all_sizes)
-        if <size_t>len(counts) != n or most >= UINT32_MAX:
-            raise ValueError(f"counts must be {n}, one for each set, not {len(counts)}; most below 2**32 - 1, not {most}")
+        if <size_t>len(counts) != n or <size_t>len(starts) != n:
+            raise ValueError(f"counts and starts must be {n}, one for each set, not {len(counts)} and {len(starts)}")
+        if most >= UINT32_MAX:
+            raise OverflowError(f"{most} different tokens are too many: there may be at most {UINT32_MAX - 1}")
         self.records = np.zeros((n + 1, sizeof(setjoin_set) // 8), np.uint64)
         self.ranks_array = np.asarray(all_ranks) if total else np.zeros(1, np.uint32)
         self.sizes = np.asarray(all_sizes)
@@ -344,20 +343,20 @@ cdef class SetRecords:
         self.n, self.most = n, most
         with nogil:
             for i in range(n):
-                if counts[i] > all_sizes[i] or counts[i] > total - made:
+                made = starts[i]
+                if counts[i] > all_sizes[i] or made > total or counts[i] > total - made:
                     bad = True
                     break
                 for k in range(made, made + counts[i]):
                     bad |= all_ranks[k] >= most or k > made and all_ranks[k - 1] >= all_ranks[k]
                 self.sets[i].start, self.sets[i].count, self.sets[i].size = made, counts[i], all_sizes[i]
                 setjoin_bits(&all_ranks[0] + made, counts[i], self.sets[i].bits)
-                made += counts[i]
                 done += counts[i] + 1
                 if done >= WORK:
                     done = 0
                     pause(&last_pause)
-        if bad or made != total:
-            raise ValueError(f"ranks must be those of the counts, and rise below {most} in each set")
+        if bad:
+            raise ValueError(f"each set must have at most its size of ranks, which rise below {most}")
 
     def bitmaps(self, bint by_words):
         """Return each set as bits, uint64: (words, n) or (n, words), bit r % 64 of word r // 64 for rank r."""
