@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -46,13 +46,12 @@ class Collection:
     def of(cls, sets: TokenSets) -> Collection:
         """Find the copies among sets."""
         copies = find_copies(sets)
-        joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sets.counts > 0)
+        sizes = sets.counts
+        if len(sizes) and sizes.max() > setjoin.MOST_TOKENS:
+            row = int(np.argmax(sizes))
+            raise ValueError(f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}")
+        joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)
         return cls(sets, copies, np.flatnonzero(joined).astype(np.int64))
-
-    @property
-    def most(self) -> int:
-        """A number of tokens that no set exceeds."""
-        return int(self.sets.counts.max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -138,8 +137,3 @@ def by_frequency(tokens: UInt64Array, counts: UInt64Array) -> UInt64Array:
         elif stop - start > 1:
             tokens[start:stop] = bands.sorted_numbers(tokens[start:stop])
     return tokens
-
-
-def slices(n: int, most: int) -> Iterator[slice]:
-    """Yield consecutive slices of at most `most` rows."""
-    return (slice(first, min(first + most, n)) for first in range(0, n, most))

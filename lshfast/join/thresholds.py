@@ -12,7 +12,10 @@ import numpy.typing as npt
 
 from lshfast.common.checks import check_number
 from lshfast.common.types import Float64Array
+from lshfast.kernels.setjoin import MOST_TOKENS
 
+# A number, or a fraction p / q.
+Threshold: TypeAlias = float | Fraction | tuple[int, int]
 Measure: TypeAlias = Literal["jaccard", "dice", "cosine", "containment", "overlap"]
 MEASURES = "jaccard", "dice", "cosine", "containment", "overlap"
 
@@ -63,34 +66,34 @@ class Rule:
         return overlap
 
 
-def rule_of(measure: Measure, threshold: Any, most: int, contained: Contained = "smaller") -> Rule:
-    """Return the rule for sets of at most `most` tokens; raise an error that names the argument and its range.
+def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smaller") -> Rule:
+    """Return the rule of a measure and a threshold; raise an error that names the argument and its range.
 
     A float stands for all fractions that round to it or to a greater float. Among the similarities of sets of at most
-    `most` tokens, which are fractions with bounded denominators, these are the ones from some fraction on. This fraction
-    is the threshold of the kernels, which compare integers. The cosine is a root, so it is compared as a float.
+    MOST_TOKENS tokens, which are fractions with bounded denominators, these are the ones from some fraction on. The
+    kernels compare with this fraction, in integers. The cosine is a root, so it is compared as a float.
     """
     if measure not in MEASURES:
         raise ValueError(f"measure must be one of {', '.join(map(repr, MEASURES))}, not {measure!r}")
     value = _exact(threshold)
     if measure == "overlap":
-        if not value >= 1:
-            raise ValueError(f"threshold must be a number of tokens of at least 1 for measure='overlap', not {threshold}")
-        return Rule(measure, contained, _COUNT, min(math.ceil(value), 2**31), 1, 1.0)
+        if value < 1:
+            raise ValueError(f"threshold must be a number of tokens, at least 1, for measure='overlap', not {threshold}")
+        return Rule(measure, contained, _COUNT, min(math.ceil(value), 2 * MOST_TOKENS), 1, 1.0)
     if not 0 < value <= 1:
         raise ValueError(f"threshold must be in (0, 1] for measure={measure!r}, not {threshold}")
     if measure == "cosine":
         return Rule(measure, contained, _COSINE, 0, 1, float(value))
     if not isinstance(threshold, (Fraction, tuple)):
         value = (value + Fraction(math.nextafter(float(value), 0.0))) / 2
-    least = least_fraction(value, max(1, most if measure == "containment" else 2 * most))
+    least = least_fraction(value, 2 * MOST_TOKENS)
     p, q = least.numerator, least.denominator
     kind = _CONTAINED[contained] if measure == "containment" else _SUM
     shared = {"jaccard": Fraction(p, p + q), "dice": Fraction(p, 2 * q), "containment": least}[measure]
     return Rule(measure, contained, kind, shared.numerator, shared.denominator, float(least))
 
 
-def _exact(threshold: Any) -> Fraction:
+def _exact(threshold: Threshold) -> Fraction:
     """Return a threshold of a caller as the fraction that it is."""
     if isinstance(threshold, tuple):
         if len(threshold) != 2 or not all(isinstance(n, (int, np.integer)) for n in threshold) or threshold[1] <= 0:

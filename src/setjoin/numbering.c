@@ -46,23 +46,26 @@ static inline uint64_t *slot_of(const struct setjoin_table *table, uint64_t toke
     return table->slots + 2 * at;
 }
 
-/* Write those of a block's tokens that the filter lets pass, and their hashes, and ask for their lines. */
+/* Write those of a block's tokens that the filter lets pass, and their hashes, and ask for their lines. Which pass cannot
+ * be foreseen, so there is no branch on it. */
 static size_t passing(const struct setjoin_table *table, const uint64_t *tokens, size_t block, uint64_t *passed,
                       uint64_t *hashes) {
     size_t count = 0;
     uint64_t all[SETJOIN_BLOCK];
-    for (size_t i = 0; i < block; i++) {
-        all[i] = place_of(tokens[i], table->key);
-        if (table->filter) prefetch(filter_byte(table, all[i]));
-    }
-    for (size_t i = 0; i < block; i++) {
-        passed[count] = tokens[i];
-        hashes[count] = all[i];
-        if (!table->filter || *filter_byte(table, all[i]) >> filter_shift(table, all[i]) & 2) {
-            prefetch(table->slots + 2 * home_of(table, all[i]));
-            count++;
+    for (size_t i = 0; i < block; i++) all[i] = place_of(tokens[i], table->key);
+    if (table->filter) {
+        for (size_t i = 0; i < block; i++) prefetch(filter_byte(table, all[i]));
+        for (size_t i = 0; i < block; i++) {
+            passed[count] = tokens[i];
+            hashes[count] = all[i];
+            count += *filter_byte(table, all[i]) >> filter_shift(table, all[i]) >> 1 & 1;
         }
+    } else {
+        memcpy(passed, tokens, block * sizeof *tokens);
+        memcpy(hashes, all, block * sizeof *all);
+        count = block;
     }
+    for (size_t i = 0; i < count; i++) prefetch(table->slots + 2 * home_of(table, hashes[i]));
     return count;
 }
 

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define SETJOIN_MOST_TOKENS ((uint64_t)1 << 30)
+#define SETJOIN_MOST_TOKENS ((uint64_t)1 << 29)
 
 /* ---- The rule: how many tokens must a set of a tokens, which is in the index, share with a probing set of b tokens? */
 

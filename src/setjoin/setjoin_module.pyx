@@ -159,7 +159,7 @@ cdef class TokenRanks:
     cdef setjoin_table table
     cdef object slots_array, filter_array
 
-    def __init__(self, size_t noted=0):
+    def __cinit__(self, size_t noted=0):
         cdef unsigned bits = 10
         cdef uint8_t[::1] filter
         self._use_slots(FIRST_BITS)
@@ -324,7 +324,7 @@ cdef class SetRecords:
     cdef const uint32_t* ranks
     cdef readonly size_t n, most
 
-    def __init__(self, sizes, const uint32_t[::1] counts not None, const uint64_t[::1] starts not None, ranks, size_t most):
+    def __cinit__(self, sizes, const uint32_t[::1] counts not None, const uint64_t[::1] starts not None, ranks, size_t most):
         cdef const uint32_t[::1] all_sizes = aligned[uint32_t](sizes), all_ranks = aligned[uint32_t](ranks)
         cdef size_t i, k, n = len(all_sizes), made, total = len(all_ranks), done = 0
         cdef uint64_t last_pause = 0
@@ -384,7 +384,7 @@ cdef class SizeClasses:
     cdef readonly SetRecords sets
     cdef object class_of, class_sizes, class_starts
 
-    def __init__(self, rule, SetRecords sets not None):
+    def __cinit__(self, rule, SetRecords sets not None, *others):
         self.rule, self.sets = _rule_of(rule), sets
         sizes = sets.sizes
         starts = np.flatnonzero(np.diff(sizes, prepend=np.uint32(0)))
@@ -405,8 +405,7 @@ cdef class Prefixes(SizeClasses):
     cdef readonly bint own
     cdef readonly size_t postings
 
-    def __init__(self, rule, SetRecords sets not None, bint own):
-        SizeClasses.__init__(self, rule, sets)
+    def __cinit__(self, rule, SetRecords sets not None, bint own):
         cdef size_t at, end, n = sets.n
         cdef uint64_t last_pause = 0
         prefixes_array = np.append(indexed_prefixes(rule, self.class_sizes[:-1], own), np.uint32(0)).astype(np.uint32)
@@ -439,7 +438,7 @@ cdef class Search:
     cdef object stamps_array, needs_array
     cdef bint under_way
 
-    def __init__(self, Prefixes index not None, SetRecords probes not None):
+    def __cinit__(self, Prefixes index not None, SetRecords probes not None):
         if probes.most != index.sets.most:
             raise ValueError(f"probing sets must have the ranks of the index, {index.sets.most}, not {probes.most}")
         if index.own and probes is not index.sets:
@@ -456,10 +455,9 @@ cdef class Search:
         """The number of pairs that were compared."""
         return self.walk.candidates
 
-    @property
-    def met(self):
-        """The number of postings that were looked at."""
-        return self.walk.met
+    def steps(self, posting_cost, candidate_cost):
+        """Return the cost of the search so far, given those of looking at a posting and of comparing a pair."""
+        return posting_cost * self.walk.met + candidate_cost * self.walk.candidates
 
     def run(self, size_t first, size_t last):
         """Return the pairs of the probing sets first..last - 1, each once a Search: row, probe, overlap, uint32 (m, 3)."""
@@ -499,7 +497,7 @@ cdef class BitSearch:
     cdef object needs_array, words_array, probes_array
     cdef bint under_way
 
-    def __init__(self, SizeClasses index not None, words, SetRecords probes not None, probe_words, bint own):
+    def __cinit__(self, SizeClasses index not None, words, SetRecords probes not None, probe_words, bint own):
         cdef const uint64_t[:, ::1] by_words = words, by_sets = probe_words
         cdef const uint32_t[::1] sizes = probes.sizes
         if own and probes is not index.sets:
@@ -521,6 +519,10 @@ cdef class BitSearch:
     def candidates(self):
         """The number of pairs that were compared."""
         return self.walk.candidates
+
+    def steps(self, posting_cost, candidate_cost):
+        """Return the cost of the search so far: the number of words that were compared."""
+        return self.bitmaps.width * self.walk.candidates
 
     def run(self, size_t first, size_t last):
         """Return the pairs of the probing sets first..last - 1: row, probe, overlap, uint32 (m, 3)."""
