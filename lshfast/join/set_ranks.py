@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -88,7 +89,7 @@ class RankedTokens:
 
     def __init__(self, collections: Sequence[Collection], every: bool = False) -> None:
         self._table = setjoin.TokenRanks()
-        self.small = self._for_each(collections, lambda *columns: self._table.count(*columns, SMALL))
+        self.small = self._for_each(collections, partial(self._table.count, most=SMALL))
         if not self.small:
             self._table = setjoin.TokenRanks(0 if every else sum(len(each.sets.tokens) for each in collections))
             if not every:
@@ -116,9 +117,7 @@ class RankedTokens:
         starts = np.cumsum(counts, dtype=np.uint64) - counts
         kept = np.flatnonzero(counts)
         kept = kept[bands.order(sizes[kept].astype(np.uint64))]
-        return RankedSets(
-            setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], ranks, self.most), rows[kept]
-        )
+        return RankedSets(setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], ranks, self.most), rows[kept])
 
 
 # Numbers of occurrences up to this are sorted as 16-bit numbers.

@@ -17,7 +17,7 @@ from lshfast.kernels.setjoin import MOST_TOKENS
 # A number, or a fraction p / q.
 Threshold: TypeAlias = float | Fraction | tuple[int, int]
 Measure: TypeAlias = Literal["jaccard", "dice", "cosine", "containment", "overlap"]
-MEASURES = "jaccard", "dice", "cosine", "containment", "overlap"
+MEASURES: tuple[Measure, ...] = "jaccard", "dice", "cosine", "containment", "overlap"
 
 # Which set of a pair the containment is of: the smaller one, the one in the index, or the one that probes the index.
 Contained: TypeAlias = Literal["smaller", "indexed", "probing"]
@@ -52,7 +52,9 @@ class Rule:
         """The rule as the kernels take it."""
         return self.kind, self.p, self.q, self.threshold
 
-    def similarity(self, overlap: npt.NDArray[Any], indexed: npt.NDArray[Any], probing: npt.NDArray[Any]) -> Float64Array:
+    def similarity(
+        self, overlap: npt.NDArray[Any], indexed: npt.NDArray[Any], probing: npt.NDArray[Any]
+    ) -> Float64Array:
         """Return the similarities of pairs with these overlaps and sizes, float64, as verification computes them."""
         overlap, a, b = (np.asarray(values, np.float64) for values in (overlap, indexed, probing))
         if self.measure == "jaccard":
@@ -78,7 +80,7 @@ def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smal
     value = _exact(threshold)
     if measure == "overlap":
         if value < 1:
-            raise ValueError(f"threshold must be a number of tokens, at least 1, for measure='overlap', not {threshold}")
+            raise ValueError(f"threshold must be at least 1 for measure='overlap', not {threshold}")
         return Rule(measure, contained, _COUNT, min(math.ceil(value), 2 * MOST_TOKENS), 1, 1.0)
     if not 0 < value <= 1:
         raise ValueError(f"threshold must be in (0, 1] for measure={measure!r}, not {threshold}")
@@ -91,6 +93,15 @@ def rule_of(measure: Measure, threshold: Threshold, contained: Contained = "smal
     kind = _CONTAINED[contained] if measure == "containment" else _SUM
     shared = {"jaccard": Fraction(p, p + q), "dice": Fraction(p, 2 * q), "containment": least}[measure]
     return Rule(measure, contained, kind, shared.numerator, shared.denominator, float(least))
+
+
+def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
+    """Return a threshold with the same meaning that fits a float64, or a fraction with both terms below 2**31."""
+    if measure == "overlap":
+        return float(rule_of(measure, threshold).p)
+    if measure == "cosine" or not isinstance(threshold, (Fraction, tuple)):
+        return float(_exact(threshold))
+    return least_fraction(_exact(threshold), 2 * MOST_TOKENS)
 
 
 def _exact(threshold: Threshold) -> Fraction:
