@@ -165,7 +165,7 @@ def join(
     Examples
     --------
     >>> from lshfast.join import exact
-    >>> found = exact.join([{1, 2, 3}, {1, 2, 3, 4}, {9}], threshold=(3, 4))
+    >>> found = exact.join([{1, 2, 3}, {1, 2, 3, 4}, {9}], threshold=(3, 4), method="prefix")
     >>> found.pairs.tolist(), found.method
     ([(0, 1, 0.75)], 'prefix')
     """

@@ -126,7 +126,7 @@ def least_fraction(x: Fraction, most: int) -> Fraction:
     Examples
     --------
     >>> from fractions import Fraction
-    >>> least_fraction(Fraction(0.8), 100), least_fraction(Fraction(3, 7), 5)
+    >>> least_fraction(Fraction(0.799), 100), least_fraction(Fraction(3, 7), 5)
     (Fraction(4, 5), Fraction(1, 2))
     """
     low, high = (0, 1), (1, 1)  # low < x <= high, neighbours: every fraction between has a greater denominator
