@@ -33,7 +33,7 @@ ROWS = 1 << 11
 TRIED, POSTING_COST, CANDIDATE_COST = 64, 4, 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JoinResult:
     """The pairs that `join` found.
 
