@@ -107,7 +107,8 @@ def plain_threshold(measure: Measure, threshold: Threshold) -> float | Fraction:
 def _exact(threshold: Threshold) -> Fraction:
     """Return a threshold of a caller as the fraction that it is."""
     if isinstance(threshold, tuple):
-        if len(threshold) != 2 or not all(isinstance(n, (int, np.integer)) for n in threshold) or threshold[1] <= 0:
+        whole = all(isinstance(term, (int, np.integer)) and not isinstance(term, bool) for term in threshold)
+        if len(threshold) != 2 or not whole or threshold[1] <= 0:
             raise ValueError(f"threshold must be a number, or two ints (p, q) with q above 0, not {threshold!r}")
         return Fraction(int(threshold[0]), int(threshold[1]))
     if isinstance(threshold, Fraction):
