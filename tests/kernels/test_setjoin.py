@@ -131,7 +131,11 @@ def test_searches_can_be_interrupted(method):
         ),
         (
             lambda: setjoin.BitSearch(
-                setjoin.SizeClasses(RULE, records()), np.zeros((1, 2), np.uint64), records(), np.zeros((3, 1), np.uint64), False
+                setjoin.SizeClasses(RULE, records()),
+                np.zeros((1, 2), np.uint64),
+                records(),
+                np.zeros((3, 1), np.uint64),
+                False,
             ),
             ValueError,
             "words must be the bitmaps",
