@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
@@ -89,31 +89,40 @@ class RankedTokens:
 
     def __init__(self, collections: Sequence[Collection], every: bool = False) -> None:
         self._table = setjoin.TokenRanks()
-        self.small = self._for_each(collections, partial(self._table.count, most=SMALL))
+        self._marks: dict[int, UInt64Array] = {}
+        self.small = all(
+            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, None, SMALL) for each in collections
+        )
         if not self.small:
-            self._table = setjoin.TokenRanks(0 if every else sum(len(each.sets.tokens) for each in collections))
-            if not every:
-                self._for_each(collections, self._table.note)
-            self._for_each(collections, self._table.count)
+            self._count(collections, every)
         tokens = by_frequency(*self._table.entries(1 if every or self.small else 2))
         self._table.assign(tokens)
         self.most = len(tokens)
 
-    @staticmethod
-    def _for_each(collections: Sequence[Collection], work: Callable[..., bool | None]) -> bool:
-        return all(work(each.sets.offsets, each.sets.tokens, each.rows) is not False for each in collections)
+    def _count(self, collections: Sequence[Collection], every: bool) -> None:
+        """Count the tokens; unless `every`, note them first, and mark those that may occur twice."""
+        self._table = setjoin.TokenRanks(0 if every else sum(len(each.sets.tokens) for each in collections))
+        if not every:
+            for each in collections:
+                self._table.note(each.sets.offsets, each.sets.tokens, each.rows)
+        for each in collections:
+            marks = None if every else np.zeros(len(each.sets.tokens) // 64 + 1, np.uint64)
+            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, marks)
+            if marks is not None:
+                self._marks[id(each)] = marks
 
     def ranked(self, collection: Collection, rule: Rule, probing: bool, threads: int) -> RankedSets:
         """Return the sets of ranks of a collection; `probing`: they will probe an index."""
-        sets, rows = collection.sets, collection.rows
+        sets, rows, marks = collection.sets, collection.rows, self._marks.get(id(collection))
 
         def work(part: slice) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
-            return self._table.number(sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing)
+            return self._table.number(sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing, marks)
 
-        none = np.empty(0, np.uint32)
-        parts = [(none, none, none), *ordered_map(work, pieces(sets.counts[rows], PIECE), threads)]
-        sizes, counts, ranks = (np.concatenate(column) for column in zip(*parts, strict=True))
-        del parts
+        columns = [GrowingArray(np.uint32) for _ in range(3)]
+        for parts in ordered_map(work, pieces(sets.counts[rows], PIECE), threads):
+            for column, part in zip(columns, parts, strict=True):
+                column.extend(part)
+        sizes, counts, ranks = (column.finished() for column in columns)
         starts = np.cumsum(counts, dtype=np.uint64) - counts
         kept = np.flatnonzero(counts)
         kept = kept[bands.order(sizes[kept].astype(np.uint64))]

@@ -27,6 +27,7 @@ class TokenRanks:
         offsets: npt.NDArray[np.int64],
         tokens: npt.NDArray[np.uint64],
         rows: npt.NDArray[np.int64],
+        marks: npt.NDArray[np.uint64] | None = None,
         most: int = ...,
     ) -> bool: ...
     def entries(self, least: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
@@ -38,6 +39,7 @@ class TokenRanks:
         rows: npt.NDArray[np.int64],
         rule: _Rule,
         probing: bool,
+        marks: npt.NDArray[np.uint64] | None = None,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
 
 @disjoint_base

@@ -46,41 +46,57 @@ static inline uint64_t *slot_of(const struct setjoin_table *table, uint64_t toke
     return table->slots + 2 * at;
 }
 
-/* Write those of a block's tokens that the filter lets pass, and their hashes, and ask for their lines. Which pass cannot
- * be foreseen, so there is no branch on it. */
-static size_t passing(const struct setjoin_table *table, const uint64_t *tokens, size_t block, uint64_t *passed,
-                      uint64_t *hashes) {
+/* Where the block of 64 tokens ends in which `at` is, or `to`. */
+static inline size_t block_end(size_t at, size_t to) {
+    size_t end = (at / SETJOIN_BLOCK + 1) * SETJOIN_BLOCK;
+    return end < to ? end : to;
+}
+
+static void ask_for_slots(const struct setjoin_table *table, const uint64_t *hashes, size_t n) {
+    for (size_t i = 0; i < n; i++) prefetch(table->slots + 2 * home_of(table, hashes[i]));
+}
+
+/* Write those of a block's tokens that the filter lets pass, and their hashes; return their number, and a bit for each of
+ * the block's tokens in *marks. Which pass cannot be foreseen, so there is no branch on it. */
+static size_t filtered(const struct setjoin_table *table, const uint64_t *tokens, size_t block, uint64_t *passed,
+                       uint64_t *hashes, uint64_t *marks) {
     size_t count = 0;
     uint64_t all[SETJOIN_BLOCK];
     for (size_t i = 0; i < block; i++) all[i] = place_of(tokens[i], table->key);
-    if (table->filter) {
-        for (size_t i = 0; i < block; i++) prefetch(filter_byte(table, all[i]));
-        for (size_t i = 0; i < block; i++) {
-            passed[count] = tokens[i];
-            hashes[count] = all[i];
-            count += *filter_byte(table, all[i]) >> filter_shift(table, all[i]) >> 1 & 1;
-        }
-    } else {
-        memcpy(passed, tokens, block * sizeof *tokens);
-        memcpy(hashes, all, block * sizeof *all);
-        count = block;
+    for (size_t i = 0; i < block; i++) prefetch(filter_byte(table, all[i]));
+    *marks = 0;
+    for (size_t i = 0; i < block; i++) {
+        uint64_t passes = *filter_byte(table, all[i]) >> filter_shift(table, all[i]) >> 1 & 1;
+        passed[count] = tokens[i];
+        hashes[count] = all[i];
+        count += passes;
+        *marks |= passes << i;
     }
-    for (size_t i = 0; i < count; i++) prefetch(table->slots + 2 * home_of(table, hashes[i]));
     return count;
 }
 
-size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t n) {
-    uint64_t passed[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK];
+size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to, uint64_t *marks) {
+    uint64_t passed[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK], block_marks = UINT64_MAX;
     const size_t most = ((size_t)3 << table->bits >> 2) - SETJOIN_BLOCK;
-    size_t at = 0;
-    for (; at < n && table->used <= most; at += block_of(n - at)) {
-        size_t count = passing(table, tokens + at, block_of(n - at), passed, hashes);
+    size_t at = from;
+    while (at < to && table->used <= most) {
+        size_t end = block_end(at, to), count = end - at;
+        const uint64_t *counted = passed;
+        if (table->filter) {
+            count = filtered(table, tokens + at, count, passed, hashes, &block_marks);
+        } else {
+            counted = tokens + at;
+            for (size_t i = 0; i < count; i++) hashes[i] = place_of(counted[i], table->key);
+        }
+        ask_for_slots(table, hashes, count);
+        if (marks) marks[at / SETJOIN_BLOCK] |= block_marks << at % SETJOIN_BLOCK;
         for (size_t i = 0; i < count; i++) {
-            uint64_t *slot = slot_of(table, passed[i], hashes[i]);
+            uint64_t *slot = slot_of(table, counted[i], hashes[i]);
             table->used += slot[1] == 0;
-            slot[0] = passed[i];
+            slot[0] = counted[i];
             slot[1]++;
         }
+        at = end;
     }
     return at;
 }
@@ -145,13 +161,22 @@ size_t setjoin_unique(uint32_t *numbers, size_t n) {
     return made;
 }
 
-size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t *ranks) {
-    uint64_t passed[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK];
+size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to,
+                      const uint64_t *marks, uint32_t *ranks) {
+    uint64_t counted[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK];
     size_t made = 0;
-    for (size_t at = 0; at < n; at += SETJOIN_BLOCK) {
-        size_t count = passing(table, tokens + at, block_of(n - at), passed, hashes);
+    for (size_t at = from; at < to; at = block_end(at, to)) {
+        size_t first = at % SETJOIN_BLOCK, block = block_end(at, to) - at, count = 0;
+        uint64_t left = UINT64_MAX >> (SETJOIN_BLOCK - block);
+        if (marks) left &= marks[at / SETJOIN_BLOCK] >> first;
+        for (; left; left &= left - 1) {
+            uint64_t token = tokens[at + lowest_bit(left)];
+            counted[count] = token;
+            hashes[count++] = place_of(token, table->key);
+        }
+        ask_for_slots(table, hashes, count);
         for (size_t i = 0; i < count; i++) {
-            uint64_t value = slot_of(table, passed[i], hashes[i])[1];
+            uint64_t value = slot_of(table, counted[i], hashes[i])[1];
             ranks[made] = (uint32_t)(value - 1);
             made += value - 1 < NO_RANK - 1;
         }
@@ -168,28 +193,33 @@ static void sort_few(uint32_t *numbers, size_t n) {
     }
 }
 
-/* Stable, by one byte of the numbers. Returns 0, and moves nothing, where all have the same. */
-static int sort_by_byte(const uint32_t *numbers, size_t n, unsigned shift, uint32_t *out) {
-    uint32_t starts[256] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++) starts[numbers[i] >> shift & 255]++;
-    if (starts[numbers[0] >> shift & 255] == n) return 0;
-    for (size_t byte = 0; byte < 256; byte++) {
-        uint32_t count = starts[byte];
-        starts[byte] = sum;
+#define MOST_DIGITS 1024
+
+/* Stable, by one digit of the numbers. Returns 0, and moves nothing, where all have the same. */
+static int sort_by_digit(const uint32_t *numbers, size_t n, unsigned shift, uint32_t digits, uint32_t *out) {
+    uint32_t starts[MOST_DIGITS], sum = 0, mask = digits - 1;
+    memset(starts, 0, digits * sizeof *starts);
+    for (size_t i = 0; i < n; i++) starts[numbers[i] >> shift & mask]++;
+    if (starts[numbers[0] >> shift & mask] == n) return 0;
+    for (uint32_t digit = 0; digit < digits; digit++) {
+        uint32_t count = starts[digit];
+        starts[digit] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < n; i++) out[starts[numbers[i] >> shift & 255]++] = numbers[i];
+    for (size_t i = 0; i < n; i++) out[starts[numbers[i] >> shift & mask]++] = numbers[i];
     return 1;
 }
 
+/* Few numbers have small digits: as many counters as numbers cost as much as moving them. */
 void setjoin_sort(uint32_t *numbers, size_t n, uint32_t *spare) {
     if (n <= 48) {
         sort_few(numbers, n);
         return;
     }
+    unsigned bits = n < 512 ? 8 : 10;
     uint32_t *from = numbers, *to = spare;
-    for (unsigned shift = 0; shift < 32; shift += 8) {
-        if (!sort_by_byte(from, n, shift, to)) continue;
+    for (unsigned shift = 0; shift < 32; shift += bits) {
+        if (!sort_by_digit(from, n, shift, (uint32_t)1 << bits, to)) continue;
         uint32_t *sorted = to;
         to = from;
         from = sorted;

@@ -53,9 +53,9 @@ struct setjoin_table {
 /* Note tokens in the filter: tokens that were noted once only need not be counted, and have no rank. */
 void setjoin_note(const struct setjoin_table *table, const uint64_t *tokens, size_t n);
 
-/* Count tokens, of the filter's at least two times noted ones; return how many were looked at: fewer than n where the
- * table became three quarters full. */
-size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t n);
+/* Count tokens[from..to), with a filter those that were noted at least twice. Returns where it ended: before `to` where the
+ * table became three quarters full. Bit i of marks, where that is not NULL, is set for each tokens[i] that was counted. */
+size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to, uint64_t *marks);
 
 /* Move slots [from, to) into a table of more slots. */
 void setjoin_move(const struct setjoin_table *table, size_t from, size_t to, struct setjoin_table *into);
@@ -72,8 +72,10 @@ size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_
 /* Give n tokens of the table the ranks from `first` on. */
 void setjoin_rank(struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t first);
 
-/* Write the ranks of those of n tokens that have one, in the order of the tokens, and return their number. */
-size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t *ranks);
+/* Write the ranks of those of tokens[from..to) that have one, in the order of the tokens, and return their number. Where
+ * marks is not NULL, only tokens that were counted are looked up. */
+size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to,
+                      const uint64_t *marks, uint32_t *ranks);
 
 /* Leave out repeated ones of n ascending numbers; return how many are left. */
 size_t setjoin_unique(uint32_t *numbers, size_t n);

@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, pause, product_of
+from lshfast.kernels.guards cimport WORK, aligned, check_out, pause, product_of
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -35,12 +35,12 @@ cdef extern from "setjoin/setjoin.h":
         uint8_t* filter
         unsigned filter_bits
     void setjoin_note(const setjoin_table*, const uint64_t*, size_t) nogil
-    size_t setjoin_count(setjoin_table*, const uint64_t*, size_t) nogil
+    size_t setjoin_count(setjoin_table*, const uint64_t*, size_t, size_t, uint64_t*) nogil
     void setjoin_move(const setjoin_table*, size_t, size_t, setjoin_table*) nogil
     size_t setjoin_noted_twice(const uint8_t*, size_t) nogil
     size_t setjoin_list(setjoin_table*, size_t, size_t, uint64_t, uint64_t*, uint64_t*) nogil
     void setjoin_rank(setjoin_table*, const uint64_t*, size_t, uint32_t) nogil
-    size_t setjoin_number(const setjoin_table*, const uint64_t*, size_t, uint32_t*) nogil
+    size_t setjoin_number(const setjoin_table*, const uint64_t*, size_t, size_t, const uint64_t*, uint32_t*) nogil
     size_t setjoin_unique(uint32_t*, size_t) nogil
     void setjoin_sort(uint32_t*, size_t, uint32_t*) nogil
     struct setjoin_set:
@@ -150,6 +150,12 @@ cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens
     return len(rows)
 
 
+cdef _check_marks(const uint64_t[::1] marks, size_t n):
+    if <size_t>len(marks) != n // 64 + 1:
+        raise ValueError(f"marks must be {n // 64 + 1} words, not {len(marks)}")
+    check_out(&marks[0], sizeof(uint64_t))
+
+
 cdef class TokenRanks:
     """Counts of tokens, and then their ranks.
 
@@ -181,7 +187,7 @@ cdef class TokenRanks:
     cdef _use_slots_for(self, size_t n):
         """Make room for about n tokens."""
         cdef unsigned bits = FIRST_BITS
-        while (<size_t>1 << bits) // 4 * 3 < n + n // 16:
+        while (<size_t>1 << bits) // 4 * 3 < n + n // 4:
             bits += 1
         self._use_slots(bits)
 
@@ -204,21 +210,28 @@ cdef class TokenRanks:
     def note(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
              const int64_t[::1] rows not None):
         """Note the tokens of rows, each of which holds different tokens."""
-        self._run(offsets, tokens, rows, False, 0)
+        self._run(offsets, tokens, rows, False, 0, None)
 
     def count(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-              const int64_t[::1] rows not None, size_t most=UINT32_MAX - 1):
-        """Count the tokens of rows; return False, and stop, where there are more than `most` different ones."""
-        return self._run(offsets, tokens, rows, True, most)
+              const int64_t[::1] rows not None, uint64_t[::1] marks=None, size_t most=UINT32_MAX - 1):
+        """Count the tokens of rows; return False, and stop, where there are more than `most` different ones.
+
+        Bit i % 64 of marks[i // 64], zeros at first, is set for each tokens[i] that is counted.
+        """
+        return self._run(offsets, tokens, rows, True, most, marks)
 
     cdef bint _run(self, const int64_t[::1] offsets, const uint64_t[::1] tokens, const int64_t[::1] rows, bint counting,
-                   size_t most) except -1:
+                   size_t most, uint64_t[::1] marks) except -1:
+        cdef uint64_t* marks_base = NULL
         offsets, tokens, rows = aligned(offsets), aligned(tokens), aligned(rows)
         cdef size_t n = _checked_rows(offsets, tokens, rows), i = 0, first, some, at, end, done = 0, did
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
         if not counting and self.table.filter == NULL:
             raise ValueError("there is no filter to note tokens in")
+        if marks is not None:
+            _check_marks(marks, len(tokens))
+            marks_base = &marks[0]
         if counting and self.table.filter != NULL and self.table.used == 0:
             self._use_slots_for(setjoin_noted_twice(self.table.filter, len(self.filter_array)))
         while i < n:
@@ -233,7 +246,7 @@ cdef class TokenRanks:
                 while at < end:
                     some = min(end - at, <size_t>WORK)
                     if counting:
-                        did = setjoin_count(&self.table, base + at, some)
+                        did = setjoin_count(&self.table, base, at, at + some, marks_base) - at
                     else:
                         setjoin_note(&self.table, base + at, some)
                         did = some
@@ -274,18 +287,23 @@ cdef class TokenRanks:
                 pause(&last_pause)
 
     def number(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-               const int64_t[::1] rows not None, rule, bint probing):
+               const int64_t[::1] rows not None, rule, bint probing, const uint64_t[::1] marks=None):
         """Return the sets of ranks of rows: (sizes, counts, ranks), uint32.
 
         A row's size is its number of different tokens. Its ranks are ascending, without repetition. A row gets none if
-        no token of the longest prefix that it may need has a rank.
+        no token of the longest prefix that it may need has a rank. With the marks of `count`, only tokens that were
+        counted are looked up.
         """
+        cdef const uint64_t* marks_base = NULL
         offsets, tokens, rows = aligned(offsets), aligned(tokens), aligned(rows)
         cdef setjoin_rule made_rule = _rule_of(rule)
         cdef size_t n = _checked_rows(offsets, tokens, rows), i, length, some, rare, total = 0, longest = 0, made = 0
         cdef size_t done = 0
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
+        if marks is not None:
+            _check_marks(marks, len(tokens))
+            marks_base = &marks[0]
         for i in range(n):
             length = offsets[rows[i] + 1] - offsets[rows[i]]
             total += length
@@ -299,7 +317,7 @@ cdef class TokenRanks:
         with nogil:
             for i in range(n):
                 length = offsets[rows[i] + 1] - offsets[rows[i]]
-                some = setjoin_number(&self.table, base + offsets[rows[i]], length, &ranks[made])
+                some = setjoin_number(&self.table, base, offsets[rows[i]], offsets[rows[i] + 1], marks_base, &ranks[made])
                 done += length + 8 * some + 1
                 setjoin_sort(&ranks[made], some, &spare[0])
                 rare = length - some

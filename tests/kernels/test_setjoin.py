@@ -57,8 +57,8 @@ def test_a_table_that_grows(noted):
 
 def test_count_stops():
     offsets, tokens = csr([list(range(2000))])
-    assert not setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), 512)
-    assert setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), 2000)
+    assert not setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), None, 512)
+    assert setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), None, 2000)
 
 
 def test_rows_without_a_rank_in_their_prefix():
