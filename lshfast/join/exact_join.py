@@ -248,14 +248,16 @@ class Join:
         """Rank the tokens of one or two collections, choose the method, and build what it searches."""
         own = len(collections) == 1
         tokens = RankedTokens(collections)
-        if method == "bitmap" and not tokens.small:
+        small = tokens.small
+        if method == "bitmap" and not small:
             raise ValueError(f"method 'bitmap' needs at most {64 * setjoin.MOST_WORDS} different elements")
         indexed = tokens.ranked(collections[0], rule, False, threads)
         probes = indexed if own else tokens.ranked(collections[1], rule, True, threads)
+        del tokens
         searches: dict[str, Callable[[], Searcher]] = {}
         if method != "bitmap":
             searches["prefix"] = prefix_search(rule, indexed, probes, own)
-        if method != "prefix" and tokens.small:
+        if method != "prefix" and small:
             searches["bitmap"] = bitmap_search(rule, indexed, probes, own)
         chosen = next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
         return cls(rule, indexed, probes, chosen, searches[chosen], threads)

@@ -263,7 +263,11 @@ cdef class TokenRanks:
         return self.table.used <= most
 
     def entries(self, size_t least):
-        """Return tokens and counts, uint64, of the tokens counted at least `least` times; the others get no rank."""
+        """Return tokens and counts, uint64, of the tokens counted at least `least` times; the others get no rank.
+
+        After this, no more tokens are counted, and the memory of the filter is free.
+        """
+        self.table.filter, self.filter_array = NULL, None
         cdef size_t at, made = 0, end = <size_t>1 << self.table.bits
         cdef uint64_t last_pause = 0
         arrays = [np.empty(self.table.used + 1, np.uint64) for _ in range(2)]
