@@ -19,19 +19,37 @@ static inline unsigned filter_shift(const struct setjoin_table *table, uint64_t 
     return (unsigned)(hash >> (64 - table->filter_bits) & 3) * 2;
 }
 
-static size_t block_of(size_t left) { return left < SETJOIN_BLOCK ? left : SETJOIN_BLOCK; }
+/* Where the block of 64 tokens ends in which `at` is, or `to`. */
+static inline size_t block_end(size_t at, size_t to) {
+    size_t end = (at / SETJOIN_BLOCK + 1) * SETJOIN_BLOCK;
+    return end < to ? end : to;
+}
+
+/* Some tokens with their hashes; `end` is where their block ends, `marks` a bit for each token of it. */
+struct block {
+    size_t end, count;
+    uint64_t marks, tokens[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK];
+};
+
+/* Hash the block from `at`, which may be empty, and ask for its counters in the filter. */
+static void ask_for_counters(const struct setjoin_table *table, const uint64_t *tokens, size_t at, size_t to,
+                             struct block *block) {
+    block->end = block_end(at, to);
+    block->count = block->end - at;
+    for (size_t i = 0; i < block->count; i++) block->hashes[i] = place_of(tokens[at + i], table->key);
+    if (!table->filter) return;
+    for (size_t i = 0; i < block->count; i++) prefetch(filter_byte(table, block->hashes[i]));
+}
 
 void setjoin_note(const struct setjoin_table *table, const uint64_t *tokens, size_t n) {
-    uint64_t hashes[SETJOIN_BLOCK];
-    for (size_t at = 0; at < n; at += SETJOIN_BLOCK) {
-        size_t block = block_of(n - at);
-        for (size_t i = 0; i < block; i++) {
-            hashes[i] = place_of(tokens[at + i], table->key);
-            prefetch(filter_byte(table, hashes[i]));
-        }
-        for (size_t i = 0; i < block; i++) {
-            uint8_t *byte = filter_byte(table, hashes[i]);
-            unsigned shift = filter_shift(table, hashes[i]);
+    struct block blocks[2];
+    ask_for_counters(table, tokens, 0, n, blocks);
+    for (size_t k = 0; blocks[k].count; k ^= 1) {
+        const struct block *block = blocks + k;
+        ask_for_counters(table, tokens, block->end, n, blocks + (k ^ 1));
+        for (size_t i = 0; i < block->count; i++) {
+            uint8_t *byte = filter_byte(table, block->hashes[i]);
+            unsigned shift = filter_shift(table, block->hashes[i]);
             *byte = (uint8_t)(*byte + (((*byte >> shift & 3) < 2) << shift));
         }
     }
@@ -46,58 +64,53 @@ static inline uint64_t *slot_of(const struct setjoin_table *table, uint64_t toke
     return table->slots + 2 * at;
 }
 
-/* Where the block of 64 tokens ends in which `at` is, or `to`. */
-static inline size_t block_end(size_t at, size_t to) {
-    size_t end = (at / SETJOIN_BLOCK + 1) * SETJOIN_BLOCK;
-    return end < to ? end : to;
+static void ask_for_slots(const struct setjoin_table *table, const struct block *block) {
+    for (size_t i = 0; i < block->count; i++) prefetch(table->slots + 2 * home_of(table, block->hashes[i]));
 }
 
-static void ask_for_slots(const struct setjoin_table *table, const uint64_t *hashes, size_t n) {
-    for (size_t i = 0; i < n; i++) prefetch(table->slots + 2 * home_of(table, hashes[i]));
-}
-
-/* Write those of a block's tokens that the filter lets pass, and their hashes; return their number, and a bit for each of
- * the block's tokens in *marks. Which pass cannot be foreseen, so there is no branch on it. */
-static size_t filtered(const struct setjoin_table *table, const uint64_t *tokens, size_t block, uint64_t *passed,
-                       uint64_t *hashes, uint64_t *marks) {
+/* Keep those of a block's tokens that the filter lets pass, and ask for their slots. Which pass cannot be foreseen, so
+ * there is no branch on it. */
+static void pass_filter(const struct setjoin_table *table, const uint64_t *tokens, const struct block *all,
+                        struct block *passed) {
     size_t count = 0;
-    uint64_t all[SETJOIN_BLOCK];
-    for (size_t i = 0; i < block; i++) all[i] = place_of(tokens[i], table->key);
-    for (size_t i = 0; i < block; i++) prefetch(filter_byte(table, all[i]));
-    *marks = 0;
-    for (size_t i = 0; i < block; i++) {
-        uint64_t passes = *filter_byte(table, all[i]) >> filter_shift(table, all[i]) >> 1 & 1;
-        passed[count] = tokens[i];
-        hashes[count] = all[i];
+    passed->end = all->end;
+    passed->marks = table->filter ? 0 : UINT64_MAX;
+    for (size_t i = 0; i < all->count; i++) {
+        uint64_t hash = all->hashes[i], passes = 1;
+        if (table->filter) passes = *filter_byte(table, hash) >> filter_shift(table, hash) >> 1 & 1;
+        passed->tokens[count] = tokens[i];
+        passed->hashes[count] = hash;
+        passed->marks |= passes << i;
         count += passes;
-        *marks |= passes << i;
     }
-    return count;
+    passed->count = count;
+    ask_for_slots(table, passed);
 }
 
-size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to, uint64_t *marks) {
-    uint64_t passed[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK], block_marks = UINT64_MAX;
-    const size_t most = ((size_t)3 << table->bits >> 2) - SETJOIN_BLOCK;
-    size_t at = from;
-    while (at < to && table->used <= most) {
-        size_t end = block_end(at, to), count = end - at;
-        const uint64_t *counted = passed;
-        if (table->filter) {
-            count = filtered(table, tokens + at, count, passed, hashes, &block_marks);
-        } else {
-            counted = tokens + at;
-            for (size_t i = 0; i < count; i++) hashes[i] = place_of(counted[i], table->key);
-        }
-        ask_for_slots(table, hashes, count);
-        if (marks) marks[at / SETJOIN_BLOCK] |= block_marks << at % SETJOIN_BLOCK;
-        for (size_t i = 0; i < count; i++) {
-            uint64_t *slot = slot_of(table, counted[i], hashes[i]);
-            table->used += slot[1] == 0;
-            slot[0] = counted[i];
-            slot[1]++;
-        }
-        at = end;
+static void count_block(struct setjoin_table *table, const struct block *block) {
+    for (size_t i = 0; i < block->count; i++) {
+        uint64_t *slot = slot_of(table, block->tokens[i], block->hashes[i]);
+        table->used += slot[1] == 0;
+        slot[0] = block->tokens[i];
+        slot[1]++;
     }
+}
+
+/* While the slots of one block come from memory, the block before is counted, and so it is with the filter. */
+size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to, uint64_t *marks) {
+    struct block all[2], passed[2];
+    const size_t most = ((size_t)3 << table->bits >> 2) - 2 * SETJOIN_BLOCK;
+    size_t at = from, k = 0;
+    passed[1].count = 0;
+    ask_for_counters(table, tokens, at, to, all);
+    for (; all[k].count && table->used <= most; k ^= 1) {
+        ask_for_counters(table, tokens, all[k].end, to, all + (k ^ 1));
+        pass_filter(table, tokens + at, all + k, passed + k);
+        if (marks) marks[at / SETJOIN_BLOCK] |= passed[k].marks << at % SETJOIN_BLOCK;
+        count_block(table, passed + (k ^ 1));
+        at = all[k].end;
+    }
+    count_block(table, passed + (k ^ 1));
     return at;
 }
 
@@ -137,15 +150,14 @@ size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_
 }
 
 void setjoin_rank(struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t first) {
-    uint64_t hashes[SETJOIN_BLOCK];
-    for (size_t at = 0; at < n; at += SETJOIN_BLOCK) {
-        size_t block = block_of(n - at);
-        for (size_t i = 0; i < block; i++) {
-            hashes[i] = place_of(tokens[at + i], table->key);
-            prefetch(table->slots + 2 * home_of(table, hashes[i]));
-        }
-        for (size_t i = 0; i < block; i++) {
-            uint64_t *slot = slot_of(table, tokens[at + i], hashes[i]);
+    struct block block;
+    for (size_t at = 0; at < n; at = block.end) {
+        block.end = block_end(at, n);
+        block.count = block.end - at;
+        for (size_t i = 0; i < block.count; i++) block.hashes[i] = place_of(tokens[at + i], table->key);
+        ask_for_slots(table, &block);
+        for (size_t i = 0; i < block.count; i++) {
+            uint64_t *slot = slot_of(table, tokens[at + i], block.hashes[i]);
             if (slot[1]) slot[1] = 1 + (uint64_t)first + at + i;
         }
     }
@@ -161,22 +173,35 @@ size_t setjoin_unique(uint32_t *numbers, size_t n) {
     return made;
 }
 
-size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to,
-                      const uint64_t *marks, uint32_t *ranks) {
-    uint64_t counted[SETJOIN_BLOCK], hashes[SETJOIN_BLOCK];
-    size_t made = 0;
-    for (size_t at = from; at < to; at = block_end(at, to)) {
-        size_t first = at % SETJOIN_BLOCK, block = block_end(at, to) - at, count = 0;
-        uint64_t left = UINT64_MAX >> (SETJOIN_BLOCK - block);
-        if (marks) left &= marks[at / SETJOIN_BLOCK] >> first;
+/* Take those of the tokens of the block from `at` that are marked, and ask for their slots. */
+static void take_marked(const struct setjoin_table *table, const uint64_t *tokens, size_t at, size_t to,
+                        const uint64_t *marks, struct block *block) {
+    size_t count = 0;
+    block->end = block_end(at, to);
+    if (at < to) {
+        uint64_t left = UINT64_MAX >> (SETJOIN_BLOCK - (block->end - at));
+        if (marks) left &= marks[at / SETJOIN_BLOCK] >> at % SETJOIN_BLOCK;
         for (; left; left &= left - 1) {
             uint64_t token = tokens[at + lowest_bit(left)];
-            counted[count] = token;
-            hashes[count++] = place_of(token, table->key);
+            block->tokens[count] = token;
+            block->hashes[count++] = place_of(token, table->key);
         }
-        ask_for_slots(table, hashes, count);
-        for (size_t i = 0; i < count; i++) {
-            uint64_t value = slot_of(table, counted[i], hashes[i])[1];
+    }
+    block->count = count;
+    ask_for_slots(table, block);
+}
+
+size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to,
+                      const uint64_t *marks, uint32_t *ranks) {
+    struct block blocks[2];
+    size_t made = 0, k = 0;
+    take_marked(table, tokens, from, to, marks, blocks);
+    for (size_t at = from; at < to; k ^= 1) {
+        const struct block *block = blocks + k;
+        at = block->end;
+        take_marked(table, tokens, at, to, marks, blocks + (k ^ 1));
+        for (size_t i = 0; i < block->count; i++) {
+            uint64_t value = slot_of(table, block->tokens[i], block->hashes[i])[1];
             ranks[made] = (uint32_t)(value - 1);
             made += value - 1 < NO_RANK - 1;
         }

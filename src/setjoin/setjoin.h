@@ -43,7 +43,7 @@ uint64_t setjoin_need(const struct setjoin_rule *rule, uint64_t a, uint64_t b);
 /* Two words a slot: a token, and its count or what became of it; 0 is a free slot. */
 struct setjoin_table {
     uint64_t *slots;
-    unsigned bits; /* 2^bits slots, bits in 7..63 */
+    unsigned bits; /* 2^bits slots, bits in 10..63 */
     size_t used;
     uint64_t key; /* odd and secret, so that nobody can choose tokens by their places */
     uint8_t *filter; /* or NULL: 2^(filter_bits - 2) bytes, zeros at first */

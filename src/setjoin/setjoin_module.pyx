@@ -294,8 +294,8 @@ cdef class TokenRanks:
                const int64_t[::1] rows not None, rule, bint probing, const uint64_t[::1] marks=None):
         """Return the sets of ranks of rows: (sizes, counts, ranks), uint32.
 
-        A row's size is its number of different tokens. Its ranks are ascending, without repetition. A row gets none if
-        no token of the longest prefix that it may need has a rank. With the marks of `count`, only tokens that were
+        A row's size is its number of different tokens. Its ranks are ascending, without repetition. A row gets none, and
+        its size is not computed, if no token of the longest prefix that it may need has a rank. With the marks of `count`, only tokens that were
         counted are looked up.
         """
         cdef const uint64_t* marks_base = NULL
@@ -320,19 +320,23 @@ cdef class TokenRanks:
         cdef uint32_t[::1] spare = np.empty(longest + 1, np.uint32)
         with nogil:
             for i in range(n):
+                if done >= WORK:
+                    done = 0
+                    pause(&last_pause)
                 length = offsets[rows[i] + 1] - offsets[rows[i]]
                 some = setjoin_number(&self.table, base, offsets[rows[i]], offsets[rows[i] + 1], marks_base, &ranks[made])
                 done += length + 8 * some + 1
-                setjoin_sort(&ranks[made], some, &spare[0])
                 rare = length - some
+                # Longer sets have prefixes at least as long, so repeats need not be known to leave this row out.
+                if rare and rare >= setjoin_longest_prefix(&made_rule, length, probing):
+                    sizes[i] = <uint32_t>length
+                    continue
+                setjoin_sort(&ranks[made], some, &spare[0])
                 some = setjoin_unique(&ranks[made], some)
                 sizes[i] = <uint32_t>(rare + some)
                 if some and (rare == 0 or rare < setjoin_longest_prefix(&made_rule, rare + some, probing)):
                     counts[i] = <uint32_t>some
                     made += some
-                if done >= WORK:
-                    done = 0
-                    pause(&last_pause)
         return sizes_array, counts_array, ranks_array[:made]
 
 

@@ -43,7 +43,7 @@ static void check_ranks(size_t round) {
         size_t token = below(different);
         tokens[i] = token % 3 ? mix64(token) : token;
     }
-    struct setjoin_table table = new_table(7, key, filter, filter_bits);
+    struct setjoin_table table = new_table(10, key, filter, filter_bits);
     if (filter) setjoin_note(&table, tokens, n);
     uint64_t *marks = below(3) ? numbers(n / 64 + 1) : NULL;
     if (marks) memset(marks, 0, (n / 64 + 1) * sizeof *marks);
