@@ -137,11 +137,13 @@ def by_frequency(tokens: UInt64Array, counts: UInt64Array) -> UInt64Array:
     """Return tokens sorted by (count, token). Most counts are small, so the tokens of each are sorted by themselves."""
     clipped = np.minimum(counts, OFTEN).astype(np.uint16)
     order = np.argsort(clipped, kind="stable")
-    tokens, counts, clipped = tokens[order], counts[order], clipped[order]
+    often = counts[order[len(order) - np.count_nonzero(clipped == OFTEN) :]]
+    tokens, clipped = tokens[order], clipped[order]
+    del order
     starts = np.flatnonzero(np.diff(clipped, prepend=np.uint16(0))).tolist()
     for start, stop in pairwise([*starts, len(tokens)]):
         if clipped[start] == OFTEN:
-            tokens[start:] = tokens[start:][np.lexsort((tokens[start:], counts[start:]))]
+            tokens[start:] = tokens[start:][np.lexsort((tokens[start:], often))]
         elif stop - start > 1:
             tokens[start:stop] = bands.sorted_numbers(tokens[start:stop])
     return tokens

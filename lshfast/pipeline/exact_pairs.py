@@ -7,17 +7,21 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array
 from lshfast.join.banded import order_of_pairs
 from lshfast.join.exact_join import Join
 from lshfast.join.jaccard import PAIR
-from lshfast.join.set_ranks import PIECE, Collection
+from lshfast.join.set_ranks import Collection
 from lshfast.join.thresholds import rule_of
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.sketching import SketchedRows
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import TokenSets
+
+# Tokens of a piece of rows that are hashed at a time.
+PIECE = 1 << 18
 
 
 class ExactPairs:
@@ -63,8 +67,12 @@ class ExactPairs:
         sketches = self._sketches
         numbers = np.arange(len(sketches), dtype=np.int64)
         rows = np.flatnonzero((sketches.copies == numbers) & (sketches.keys != EMPTY).any(axis=1))
-        taken = (rows[part] for part in pieces(sketches.rows.sizes[rows], PIECE))
-        tokens = TokenSets.concatenate(ordered_map(sketches.rows.take, taken, self._plan.threads))
+        sizes = sketches.rows.sizes[rows]
+        taken = (rows[part] for part in pieces(sizes, PIECE))
+        counts, tokens = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
+        for part in ordered_map(sketches.rows.take, taken, self._plan.threads):
+            counts.extend(part.counts)
+            tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
         offsets = np.zeros(len(sketches) + 1, np.int64)
-        offsets[rows + 1] = tokens.counts
-        return Collection(TokenSets(np.cumsum(offsets), tokens.tokens), numbers, rows)
+        offsets[rows + 1] = counts.finished()
+        return Collection(TokenSets(np.cumsum(offsets), tokens.finished()), numbers, rows)
