@@ -244,7 +244,7 @@ class PrefixIndex:
         TypeError, ValueError
             As for `insert`.
         """
-        queries = Collection.of(self._token_sets(sets))
+        queries = Collection.of(self._token_sets(sets).distinct())
         found = [np.empty(0, PAIR)]
         for part in self._state.parts:
             pairs = part.segment.matches(queries, self._rule, self._threads)

@@ -112,7 +112,10 @@ class RankedTokens:
                 self._marks[id(each)] = marks
 
     def ranked(self, collection: Collection, rule: Rule, probing: bool, threads: int) -> RankedSets:
-        """Return the sets of ranks of a collection; `probing`: they will probe an index."""
+        """Return the sets of ranks of a collection; `probing`: they will probe an index.
+
+        The rows of a collection that was not counted must not repeat tokens.
+        """
         sets, rows, marks = collection.sets, collection.rows, self._marks.get(id(collection))
 
         def work(part: slice) -> tuple[UInt32Array, UInt32Array, UInt32Array]:

@@ -75,4 +75,4 @@ class ExactPairs:
             tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
         offsets = np.zeros(len(sketches) + 1, np.int64)
         offsets[rows + 1] = counts.finished()
-        return Collection(TokenSets(np.cumsum(offsets), tokens.finished()), numbers, rows)
+        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), tokens.finished()), numbers, rows)

@@ -1,5 +1,6 @@
 """Exact joins of sets: ranks of tokens, indexes of prefixes, and the search for pairs."""
 
+cimport cython
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -156,6 +157,7 @@ cdef _check_marks(const uint64_t[::1] marks, size_t n):
     check_out(&marks[0], sizeof(uint64_t))
 
 
+@cython.auto_pickle(False)
 cdef class TokenRanks:
     """Counts of tokens, and then their ranks.
 
@@ -292,7 +294,7 @@ cdef class TokenRanks:
 
     def number(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
                const int64_t[::1] rows not None, rule, bint probing, const uint64_t[::1] marks=None):
-        """Return the sets of ranks of rows: (sizes, counts, ranks), uint32.
+        """Return the sets of ranks of rows: (sizes, counts, ranks), uint32. Tokens without a rank must not be repeated.
 
         A row's size is its number of different tokens. Its ranks are ascending, without repetition. A row gets none, and
         its size is not computed, if no token of the longest prefix that it may need has a rank. With the marks of `count`, only tokens that were
@@ -340,6 +342,7 @@ cdef class TokenRanks:
         return sizes_array, counts_array, ranks_array[:made]
 
 
+@cython.auto_pickle(False)
 cdef class SetRecords:
     """Sets of ranks: sizes (ascending) and numbers of ranks, uint32 (n,); set i has ranks[starts[i]:starts[i] + counts[i]],
     ascending, of which there are `most`."""
@@ -402,6 +405,7 @@ cdef class SetRecords:
         return np.ascontiguousarray(out.T) if by_words else out
 
 
+@cython.auto_pickle(False)
 cdef class SizeClasses:
     """Sets of ascending sizes, and which of them have one size."""
 
@@ -424,6 +428,7 @@ cdef class SizeClasses:
         self.index.sets, self.index.ranks = sets.sets, sets.ranks
 
 
+@cython.auto_pickle(False)
 cdef class Prefixes(SizeClasses):
     """An index of the prefixes of sets; `own`: it is searched for its own sets only."""
 
@@ -443,7 +448,7 @@ cdef class Prefixes(SizeClasses):
                 setjoin_count_postings(&self.index, &prefixes[0], at, min(n, at + (1 << 14)), &starts[1])
                 pause(&last_pause)
         # Here starts[r + 2] is the number of postings of rank r; while they are written, starts[r + 1] rises to its end.
-        np.cumsum(self.starts_array, out=self.starts_array)
+        np.cumsum(self.starts_array, dtype=np.uint64, out=self.starts_array)
         self.postings = int(self.starts_array[-1])
         self.postings_array = np.empty(self.postings + 1, np.uint64)
         postings = self.postings_array
@@ -455,6 +460,7 @@ cdef class Prefixes(SizeClasses):
                 pause(&last_pause)
 
 
+@cython.auto_pickle(False)
 cdef class Search:
     """A search for the pairs of probing sets in an index, for one thread at a time."""
 
@@ -513,6 +519,7 @@ cdef class Search:
         return np.concatenate(parts)
 
 
+@cython.auto_pickle(False)
 cdef class BitSearch:
     """A search for pairs of sets of a small universe, for one thread at a time; `own`: for pairs within one collection."""
 

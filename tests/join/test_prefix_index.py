@@ -104,6 +104,12 @@ def test_a_small_set_in_a_large_one(level):
     assert index.query([range(60, 80), range(79, 100), []]).tolist() == [(0, 0, 1.0), (0, 1, 1.0), (1, 0, 1.0)]
 
 
+def test_repeated_elements_that_the_index_does_not_know():
+    index = PrefixIndex(threshold=0.5)
+    index.insert([[1]])
+    assert index.query([[1, 2, 2, 2]]).tolist() == [(0, 0, 0.5)]
+
+
 def test_token_sets_and_a_given_seed():
     index = PrefixIndex(threshold=1, seed=5)
     sets = TokenSets.from_sets([["a", "b"], ["c"]], seed=5)
