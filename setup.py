@@ -32,6 +32,7 @@ FOLDERS = {
     "rotations": ["rotations"],
     "sampling": ["sampling"],
     "sets": ["sets", "slots"],
+    "setjoin": ["setjoin"],
     "simhash": ["simhash"],
     "sketch": ["sketch"],
     "tables": ["tables", "bands", "bits", "slots"],
