@@ -56,7 +56,7 @@ from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
 from lshfast.jobs import dedup_files
-from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
+from lshfast.join import PAIR, candidates, component_groups, exact, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
 from lshfast.pipeline import (
     DedupResult,
@@ -150,6 +150,7 @@ __all__ = [
     "dedup_files",
     "estimate_overlap",
     "estimate_sizes",
+    "exact",
     "find_copies",
     "hamming_pairs",
     "pairs",
