@@ -136,6 +136,10 @@ class PrefixIndex:
     (1, [])
     """
 
+    threshold: Threshold
+    measure: Measure
+    seed: int
+
     def __init__(
         self,
         *,
