@@ -82,7 +82,7 @@ def pairs(
 
     Examples
     --------
-    >>> from lshfast.join import exact
+    >>> from lshfast import exact
     >>> exact.pairs([{"a", "b", "c", "d"}, {"a", "b", "c", "d", "e"}, {"x"}], threshold=0.8).tolist()
     [(0, 1, 0.8)]
     >>> exact.pairs([{"b", "c"}], [{"a", "b", "c", "d"}], threshold=1, measure="containment").tolist()
@@ -164,7 +164,7 @@ def join(
 
     Examples
     --------
-    >>> from lshfast.join import exact
+    >>> from lshfast import exact
     >>> found = exact.join([{1, 2, 3}, {1, 2, 3, 4}, {9}], threshold=(3, 4), method="prefix")
     >>> found.pairs.tolist(), found.method
     ([(0, 1, 0.75)], 'prefix')
