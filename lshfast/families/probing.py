@@ -17,8 +17,9 @@ MAX_PROBED_ROWS = 2**12
 
 # Bands that are simulated: the standard error of a probability is below 0.003.
 SIMULATED_BANDS = 2**15
-# Costs of alternatives that are in memory at once while bands are simulated.
+# Costs of alternatives that are in memory at once while bands are simulated, and ranks of the choices of bands.
 SIMULATED_COSTS = 2**21
+SIMULATED_CHOICES = 2**20
 
 
 class Probing(Family[Items]):
@@ -120,3 +121,35 @@ class ProbeCurves:
         """
         roots = self.found[:, probes - 1] ** (1 / self.rows)
         return np.asarray(np.interp(collision_probability, self.collisions, roots) ** self.rows)
+
+
+def found_by_probes(costs: Float64Array, chances: Float64Array, rows: int, probes: int) -> Float64Array:
+    """Return the probabilities that another item is in the first 1, 2, .., `probes` buckets of a band, (g, probes).
+
+    The query is averaged over m states under each function, which are equally likely. The other item is averaged
+    exactly, so few bands are enough.
+
+    Parameters
+    ----------
+    costs : ndarray of float64, shape (m, ranks)
+        For each state, the costs of the alternatives to the value of the query, ascending from 0; inf for none.
+    chances : ndarray of float64, shape (g, m, ranks)
+        For each of g distances, the probability that the other item has the value of each alternative.
+    rows, probes : int
+    """
+    generator = np.random.Generator(np.random.PCG64(1))
+    states = np.stack([generator.permutation(len(costs)) for _ in range(rows)], axis=1)
+    logs = np.log(np.maximum(chances, 1e-300))
+    moves = logs - logs[:, :, :1]
+    found = np.zeros((len(chances), probes))
+    step = max(1, SIMULATED_CHOICES // (rows * probes))
+    for start in range(0, len(costs), step):
+        some = states[start : start + step]
+        chosen = np.zeros((len(some), probes, rows), np.uint32)
+        there = np.isfinite(kernels.cheapest(costs[some], probes, chosen))
+        position, probe, row = np.nonzero(chosen)  # few functions of a bucket have another value than the query
+        state, rank = some[position, row], chosen[position, probe, row]
+        for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
+            change = np.bincount(position * probes + probe, move[state, rank], there.size).reshape(there.shape)
+            total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
+    return np.minimum(np.cumsum(found, axis=1, dtype=np.float64) / len(costs), 1)

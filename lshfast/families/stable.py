@@ -19,7 +19,7 @@ from lshfast.common.threads import for_each_piece, thread_count
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.family import check_bands, check_pairs
 from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
-from lshfast.families.probing import MAX_PROBES, Probing
+from lshfast.families.probing import MAX_PROBES, Probing, found_by_probes
 from lshfast.kernels import probes as searches
 from lshfast.kernels import projections as kernels
 
@@ -29,9 +29,6 @@ ROWS_TOGETHER = 96
 
 # Positions in a cell that stand for all of them where probabilities of probes are computed.
 PLACES = 512
-
-# Chosen cells that are in memory at once while probabilities of probes are computed.
-SIMULATED_CHOICES = 2**20
 
 # Probabilities of probes that are kept for the next call; more of them are computed again.
 KEPT_PROBABILITIES = 2**17
@@ -420,8 +417,6 @@ def _pair_blocks(a: Points, b: Points) -> Iterator[tuple[slice, npt.NDArray[Any]
 @lru_cache(maxsize=256)
 def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, probes: int) -> Float64Array:
     """Return the probabilities that a point is in the first 1, 2, .., `probes` buckets, (ratios, probes)."""
-    generator = np.random.Generator(np.random.PCG64(1))
-    places = np.stack([generator.permutation(PLACES) for _ in range(rows)], axis=1)
     # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a cell if it lies between
     # the walls of it.
     walls = np.arange(-1, 3, dtype=np.int64) - ((np.arange(PLACES, dtype=np.int64) + 0.5) / PLACES)[:, None]
@@ -430,19 +425,6 @@ def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, prob
     distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
     costs = np.sort(distances**2, axis=1)
     chances = np.diff(family._below(walls * np.array(ratios, np.float64).reshape(-1, 1, 1)), axis=2)
-    logs = np.log(np.maximum(np.take_along_axis(chances, order[None], axis=2), 1e-300))
-    moves = logs - logs[:, :, :1]
-    found = np.zeros((len(ratios), probes))
-    step = max(1, SIMULATED_CHOICES // (rows * probes))
-    for start in range(0, PLACES, step):
-        some = places[start : start + step]
-        chosen = np.zeros((len(some), probes, rows), np.uint32)
-        there = np.isfinite(searches.cheapest(costs[some], probes, chosen))
-        position, probe, line = np.nonzero(chosen)  # few lines of a bucket have another cell than the position
-        changed, rank = some[position, line], chosen[position, probe, line]
-        for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
-            change = np.bincount(position * probes + probe, move[changed, rank], there.size).reshape(there.shape)
-            total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
-    found = np.minimum(np.cumsum(found, axis=1, dtype=np.float64) / PLACES, 1)
+    found = found_by_probes(costs, np.take_along_axis(chances, order[None], axis=2), rows, probes)
     found.flags.writeable = False
     return found
