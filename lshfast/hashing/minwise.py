@@ -136,7 +136,7 @@ class LinearPermutation:
     It is cheap and not min-wise independent. What is known of its bias:
 
     - For a set X of k elements, each comes first with probability at least 1 / (2 (k - 1)); the worst over all X and x
-      for p = 31 is .258 for k = 3, .172 for k = 5 and .098 for k = 8.
+      for p = 31 is .258 for k = 3, .168 for k = 5 and .091 for k = 8.
     - In 0..k, the element 0 comes first with the probability that `linear_first_probability` returns: 1.45, 1.73, 2.07,
       2.39 and 2.75 times 1 / (k + 1) for k = 10, 30, 100, 300 and 1000. The ratio grows as 3 / pi**2 ln k.
     - For most sets the bias is small: over random X of k elements, the mean of the greatest probability is
