@@ -46,12 +46,12 @@ class PerfectStats:
 class PerfectMap:
     """A static map from different 64-bit keys to 64-bit values, where a lookup reads two places of memory at most.
 
-    This is the scheme of Fredman, Komlos and Szemeredi. A function f of a strongly universal family (as in
-    `MultiplyAddShift`) maps n keys to n buckets. It is drawn anew until the sum of the squares of the sizes b of the
-    buckets is at most 4 n; the sum is at most 2 n - 1 in expectation, so at most 2 draws are needed in expectation. A
-    bucket of b >= 2 keys has 2 b (b - 1) cells, and a second function, drawn anew until no keys of the bucket collide;
-    they do with probability at most 1/4. So the expected time is linear, and there are at most 8 n cells. With typical
-    f there are 2.4 n cells of 16 bytes, and the map takes 46 bytes a key.
+    This is the scheme of Fredman, Komlos and Szemeredi. A function f of a strongly universal family (that of
+    `MultiplyAddShift`, of keys mixed by a bijection) maps n keys to n buckets. It is drawn anew until the sum of the
+    squares of the sizes b of the buckets is at most 4 n; the sum is at most 2 n - 1 in expectation, so at most 2 draws
+    are needed in expectation. A bucket of b >= 2 keys has 2 b (b - 1) cells, and a second function, drawn anew until no
+    keys of the bucket collide; they do with probability at most 1/4. So the expected time is linear, and there are at
+    most 8 n cells. With typical f there are 2.4 n cells of 16 bytes, and the map takes 46 bytes a key.
 
     Lookups are the same whatever was drawn. The bounds hold for keys that were fixed before the functions were drawn.
     By default the operating system draws the seed, so nobody can choose keys that make the construction slow.

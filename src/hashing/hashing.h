@@ -46,7 +46,9 @@ void hashing_tabulation(const uint64_t *keys, size_t n, const uint64_t *tables, 
 
 /* ---- Perfect hashing with two levels (Fredman, Komlos and Szemeredi 1984) ----
  *
- * A first function maps n keys to n buckets. A bucket of b keys has its own cells, 1 if b < 2 and 2 b (b - 1) otherwise,
+ * Keys are mixed first: the mixer is a bijection, so it keeps the bounds, and with it the differences between keys of
+ * different buckets are not equal. With equal differences, as in 0 .. n - 1, all buckets would collide in one draw or in
+ * none. A first function maps n mixed keys to n buckets. A bucket of b keys has its own cells, 1 if b < 2 and 2 b (b - 1) otherwise,
  * and one of HASHING_SECOND_DRAWS second functions maps its keys to different cells. A word of the directory describes a
  * bucket:
  *

@@ -18,7 +18,7 @@ void hashing_count(const uint64_t *keys, size_t count, size_t n, const struct ha
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t block = count - start < BLOCK ? count - start : BLOCK;
         for (size_t i = 0; i < block; i++) {
-            places[i] = hashing_bucket(hashing_on_line(first, keys[start + i]), n);
+            places[i] = hashing_bucket(hashing_on_line(first, mix64(keys[start + i])), n);
             prefetch(directory + places[i]);
         }
         for (size_t i = 0; i < block; i++) directory[places[i]]++;
@@ -49,7 +49,7 @@ void hashing_group(const uint64_t *keys, const uint64_t *values, size_t count, s
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t block = count - start < BLOCK ? count - start : BLOCK;
         for (size_t i = 0; i < block; i++) {
-            places[i] = hashing_bucket(hashing_on_line(first, keys[start + i]), n);
+            places[i] = hashing_bucket(hashing_on_line(first, mix64(keys[start + i])), n);
             prefetch(directory + places[i]);
         }
         for (size_t i = 0; i < block; i++) {
@@ -71,7 +71,7 @@ static int try_function(const uint64_t *pairs, uint64_t b, const struct hashing_
         cells[2 * i + 1] = 0;
     }
     for (uint64_t i = b; i-- > 0;) {
-        uint64_t *cell = cells + 2 * hashing_bucket(hashing_on_line(function, pairs[2 * i]), number);
+        uint64_t *cell = cells + 2 * hashing_bucket(hashing_on_line(function, mix64(pairs[2 * i])), number);
         if (cell[0] != first) return 0;
         cell[0] = pairs[2 * i];
         cell[1] = pairs[2 * i + 1];
@@ -116,16 +116,17 @@ int hashing_place(const uint64_t *grouped, const struct hashing_line *second, si
 void hashing_look_up(const uint64_t *keys, size_t length, const struct hashing_line *first,
                      const struct hashing_line *second, const uint64_t *directory, size_t n, const uint64_t *cells,
                      size_t count, uint64_t *values, uint8_t *found) {
-    uint64_t places[BLOCK];
+    uint64_t places[BLOCK], points[BLOCK];
     for (size_t start = 0; start < length; start += BLOCK) {
         size_t block = length - start < BLOCK ? length - start : BLOCK;
         for (size_t i = 0; i < block; i++) {
-            places[i] = hashing_bucket(hashing_on_line(first, keys[start + i]), n);
+            points[i] = mix64(keys[start + i]);
+            places[i] = hashing_bucket(hashing_on_line(first, points[i]), n);
             prefetch(directory + places[i]);
         }
         for (size_t i = 0; i < block; i++) {
             uint64_t entry = directory[places[i]], b = entry >> START_BITS & HASHING_MOST_IN_BUCKET;
-            uint64_t h = hashing_on_line(&second[entry >> FUNCTION_SHIFT], keys[start + i]);
+            uint64_t h = hashing_on_line(&second[entry >> FUNCTION_SHIFT], points[i]);
             uint64_t cell = (entry & START_MASK) + hashing_bucket(h, hashing_cells(b));
             places[i] = cell < count ? cell : 0;
             prefetch(cells + 2 * places[i]);

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lshfast.hashing import PerfectMap
 from lshfast.kernels import hashing as kernels
-from tests.reference.hashing import draw
+from tests.reference.hashing import draw, mix64
 
 WORDS = st.integers(0, 2**64 - 1)
 NEAR = st.integers(0, 40) | st.integers(2**64 - 40, 2**64 - 1)
@@ -54,19 +54,18 @@ def test_positions(n):
 def test_a3_bounds_of_both_levels(keys):
     """beta = 4 and alpha = 2: the sum of squares, the cells, and the redraws, of which at most a quarter fails."""
     n = len(keys)
-    squares, first_draws = [], []
+    squares = []
     for seed in range(8):
         stats = PerfectMap(keys, seed=seed).stats
         squares.append(stats.squares)
         assert stats.squares <= 4 * n
         assert stats.cells <= 2 * stats.squares <= 8 * n
-        first_draws.append(stats.first_draws)
+        assert stats.first_draws == 1
         buckets = sum(stats.second_draws)
         failed = sum(count for draw, count in enumerate(stats.second_draws) if draw)
         assert failed / buckets < 0.25 + 4 * np.sqrt(0.25 * 0.75 / buckets)
         assert stats.nbytes <= (16 * 8 + 8) * n + 10_000
     assert np.mean(squares) <= (2 * n - 1) * 1.02
-    assert np.mean(first_draws) <= 2
 
 
 def test_a3_draws_of_the_first_function():
@@ -98,7 +97,7 @@ def test_a_known_seed_can_be_attacked_and_a_random_one_not():
     n = 64
     words = [draw(1, 65, j) for j in range(4)]
     a, b = words[0] << 64 | words[1], words[2] << 64 | words[3]
-    keys = [x for x in range(200_000) if ((a * x + b) % 2**128 >> 64) * n >> 64 == 0][:n]
+    keys = [x for x in range(200_000) if ((a * mix64(x) + b) % 2**128 >> 64) * n >> 64 == 0][:n]
     attacked = PerfectMap(keys, seed=1)
     assert attacked.stats.first_draws > 1
     assert attacked.positions(keys).tolist() == list(range(n))
@@ -170,7 +169,7 @@ def test_what_is_no_key_is_not_in_the_map():
 def arrays_of_a_map(n):
     keys = np.random.default_rng(3).permutation(n).astype(np.uint64)
     first, second = kernels.words(4, 65, 0, 4), kernels.words(4, 66, 0, 1024).reshape(-1, 4)
-    _, directory, cells, _ = kernels.build(keys, keys, first, second, n * n)
+    _, directory, cells, _ = kernels.build(keys, keys, first, second, 4 * n)
     return first, second, directory, cells
 
 
@@ -180,7 +179,7 @@ def test_a_damaged_directory_leads_to_no_other_memory():
     values, found = np.zeros(5000, np.uint64), np.zeros(5000, np.uint8)
     for wrong in (np.uint64(2**64 - 1), np.uint64(2**40 - 1), np.uint64(2**56 - 2**40)):
         kernels.look_up(keys, first, second, np.full(1000, wrong), cells, values, found)
-        assert (values[found == 1] == keys[found == 1]).all()
+        assert (values < 1000).all()
     kernels.look_up(keys, first, second, directory, cells, values, found)
     assert found.sum() == 1000
 
