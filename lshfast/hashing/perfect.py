@@ -119,8 +119,7 @@ class PerfectMap:
             draws += 1
             if squares is not None and directory is not None and cells is not None and taken is not None:
                 break
-            if draws == 1:
-                _refuse_equal(keys)
+            _refuse_equal(keys)
         used = np.flatnonzero(taken)
         counts = taken[: used[-1] + 1].tolist() if len(used) else []
         arrays = first, second, directory, cells

@@ -295,6 +295,15 @@ def test_functions_that_are_refused(make, error, message):
         make()
 
 
+def test_inputs_of_kernels_may_lie_anywhere():
+    keys = np.random.default_rng(1).integers(0, P, 300, np.uint64)
+    elsewhere = np.empty(keys.nbytes + 1, np.uint8)[1:].view(np.uint64)
+    elsewhere[:] = keys
+    elsewhere.flags.writeable = False
+    for f in FUNCTIONS:
+        assert (f.hash(elsewhere) == f.hash(keys)).all()
+
+
 def test_kernels_check_their_arguments():
     keys, out = np.arange(3, dtype=np.uint64), np.empty(3, np.uint64)
     line, tables = np.zeros(4, np.uint64), np.zeros(kernels.TABLE_WORDS, np.uint64)
