@@ -29,9 +29,7 @@ def build(
     first: npt.NDArray[np.uint64],
     second: npt.NDArray[np.uint64],
     most: int,
-) -> tuple[
-    int | None, npt.NDArray[np.uint64] | None, npt.NDArray[np.uint64] | None, npt.NDArray[np.uint64] | None
-]: ...
+) -> tuple[int | None, npt.NDArray[np.uint64] | None, npt.NDArray[np.uint64] | None, npt.NDArray[np.uint64] | None]: ...
 def look_up(
     keys: npt.NDArray[np.uint64],
     first: npt.NDArray[np.uint64],
