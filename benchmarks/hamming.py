@@ -20,10 +20,10 @@ from statistics import median
 import numpy as np
 from contest import SEED, keep_to_one_cpu
 
-from lshfast.index.hamming import HammingIndex
-from lshfast.index.hamming_dedup import dedup_codes
-from lshfast.index.hamming_join import hamming_pairs
-from lshfast.index.hamming_plan import choose_blocks, plan_of
+from lshfast.index.hamming.dedup import dedup_codes
+from lshfast.index.hamming.hamming_index import HammingIndex
+from lshfast.index.hamming.join import hamming_pairs
+from lshfast.index.hamming.plan import choose_blocks, plan_of
 from lshfast.kernels.hamming import Blocks, scan_within
 
 RADIUS = 3

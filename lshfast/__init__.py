@@ -28,17 +28,35 @@ from lshfast.datasketch import (
     bBitMinHash,
 )
 from lshfast.datasketch.advice import no_attribute
-from lshfast.index import LSHEnsemble, LSHForest, LSHIndex, Match, Matches
-from lshfast.index.hamming import HammingIndex
-from lshfast.index.hamming_dedup import CodeDedup, CodeRemoval, dedup_codes
-from lshfast.index.hamming_join import CodePairs, hamming_pairs
-from lshfast.index.hamming_matches import HammingMatch, HammingMatches
-from lshfast.index.hamming_plan import HammingPlan
+from lshfast.index import (
+    LSHEnsemble,
+    LSHForest,
+    LSHIndex,
+    Match,
+    Matches,
+    NearNeighbors,
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    NeighborsPlan,
+    NeighborStats,
+)
+from lshfast.index.hamming import (
+    CodeDedup,
+    CodePairs,
+    CodeRemoval,
+    HammingIndex,
+    HammingMatch,
+    HammingMatches,
+    HammingPlan,
+    dedup_codes,
+    hamming_pairs,
+)
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
 from lshfast.jobs import dedup_files
-from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
+from lshfast.join import PAIR, candidates, component_groups, exact, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
 from lshfast.pipeline import (
     DedupResult,
@@ -101,6 +119,12 @@ __all__ = [
     "MinHashLSHEnsemble",
     "MinHashLSHForest",
     "MinHasher",
+    "NearNeighbors",
+    "Neighbor",
+    "NeighborLists",
+    "NeighborPairs",
+    "NeighborStats",
+    "NeighborsPlan",
     "OnePermutation",
     "Recommendation",
     "RedisStore",
@@ -126,6 +150,7 @@ __all__ = [
     "dedup_files",
     "estimate_overlap",
     "estimate_sizes",
+    "exact",
     "find_copies",
     "hamming_pairs",
     "pairs",

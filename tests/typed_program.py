@@ -12,6 +12,7 @@ from typing_extensions import assert_type
 
 import lshfast
 from lshfast.datasketch import MinHash, MinHashLSH, MinHashLSHEnsemble, MinHashLSHForest
+from lshfast.families import GaussianLines, plan_recall
 
 texts = ["the cat sat on the mat", "The cat sat on the mat!", "a dog is no cat"]
 
@@ -95,6 +96,28 @@ weights = weighted.sketch(lshfast.WeightedSets.from_sets([{"milk": 2.0}, {"milk"
 assert_type(weighted.similarity(weights, weights), npt.NDArray[np.float64])
 packed = lshfast.BBits(4, hasher).sketch(sets)
 assert_type(lshfast.BBits(4, hasher).standard_error(0.5), np.float64)
+
+# Points and codes
+
+place, places = np.zeros(2), np.ones((2, 2))
+near = lshfast.NearNeighbors("euclidean", radius=2.0, dim=2, n=2)
+near.insert([1, 2], places)
+assert_type(near.query(place, k=1), list[lshfast.Neighbor])
+assert_type(near.query(places, k=1), lshfast.NeighborLists)
+assert_type(near.within(place), list[lshfast.Neighbor])
+assert_type(near.near(place), lshfast.Neighbor | None)
+assert_type(near.scan(places), lshfast.NeighborLists)
+assert_type(near.pairs(), lshfast.NeighborPairs)
+assert_type(near.plan.recall, float)
+codes = np.array([[1], [3]], np.uint64)
+hamming = lshfast.HammingIndex(64, radius=1)
+hamming.insert([1, 2], codes)
+assert_type(lshfast.dedup_codes(codes, 1), lshfast.CodeDedup)
+assert_type(lshfast.hamming_pairs(codes, 1), lshfast.CodePairs)
+family = GaussianLines(2, 1.0)
+assert_type(family.and_(4).or_(8).collision_probability([0.5, 1.0]), npt.NDArray[np.float64])
+assert_type(plan_recall(0.8, 128, recall=0.95).bands, int)
+
 
 # The names of datasketch
 

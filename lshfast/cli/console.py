@@ -151,7 +151,9 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
             f"similarity: {SIMILARITY_KINDS[s.verify]}",
         ),
         _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
-        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}"),
+        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}")
+        if s.bands
+        else _line("join", "exact", "every similar pair is found"),
     ]
     if s.advice:
         options = re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", r"--unit \1 --size \2 --threshold \3", s.advice)

@@ -17,6 +17,7 @@ from lshfast.cli.options import (
     BandsOption,
     Column,
     Encoding,
+    ExactOption,
     FormatOption,
     Glob,
     IdColumn,
@@ -96,6 +97,7 @@ def dedup(
     bands: BandsOption = None,
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
+    exact: ExactOption = False,
     groups: Annotated[
         Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
     ] = "star",
@@ -139,7 +141,7 @@ def dedup(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
             bands=bands, rows=rows, seed=seed,
         )  # fmt: skip
-        others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads)
+        others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact)
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
@@ -171,6 +173,7 @@ def pairs_command(
     bands: BandsOption = None,
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
+    exact: ExactOption = False,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -184,7 +187,7 @@ def pairs_command(
     with one_line_errors():
         plan = make_plan(
             threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
-            bands=bands, rows=rows, verify=verify, threads=threads, seed=seed,
+            bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:

@@ -41,6 +41,9 @@ Recall = Annotated[float, typer.Option(help="Probability that a pair at the thre
 BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recall; with --rows.")]
 RowsOption = Annotated[int | None, typer.Option(help="Rows per band; with --bands.")]
 VerifyOption = Annotated[Verify, typer.Option(help="How candidates are verified.")]
+ExactOption = Annotated[
+    bool, typer.Option("--exact", help="Find every similar pair, by an exact join instead of bands.")
+]
 OnErrorOption = Annotated[
     OnError, typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
 ]

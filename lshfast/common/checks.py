@@ -81,12 +81,21 @@ def array_of(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> Float64Array:
-    """Return numbers as float64, or raise an error with the argument, its range and the first number outside it."""
+    """Return numbers as float64, or raise an error with the argument, its range and the first number outside it.
+
+    The nearest number of a narrower type, such as float32(pi), counts as the end of the range that it stands for.
+    """
     array = array_of(values, name)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
-    with np.errstate(invalid="ignore"):  # numpy 1 warns about NaNs
-        wrong = array[~((array >= least) & (array <= most))]
+    with np.errstate(invalid="ignore", over="ignore"):  # numpy 1 warns about NaNs
+        numbers = array.astype(np.float64)
+        if array.dtype.kind == "f" and array.dtype.itemsize < 8:
+            for end in (least, most):
+                nearest = np.float64(array.dtype.type(end))
+                if np.isfinite(nearest):
+                    numbers[numbers == nearest] = end
+        wrong = array[~((numbers >= least) & (numbers <= most))]
     if wrong.size:
         raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
-    return array.astype(np.float64)
+    return numbers

@@ -4,6 +4,7 @@ from lshfast.families.amplification import Amplified
 from lshfast.families.bits import BitSampling, Covering
 from lshfast.families.cascade import Cascade
 from lshfast.families.codes import BitCodes, BitFamily
+from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.cross_polytope import CrossPolytope
 from lshfast.families.curves import distance_at
 from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
@@ -28,6 +29,7 @@ __all__ = [
     "BitSampling",
     "Cascade",
     "CauchyLines",
+    "CoordinateCells",
     "Costs",
     "Covering",
     "CrossPolytope",

@@ -9,9 +9,10 @@ from typing import ClassVar, Generic, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_int
 from lshfast.common.types import BoolArray, Float64Array, UInt64Array
 from lshfast.families.cascade import Cascade
-from lshfast.families.family import Family, Items
+from lshfast.families.family import Family, Items, check_bands
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Amplified(Family[Items], Generic[Items]):
         """
         if any(step == "or" for step, _ in self.steps):
             raise ValueError("the functions of a family with OR have several values each: use collide")
+        bands, rows = check_bands(bands, rows)
         return self.base.buckets(items, bands, rows * self.cascade.functions, threads=threads)
 
     def distance(self, a: Items, b: Items) -> Float64Array:
@@ -97,7 +99,7 @@ class Amplified(Family[Items], Generic[Items]):
 
     def collide(self, a: Items, b: Items, count: int) -> BoolArray:
         """Return which of n pairs of items collide under which of the first `count` functions, bool (n, count)."""
-        found = self.base.collide(a, b, count * self.cascade.functions)
+        found = self.base.collide(a, b, check_int("count", count, 1) * self.cascade.functions)
         for step, size in self.steps:
             groups = found.reshape(len(found), -1, size)
             found = cast(BoolArray, groups.all(axis=2) if step == "and" else groups.any(axis=2))

@@ -102,7 +102,7 @@ class BitSampling(BitFamily[UInt64Array]):
         TypeError, ValueError
             If an argument has the wrong type, shape or range.
         """
-        codes = packed_codes(items, self.bits)
+        codes, count = packed_codes(items, self.bits), check_int("count", count, 1)
         positions = self.positions(count).astype(np.uint64)
         words = np.empty((len(codes), -(-count // 64)), np.uint64)
         costs = np.full(len(codes), count + codes.shape[1], np.int64)

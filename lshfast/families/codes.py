@@ -70,7 +70,8 @@ class BitFamily(Family[Items]):
         ndarray of uint64, shape (n, count)
             0 or 1, or `NO_VALUE` in the rows of items that have no value.
         """
-        words, without = self.codes(items, check_int("count", count, 1), threads=threads)
+        count = check_int("count", count, 1)
+        words, without = self.codes(items, count, threads=threads)
         values = unpacked_bits(words, count)
         if without is not None:
             values[without] = NO_VALUE
@@ -94,7 +95,8 @@ class BitFamily(Family[Items]):
             The `rows` bits of each band as a number, the first the lowest; their hash if there are 64 or more.
             `NO_VALUE` in the rows of items that have no value.
         """
-        words, without = self.codes(items, check_bands(bands, rows), threads=threads)
+        bands, rows = check_bands(bands, rows)
+        words, without = self.codes(items, bands * rows, threads=threads)
         buckets = buckets_of_bits(words, bands, rows)
         if without is not None:
             buckets[without] = NO_VALUE

@@ -191,9 +191,9 @@ class CrossPolytope(Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        rows = check_int("rows", rows, 1, MAX_PROBED_ROWS)
+        bands, rows = check_bands(bands, check_int("rows", rows, 1, MAX_PROBED_ROWS))
         outputs, points = self._outputs(), dense_points(items, self.dim, finite=False)
-        count = check_bands(bands, rows) * outputs
+        count = bands * rows * outputs
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
         projection = self._projection()
         projection.probe(lambda y, part: kernels.polytopes(y, outputs, rows, part), points, count, out, threads)

@@ -20,6 +20,8 @@ Histogram: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 BIN_NODES = 8  # Gauss-Legendre nodes of a bin, at which curves are computed
 PARTS = 64  # into which an interval is divided, again and again, to find a distance
 ROUNDS = 10  # of such divisions: 64**10 is 2**60
+# Among these, the distance is looked for first if there is no largest one.
+POWERS: Float64Array = 2.0 ** np.arange(-1022, 1024, dtype=np.float64)
 
 
 def collision_probability(family: Family[Any] | None, values: npt.ArrayLike) -> Float64Array:
@@ -69,11 +71,10 @@ def distance_at(family: Family[Any], probability: float) -> float:
     if collision_probability(family, low) < probability:
         raise ValueError(f"probability {probability} is not reached: items at distance 0 collide with a smaller one")
     if high == inf:
-        powers = 2.0 ** np.arange(-100, 100, dtype=np.float64)
-        fallen = np.flatnonzero(collision_probability(family, powers) < probability)
+        fallen = np.flatnonzero(collision_probability(family, POWERS) < probability)
         if fallen.size == 0:
             return inf
-        high = float(powers[fallen[0]])
+        low, high = (float(POWERS[fallen[0] - 1]) if fallen[0] else 0.0), float(POWERS[fallen[0]])
     elif collision_probability(family, high) >= probability:
         return high
     for _ in range(ROUNDS):

@@ -194,7 +194,8 @@ class Family(ABC, Generic[Items]):
             `NO_VALUE` if the item has no value under one of the functions. Values of less than 64 bits together are
             joined. Others are hashed, and different ones have equal buckets with a probability of about 2**-64.
         """
-        return joined(self.hash(items, check_bands(bands, rows), threads=threads), rows, self.value_bits)
+        bands, rows = check_bands(bands, rows)
+        return joined(self.hash(items, bands * rows, threads=threads), rows, self.value_bits)
 
     def and_(self, count: int) -> Amplified[Items]:
         """Return the family whose functions are `count` functions each; items collide if they do under all of them."""
@@ -222,9 +223,9 @@ class Family(ABC, Generic[Items]):
         return description
 
 
-def check_bands(bands: int, rows: int) -> int:
-    """Return bands * rows, or raise an error if one of them is not an int of at least 1."""
-    return check_int("bands", bands, 1) * check_int("rows", rows, 1)
+def check_bands(bands: int, rows: int) -> tuple[int, int]:
+    """Return bands and rows as Python ints, whose product cannot overflow; raise an error if one is below 1."""
+    return check_int("bands", bands, 1), check_int("rows", rows, 1)
 
 
 def check_pairs(a: int, b: int) -> int:

@@ -19,6 +19,7 @@ from lshfast.tokens import TokenSets
 
 SQUARES = 45  # domain
 MAX_GRID = 2**24
+MAX_SQUARES = 2**10
 
 # Squares that are looked at in one piece of work: their bytes stay in the cache.
 PIECE_STEPS = 2**19
@@ -43,7 +44,7 @@ class GridSquares(Family[TokenSets]):
     grid : int
         Squares of the grid, in 1..2**24; items are sets of numbers in 0..grid - 1.
     squares : int, default 3
-        Squares of a function, at least 1.
+        Squares of a function, in 1..1,024.
     minutia, match : float, default 0.2 and 0.8
         Probabilities of the model, in [0, 1]. They do not change the values.
     seed : int or "random", default 1
@@ -83,7 +84,7 @@ class GridSquares(Family[TokenSets]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", check_int("grid", self.grid, 1, MAX_GRID))
-        object.__setattr__(self, "squares", check_int("squares", self.squares, 1))
+        object.__setattr__(self, "squares", check_int("squares", self.squares, 1, MAX_SQUARES))
         for name in ("minutia", "match"):
             probability = check_number(name, getattr(self, name))
             if not 0 <= probability <= 1:
@@ -107,7 +108,8 @@ class GridSquares(Family[TokenSets]):
 
     def functions(self, count: int) -> Int64Array:
         """Return the squares of the first `count` functions, int64 (count, squares), in 0..grid - 1."""
-        words = draw(self.seed, SQUARES, check_int("count", count, 1) * self.squares)
+        count = check_int("count", count, 1)
+        words = draw(self.seed, SQUARES, count * self.squares)
         return scaled(words, self.grid).astype(np.int64).reshape(count, self.squares)
 
     def hash(self, items: TokenSets, count: int, *, threads: int | None = None) -> UInt64Array:
@@ -135,20 +137,26 @@ class GridSquares(Family[TokenSets]):
             If a token or an argument is out of range.
         """
         self._check(items, "items")
+        count = check_int("count", count, 1)
         functions = self.functions(count)
+        # Squares that no function has share the last column, so that rows are as long as the functions need.
+        used, columns = np.unique(functions, return_inverse=True)
+        columns = columns.reshape(functions.shape)
+        column_of = np.full(self.grid, len(used), np.int32)
+        column_of[used] = np.arange(len(used), dtype=np.int32)
         values = np.empty((len(items), count), np.uint64)
 
         def work(rows: slice) -> None:
             offsets = items.offsets[rows.start : rows.stop + 1]
-            present = np.zeros((rows.stop - rows.start, self.grid), bool)
+            present = np.zeros((rows.stop - rows.start, len(used) + 1), bool)
             row = np.repeat(np.arange(len(present), dtype=np.int64), np.diff(offsets))
-            present[row, items.tokens[offsets[0] : offsets[-1]].astype(np.int64)] = True
-            every = present[:, functions[:, 0]]
+            present[row, column_of[items.tokens[offsets[0] : offsets[-1]].astype(np.int64)]] = True
+            every = present[:, columns[:, 0]]
             for place in range(1, self.squares):
-                every &= present[:, functions[:, place]]
+                every &= present[:, columns[:, place]]
             values[rows] = np.where(every, np.uint64(0), NO_VALUE)
 
-        costs = np.full(len(items), self.grid + count * self.squares, np.int64)
+        costs = items.counts + len(used) + count * self.squares
         for_each_piece(work, costs, PIECE_STEPS, threads)
         return values
 

@@ -157,4 +157,4 @@ class CauchyLines(StableLines):
 
 
 def _error_function(x: Float64Array) -> Float64Array:
-    return np.array([math.erf(value) for value in x.ravel().tolist()]).reshape(x.shape)
+    return np.array([math.erf(value) for value in x.ravel().tolist()], np.float64).reshape(x.shape)

@@ -142,7 +142,7 @@ class PlaneLines(Family[npt.NDArray[np.floating[Any]]]):
         first, second = _in_plane(a, "a"), _in_plane(b, "b")
         check_pairs(len(first), len(second))
         with np.errstate(over="ignore"):
-            distances = np.hypot(*(first - second).T)
+            distances = np.hypot(*np.subtract(first, second, dtype=np.float64).T)
         if not np.isfinite(distances).all():
             raise ValueError(f"the distance of pair {int(np.argmin(np.isfinite(distances)))} overflows")
         return np.asarray(distances, np.float64)

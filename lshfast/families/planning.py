@@ -14,7 +14,7 @@ from lshfast.banding.scurve import scurve
 from lshfast.common.checks import check_int
 from lshfast.families.curves import Histogram
 from lshfast.families.family import Family
-from lshfast.families.plans import BandPlan, Costs, Planner
+from lshfast.families.plans import BandPlan, BandPlanner, Costs
 
 
 def plan_bands(
@@ -78,7 +78,7 @@ def plan_bands(
     """
     if not isinstance(bands, Bands):
         raise TypeError(f"bands must be Bands, not {bands!r}")
-    return Planner(threshold, family, n, histogram, costs).plan(bands, words)
+    return BandPlanner(threshold, family, n, histogram, costs).plan(bands, words)
 
 
 def plan_recall(
@@ -124,7 +124,7 @@ def plan_recall(
     half found at           0.6262   similarity
     memory              1,252.0 MB   of an index
     """
-    planner = Planner(threshold, family, n, histogram, costs)
+    planner = BandPlanner(threshold, family, n, histogram, costs)
     check_int("functions", functions, 1)
     check_recall(recall)
     choice = most_rows(planner.p, functions, recall)
@@ -179,7 +179,7 @@ def plan_weights(
     >>> plan.bands, plan.rows
     (9, 13)
     """
-    planner = Planner(threshold, family, n, histogram, costs)
+    planner = BandPlanner(threshold, family, n, histogram, costs)
     check_int("functions", functions, 1)
     positive, negative = check_weights(weights)
     if planner.spread is None:
@@ -252,7 +252,7 @@ def plan_work(
     work                  95,688.9   comparisons a query
     memory             91,920.0 MB   of an index
     """
-    planner = Planner(threshold, family, n, histogram, costs)
+    planner = BandPlanner(threshold, family, n, histogram, costs)
     check_recall(recall)
     check_int("functions", functions, 1)
     if memory is not None:

@@ -1,4 +1,4 @@
-"""`BandPlan` and `Costs`: a choice of bands and rows, and what to expect of it; `Planner` computes it."""
+"""`BandPlan` and `Costs`: a choice of bands and rows, and what to expect of it; `BandPlanner` computes it."""
 
 from __future__ import annotations
 
@@ -123,8 +123,13 @@ class BandPlan:
         return "\n".join(lines)
 
 
-class Planner:
+class BandPlanner:
     """What the plans for one threshold share."""
+
+    family: Family[Any] | None
+    threshold: float
+    p: float
+    costs: Costs
 
     def __init__(
         self,

@@ -60,7 +60,7 @@ class SparsePoints:
         """Return the rows as an array, (n, dim), or raise ValueError if a sum of values of equal columns overflows."""
         first, last = self.offsets[[0, -1]]
         dense = np.zeros(self.shape, self.dtype)
-        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        rows = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
         with np.errstate(over="ignore"):
             np.add.at(dense, (rows, self.columns[first:last]), self.values[first:last])
         refuse_infinite(dense, "vectors")
@@ -75,7 +75,7 @@ def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = Tr
 
     Parameters
     ----------
-    items : array_like of numbers or CSR matrix, shape (n, dim) or (dim,)
+    items : array_like of numbers, CSR matrix or SparsePoints, shape (n, dim) or (dim,)
         C-contiguous float32 and float64 are not copied, nor are the values of a CSR matrix of these. Integers of up to
         16 bits and float16 become float32, other numbers float64. A CSR matrix has the attributes `indptr`, `indices`,
         `data` and `shape`; a sparse matrix with `tocsr` is converted.
@@ -97,8 +97,13 @@ def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = Tr
     ValueError
         If the vectors have a different shape, a coordinate is NaN or infinite, or the CSR matrix is damaged.
     """
-    sparse = hasattr(items, "indptr") or hasattr(items, "tocsr")
-    points: Points = _sparse(items, dim, name) if sparse else _dense(items, dim, name)
+    points: Points
+    if isinstance(items, SparsePoints) and items.dim == dim:
+        points = items
+    elif hasattr(items, "indptr") or hasattr(items, "tocsr"):
+        points = _sparse(items, dim, name)
+    else:
+        points = _dense(items, dim, name)
     if finite:
         refuse_infinite(points, name)
     return points

@@ -37,9 +37,11 @@ def collision_curve(outputs: int, angles: Float64Array) -> Float64Array:
 @lru_cache(maxsize=64)
 def _coefficients(outputs: int) -> Float64Array:
     """Return the Chebyshev series of the probability over the angle, scaled from 0..pi to -1..1."""
-    nodes = np.pi * (np.arange(ANGLE_NODES) + 0.5) / ANGLE_NODES
-    curve = np.array([collision_integral(outputs, angle) for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()])
-    coefficients = 2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES)[:, None] * nodes) @ curve
+    nodes = np.pi * (np.arange(ANGLE_NODES, dtype=np.int64) + 0.5) / ANGLE_NODES
+    curve = np.array(
+        [collision_integral(outputs, angle) for angle in ((np.cos(nodes) + 1) * np.pi / 2).tolist()], np.float64
+    )
+    coefficients = 2 / ANGLE_NODES * np.cos(np.arange(ANGLE_NODES, dtype=np.int64)[:, None] * nodes) @ curve
     coefficients[0] /= 2
     return np.asarray(coefficients)
 
@@ -96,4 +98,4 @@ def _beyond(probability: float) -> float:
 
 def _within(x: Float64Array) -> Float64Array:
     """Return P(|a| < x) of a normal variate."""
-    return np.array([math.erf(value) for value in (x * math.sqrt(0.5)).ravel().tolist()]).reshape(x.shape)
+    return np.array([math.erf(value) for value in (x * math.sqrt(0.5)).ravel().tolist()], np.float64).reshape(x.shape)

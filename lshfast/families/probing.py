@@ -108,7 +108,7 @@ class ProbeCurves:
             for count, costs in zip(counts, others, strict=True):
                 cost = costs[chosen].sum(axis=1) * (1 - 1e-12)  # sums in another order differ in the last bits
                 count += np.bincount((cheapest < cost[:, None]).sum(axis=1), minlength=probes + 1)
-        found = np.cumsum(counts, axis=1)[:, :probes] / SIMULATED_BANDS
+        found = np.cumsum(counts, axis=1, dtype=np.int64)[:, :probes] / SIMULATED_BANDS
         collisions = (others == 0).mean(axis=1)
         order = np.argsort(collisions, kind="stable")
         return cls(collisions[order], found[order], rows)

@@ -23,6 +23,8 @@ MAX_DIM = kernels.MAX_DIM
 PIECE_COORDINATES = 2**22
 # Coordinates of pairs whose angles are computed at once: they stay in the cache.
 ANGLE_COORDINATES = 2**15
+# Coordinates whose factors are kept for the next call, 12 bytes each; those of more are drawn again.
+KEPT_COORDINATES = 2**20
 
 Source = tuple[npt.NDArray[Any], Int64Array | None, Int64Array | None]
 
@@ -138,7 +140,10 @@ class Projection:
         for_each_piece(probe, costs, PIECE_COORDINATES // 16, threads)
 
     def _factors(self, count: int) -> npt.NDArray[np.float32]:
-        return _factors_of(self.seed, -(-count // padded_size(self.dim)), self.dim)
+        size = padded_size(self.dim)
+        rotations = -(-count // size)
+        draw = _factors_of if rotations * size <= KEPT_COORDINATES else _factors_of.__wrapped__
+        return draw(self.seed, rotations, self.dim)
 
     def _rotate(self, work: Callable[[slice, Source], int], points: Points, count: int, threads: int | None) -> None:
         """Call work(rows, source) for pieces of rows; it returns the first row with a NaN or an infinity, or -1."""

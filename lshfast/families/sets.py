@@ -13,6 +13,7 @@ from lshfast.common.types import BoolArray, Float64Array, UInt64Array
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import Family
 from lshfast.families.set_distances import angles_of_counts, jaccard, weighted_distances
+from lshfast.kernels.simhash import MAX_BITS
 from lshfast.sketch.codes import EMPTY
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.sketch.simhash import SimHasher
@@ -349,7 +350,7 @@ class SimHashFamily(BitFamily[SetsOrSignatures]):
         ValueError
             If an argument is out of range, or codes have too few bits, or a different sketcher made them.
         """
-        check_int("count", count, 1, SimHasher(64, self.seed).bits * 64)
+        count = check_int("count", count, 1, MAX_BITS)
         hasher = self.hasher(-(-count // 64) * 64)
         if isinstance(items, TokenSets):
             codes = np.asarray(hasher.sketch(items, threads=threads))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,11 @@ PLACES = 512
 
 # Chosen cells that are in memory at once while probabilities of probes are computed.
 SIMULATED_CHOICES = 2**20
+
+# Probabilities of probes that are kept for the next call; more of them are computed again.
+KEPT_PROBABILITIES = 2**17
+
+_keeping = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,8 @@ class StableLines(Probing[Any]):
             If the points have a different shape, a coordinate is NaN or infinite, or the number of a cell is not in
             -2**63 + 1..2**63 - 1.
         """
-        points = self._points(items)
-        values = np.empty((len(points), self._count(count)), np.uint64)
+        points, count = self._points(items), self._count(count)
+        values = np.empty((len(points), count), np.uint64)
 
         def work(rows: slice) -> None:
             self._project(points, rows, count, None, values[rows])
@@ -128,7 +134,8 @@ class StableLines(Probing[Any]):
         TypeError, ValueError
             As for `hash`.
         """
-        points, count = self._points(items), self._count(check_bands(bands, rows))
+        bands, rows = check_bands(bands, rows)
+        points, count = self._points(items), self._count(bands * rows)
         buckets = np.empty((len(points), bands), np.uint64)
 
         def work(part: slice) -> None:
@@ -172,7 +179,8 @@ class StableLines(Probing[Any]):
         Q. Lv, W. Josephson, Z. Wang, M. Charikar, K. Li, "Multi-Probe LSH: Efficient Indexing for High-Dimensional
         Similarity Search", VLDB 2007.
         """
-        points, count = self._points(items), self._count(check_bands(bands, rows))
+        bands, rows = check_bands(bands, rows)
+        points, count = self._points(items), self._count(bands * rows)
         buckets = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
 
         def work(part: slice) -> None:
@@ -272,7 +280,9 @@ class StableLines(Probing[Any]):
             return np.asarray(self._law(ratios) ** rows)
         probes = min(probes, 3 ** min(rows, 40))
         rounded = 1 << (probes - 1).bit_length()
-        found = _found(type(self), tuple(ratios.ravel().tolist()), rows, rounded)
+        few = ratios.size * rounded <= KEPT_PROBABILITIES
+        compute = _found if few else _found.__wrapped__
+        found = compute(type(self), tuple(ratios.ravel().tolist()), rows, rounded)
         return found[:, probes - 1].reshape(ratios.shape).copy()
 
     @classmethod
@@ -348,7 +358,10 @@ class StableLines(Probing[Any]):
         if lines is None or lines.shape[1] < count:
             lines = np.empty((self.dim, count), np.float32)
             kernels.draw_lines(self.seed, self._cauchy, lines)
-            self._drawn["lines"] = lines
+            with _keeping:  # a thread that needs fewer lines does not replace those of another
+                kept = self._drawn.get("lines")
+                if kept is None or kept.shape[1] < count:
+                    self._drawn["lines"] = lines
         return lines
 
     def _project(
@@ -383,13 +396,13 @@ class StableLines(Probing[Any]):
 def _sorted_columns(points: SparsePoints) -> SparsePoints:
     """Return the points with rising columns, and the sums of the values of equal columns."""
     used = slice(*points.offsets[[0, -1]].tolist())
-    rows, columns = np.repeat(np.arange(len(points)), np.diff(points.offsets)), points.columns[used]
+    rows, columns = np.repeat(np.arange(len(points), dtype=np.int64), np.diff(points.offsets)), points.columns[used]
     order = np.lexsort((columns, rows))
     rows, columns = rows[order], columns[order]
     first = np.flatnonzero(np.concatenate([[True], (np.diff(rows) != 0) | (np.diff(columns) != 0)]))
     with np.errstate(over="ignore"):
         values = np.add.reduceat(points.values[used][order], first)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=len(points)))])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=len(points)), dtype=np.int64)])
     return SparsePoints(offsets.astype(np.int64), np.ascontiguousarray(columns[first]), values, points.dim)
 
 
@@ -411,12 +424,12 @@ def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, prob
     places = np.stack([generator.permutation(PLACES) for _ in range(rows)], axis=1)
     # The distances of each place in a cell to the walls -1, 0, 1 and 2; the other point is in a cell if it lies between
     # the walls of it.
-    walls = np.arange(-1, 3) - ((np.arange(PLACES) + 0.5) / PLACES)[:, None]
+    walls = np.arange(-1, 3, dtype=np.int64) - ((np.arange(PLACES, dtype=np.int64) + 0.5) / PLACES)[:, None]
     # The cells of each place by their distance: its own, the nearer one beside it, and the farther one.
-    order = np.where((np.arange(PLACES) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0])
+    order = np.where((np.arange(PLACES, dtype=np.int64) < PLACES // 2)[:, None], [1, 0, 2], [1, 2, 0])
     distances = np.column_stack([np.zeros(PLACES), -walls[:, 1], walls[:, 2]])
     costs = np.sort(distances**2, axis=1)
-    chances = np.diff(family._below(walls * np.array(ratios).reshape(-1, 1, 1)), axis=2)
+    chances = np.diff(family._below(walls * np.array(ratios, np.float64).reshape(-1, 1, 1)), axis=2)
     logs = np.log(np.maximum(np.take_along_axis(chances, order[None], axis=2), 1e-300))
     moves = logs - logs[:, :, :1]
     found = np.zeros((len(ratios), probes))
@@ -430,6 +443,6 @@ def _found(family: type[StableLines], ratios: tuple[float, ...], rows: int, prob
         for total, log, move in zip(found, logs[:, :, 0], moves, strict=True):
             change = np.bincount(position * probes + probe, move[changed, rank], there.size).reshape(there.shape)
             total += (np.exp(log[some].sum(axis=1, keepdims=True) + change) * there).sum(axis=0)
-    found = np.minimum(np.cumsum(found, axis=1) / PLACES, 1)
+    found = np.minimum(np.cumsum(found, axis=1, dtype=np.float64) / PLACES, 1)
     found.flags.writeable = False
     return found

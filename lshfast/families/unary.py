@@ -107,7 +107,7 @@ class UnaryBits(BitFamily[npt.NDArray[np.integer[Any]]]):
         ValueError
             If a coordinate or an argument is out of range, or the vectors have a different shape.
         """
-        points = whole_points(items, self.dim, self.limit)
+        points, count = whole_points(items, self.dim, self.limit), check_int("count", count, 1)
         coordinates, cuts = self.samples(count)
         most = min(self.limit, np.iinfo(points.dtype).max)
         reached, cuts_in_dtype = cuts <= most, np.minimum(cuts, most).astype(points.dtype)

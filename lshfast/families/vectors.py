@@ -18,6 +18,7 @@ from lshfast.families.points import dense_blocks, dense_points
 from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing
 from lshfast.families.rotated import MAX_DIM, Projection, angles
 from lshfast.kernels import probes as kernels
+from lshfast.sketch.arrays import checked
 from lshfast.sketch.codes import Zero
 from lshfast.sketch.signs import SignSketcher
 
@@ -175,8 +176,8 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
         TypeError, ValueError
             As for `codes`.
         """
-        rows = check_int("rows", rows, 1, MAX_PROBED_ROWS)
-        count, points = check_bands(bands, rows), dense_points(items, self.dim, finite=False)
+        bands, rows = check_bands(bands, check_int("rows", rows, 1, MAX_PROBED_ROWS))
+        count, points = bands * rows, dense_points(items, self.dim, finite=False)
         out = np.empty((len(points), bands, check_int("probes", probes, 1, MAX_PROBES)), np.uint64)
         self._projection().probe(lambda y, part: kernels.signs(y, rows, part), points, count, out, threads)
         return out
@@ -285,7 +286,8 @@ class SignVectors(BitFamily[Any]):
         Parameters
         ----------
         items : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            Finite, and as small as `SignSketcher.dots` wants them to be.
+            Finite, and as small as `SignSketcher.dots` wants them to be. Or the codes, (n, words) or (words,), that a
+            `SignSketcher` with the parameters of the family and `count` bits made of vectors.
         count : int
             In 1..4,096.
         threads : int, optional
@@ -301,9 +303,15 @@ class SignVectors(BitFamily[Any]):
         TypeError
             If the coordinates are not integers or floats.
         ValueError
-            If the vectors have a different dim, or a coordinate is out of range.
+            If the vectors have a different dim, or a coordinate is out of range, or a different sketcher made codes.
         """
         sketcher = self.sketcher(count)
+        if getattr(items, "hasher", None) is not None:
+            made = checked(items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code")
+            given = np.array(np.atleast_2d(made))
+            none = np.asarray(sketcher.is_empty(given))
+            given[none] = 0
+            return BitCodes(given, none if none.any() else None)
         points = dense_points(items, self.dim)
         words, without = np.empty((len(points), sketcher.words), np.uint64), np.empty(len(points), bool)
         for rows, block in dense_blocks(points, SKETCHED_COORDINATES):

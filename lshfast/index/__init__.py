@@ -1,4 +1,4 @@
-"""Indexes over signatures: `LSHIndex`, `LSHForest` and `LSHEnsemble`, and the stores of their entries."""
+"""Indexes over signatures and points: `LSHIndex`, `LSHForest`, `LSHEnsemble` and `NearNeighbors`, and their stores."""
 
 from lshfast.index.ensemble import LSHEnsemble
 from lshfast.index.forest import LSHForest
@@ -6,6 +6,14 @@ from lshfast.index.index_stats import IndexStats
 from lshfast.index.key_pairs import KeyPairs
 from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.matches import Match, Matches
+from lshfast.index.neighbors import (
+    NearNeighbors,
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    NeighborsPlan,
+    NeighborStats,
+)
 
 __all__ = [
     "IndexStats",
@@ -15,4 +23,10 @@ __all__ = [
     "LSHIndex",
     "Match",
     "Matches",
+    "NearNeighbors",
+    "Neighbor",
+    "NeighborLists",
+    "NeighborPairs",
+    "NeighborStats",
+    "NeighborsPlan",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,14 @@ from lshfast.common.types import UInt64Array
 from lshfast.families.amplification import Amplified
 from lshfast.families.codes import BitFamily, buckets_of_bits
 from lshfast.families.family import NO_VALUE, Family, family_of
-from lshfast.families.sets import MinHashFamily, WeightedMinHashFamily
+from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
+from lshfast.families.vectors import SignVectors
 from lshfast.index.measure import Measure
 from lshfast.index.stores.base import Parameters
 from lshfast.shingling import are_texts, shingle, shingles_of_texts
+
+# The families that take sketches, and check which sketcher made them.
+OF_SKETCHES = WeightedMinHashFamily, SimHashFamily, SignVectors
 
 
 @dataclass(frozen=True)
@@ -51,24 +56,29 @@ class FamilyRows:
         return isinstance(self.family, BitFamily)
 
     def rows_of(self, items: Any, threads: int | None) -> tuple[UInt64Array, bool]:
-        """Return the rows of items, uint64 (n, words), and whether a single item was given: an array of one dimension.
+        """Return the rows of items, uint64 (n, words), and whether a single item was given.
+
+        A single item is an array of one dimension, a list of numbers, or a text.
 
         Raises
         ------
         TypeError, ValueError
             If the family does not take the items.
         """
-        given, one = items, isinstance(items, np.ndarray) and items.ndim == 1
-        if are_texts(items):
-            if self._shingles is not None:
-                one = isinstance(items, (str, bytes))
-                seed = getattr(self.family, "seed", 1)
-                given = shingle([items] if one else items, *self._shingles, seed=seed, threads=threads)
-        elif one:
-            given = items[np.newaxis]  # which has the sketcher of a SketchArray
-        return self._rows(given, threads), one
+        if isinstance(items, (list, tuple)) and items and isinstance(items[0], Number):
+            items = np.asarray(items)
+        if not isinstance(items, np.ndarray) and are_texts(items) and self._shingles is not None:
+            one = isinstance(items, (str, bytes))
+            seed = getattr(self.family, "seed", 1)
+            items = shingle([items] if one else items, *self._shingles, seed=seed, threads=threads)
+            return self._rows(items, threads), one
+        one = isinstance(items, np.ndarray) and items.ndim == 1
+        return self._rows(items[np.newaxis] if one else items, threads), one  # a SketchArray keeps its sketcher
 
     def _rows(self, items: Any, threads: int | None) -> UInt64Array:
+        maker = getattr(items, "hasher", None)
+        if maker is not None and not isinstance(self.family, OF_SKETCHES):
+            raise ValueError(f"items are of {maker}, and {self.family} takes no sketches but items")
         p, bands, functions = self.parameters, self.bands.bands, self.bands.rows
         if isinstance(self.family, WeightedMinHashFamily):
             return np.ascontiguousarray(self.family.hash(items, p.num_perm, threads=threads))

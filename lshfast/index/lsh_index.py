@@ -26,6 +26,7 @@ from lshfast.index.stores.file import FileStore, Mode
 from lshfast.index.stores.memory import MemoryStore
 from lshfast.shingling import TextColumn, are_texts, shingle, shingles_of_texts
 from lshfast.sketch.minhash import UINT64, MinHasher, Scheme, check_signatures, kind_of_values
+from lshfast.tokens import TokenSets
 
 # The types of one query, and of several queries.
 Query: TypeAlias = str | bytes | Vector[np.uint64]
@@ -75,7 +76,7 @@ class LSHIndex(StoredIndex):
     family : Family, optional
         Family of hash functions; the default is MinHash with `scheme` and `seed`. `insert` and `query` take its items,
         or sketches of a sketcher with the same functions, such as the codes of a `SimHasher`. An array of one
-        dimension is one item.
+        dimension, or a list of numbers, is one item.
 
     Attributes
     ----------
@@ -310,8 +311,8 @@ class LSHIndex(StoredIndex):
         keys : hashable, or a batch of n hashable objects
             One key for one signature or text; a batch for several.
         signatures : ndarray of uint64, shape (num_perm,) or (n, num_perm); or str, bytes, or a column of n texts
-            Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``. An index of another
-            family than MinHash takes one item or n items of the family.
+            Or n TokenSets, which are sketched. Texts need an index that names their shingles, such as
+            ``LSHIndex(shingles="word:5")``. An index of another family than MinHash takes one item or n items of it.
         copy : bool, default True
             With False, the index may use the memory of the array instead of a copy; the array becomes read-only. While
             the index exists, do not write to arrays that share this memory. Filling an index in memory then needs half
@@ -448,10 +449,15 @@ class LSHIndex(StoredIndex):
 
     def _signatures_of(self, given: Any, threads: int | None) -> UInt64Array:
         """Return signatures as they are, and those of texts and of the items of a family."""
+        hasher = self._hasher
+        if type(given) is np.ndarray and given.dtype is UINT64 and hasher is not None:  # one query takes 1 us
+            return check_signatures(given, hasher)
         if self._rows is not None:
             rows, one = self._rows.rows_of(given, threads)
             return rows[0] if one else rows
-        if (type(given) is np.ndarray and given.dtype is UINT64) or not are_texts(given):  # one query takes 1 us
+        if isinstance(given, TokenSets):
+            return np.asarray(self.hasher.sketch(given, threads=threads))
+        if not are_texts(given):
             return check_signatures(given, self.hasher)
         shingles = shingles_of_texts(self.parameters.shingles)
         if shingles is None and kind_of_values(given) != "texts":
@@ -516,8 +522,8 @@ class LSHIndex(StoredIndex):
         Parameters
         ----------
         signatures : ndarray of uint64, shape (num_perm,) or (m, num_perm); or str, bytes, or a column of m texts
-            The queries. Texts need an index that names their shingles, such as ``LSHIndex(shingles="word:5")``. An
-            index of another family than MinHash takes one item or m items of the family.
+            The queries. Or m TokenSets, which are sketched. Texts need an index that names their shingles, such as
+            ``LSHIndex(shingles="word:5")``. An index of another family than MinHash takes one item or m items of it.
         k : int, optional
             Return only the k most similar candidates; at least 1.
         threshold : float, optional

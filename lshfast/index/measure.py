@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lshfast.common.checks import check_int
 from lshfast.kernels.distances import LAYOUTS, MEASURES, words_of
@@ -59,6 +60,7 @@ class Measure:
         return f"{self.name}:{self.layout}:{self.dim}"
 
 
+@lru_cache(maxsize=64)
 def measure_of(text: str) -> Measure:
     """Return the measure with this text.
 

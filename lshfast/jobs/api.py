@@ -52,6 +52,7 @@ def dedup_files(
     on_error: OnError = "stop",
     threads: int | None = None,
     seed: Seed | None = None,
+    exact: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
@@ -83,7 +84,7 @@ def dedup_files(
     threshold, unit, size, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
-    verify, groups, threads : optional
+    verify, groups, threads, exact : optional
         As for `dedup`.
     keep : str, default "first"
         "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
@@ -147,7 +148,7 @@ def dedup_files(
         rows=rows, seed=seed,
     )  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
-    others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads)
+    others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact)
     earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs

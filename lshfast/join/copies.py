@@ -42,14 +42,25 @@ def _members(copies: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
 
 def _spread(similar: npt.NDArray[np.void], copies: Int64Array) -> npt.NDArray[np.void]:
     """Return each pair for all copies of its left row and of its right row."""
-    start, count, order = _members(copies)
+    pairs = spread_across(similar, copies, copies)
+    i, j = pairs["i"].copy(), pairs["j"]
+    pairs["i"], pairs["j"] = np.minimum(i, j), np.maximum(i, j)
+    return pairs
+
+
+def spread_across(
+    similar: npt.NDArray[np.void], left_copies: Int64Array, right_copies: Int64Array
+) -> npt.NDArray[np.void]:
+    """Return each pair of a row of one collection and a row of another for all copies of both; they are not sorted."""
+    left_start, left_count, left_order = _members(left_copies)
+    right_start, right_count, right_order = _members(right_copies)
     i, j = similar["i"], similar["j"]
-    times = count[i] * count[j]
+    times = left_count[i] * right_count[j]
     pair = np.repeat(np.arange(len(similar), dtype=np.int64), times)
     within = np.arange(len(pair), dtype=np.int64) - np.repeat(np.cumsum(times, dtype=np.int64) - times, times)
-    left = order[start[i][pair] + within // count[j][pair]]
-    right = order[start[j][pair] + within % count[j][pair]]
-    return as_pairs(np.minimum(left, right), np.maximum(left, right), similar["similarity"][pair])
+    left = left_order[left_start[i][pair] + within // right_count[j][pair]]
+    right = right_order[right_start[j][pair] + within % right_count[j][pair]]
+    return as_pairs(left, right, similar["similarity"][pair])
 
 
 def _all_of_a_kind(copies: Int64Array) -> npt.NDArray[np.void]:

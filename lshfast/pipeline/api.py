@@ -47,6 +47,7 @@ def dedup(
     add: bool = False,
     threads: int | None = None,
     seed: Seed = 1,
+    exact: bool = False,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find near-duplicates among texts, and choose the texts to keep.
@@ -100,6 +101,10 @@ def dedup(
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write near-duplicates that the run is
         sure to miss.
+    exact : bool, default False
+        Find all similar pairs by an exact join (`lshfast.join.exact`) instead of bands: no pair is missed, so `recall`,
+        `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the tokens of all
+        texts, and more time.
     progress : callable, optional
         Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
         In stage "verify", they count rows (in `pairs`, pairs).
@@ -156,7 +161,7 @@ def dedup(
     """
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-        rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
+        rows=rows, verify=verify, groups=groups, threads=threads, seed=seed, exact=exact,
     )  # fmt: skip
     column = column_of(texts, unit, size)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
@@ -193,13 +198,15 @@ def pairs(
     copies: Literal["first", "all"] = "first",
     threads: int | None = None,
     seed: Seed = 1,
+    exact: bool = False,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
     """Find all pairs of similar texts or sets.
 
     Parameters
     ----------
-    texts, threshold, unit, size, num_perm, scheme, recall, bands, rows, verify, threads, seed, progress
+    texts, threshold, unit, size, num_perm, scheme, recall, bands, rows, verify, threads, seed, exact,
+    progress
         As for `dedup`.
     copies : {"first", "all"}, default "first"
         With "first", an exact copy is paired only with the first row that has the same tokens. With "all", it is also
@@ -229,7 +236,7 @@ def pairs(
     """
     plan = make_plan(
         threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-        rows=rows, verify=verify, threads=threads, seed=seed,
+        rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
     )  # fmt: skip
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")

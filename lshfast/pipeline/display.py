@@ -41,7 +41,10 @@ def figures(s: Summary) -> Iterator[Figure]:
         yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
     yield Figure("pairs", f"{s.pairs:,}", f"similarity: {SIMILARITY_KINDS[s.verify]}; candidates: {s.candidates:,}")
     yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
-    yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall at the threshold: {s.recall:.4f}")
+    if s.bands:
+        yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall at the threshold: {s.recall:.4f}")
+    else:
+        yield Figure("join", "exact", "every similar pair is found")
     yield Figure("seconds", f"{s.seconds:,.2f}")
 
 

@@ -39,6 +39,9 @@ ROW_WORDS = 24
 WORK_BYTES = 48 << 20
 BASE_BYTES = 120 << 20
 
+# For the same estimate, bytes that an exact join takes for a byte of text, of which a token of words has about six.
+EXACT_BYTES = 4
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -52,12 +55,13 @@ class Plan:
     verify: Verify
     groups: Grouping
     threads: int
+    exact: bool = False  # the pairs come from an exact join instead of bands
     sets: bool = False  # the rows are sets of elements; unit and size are not used
 
     @property
     def recall(self) -> float:
         """Probability that a pair whose similarity equals the threshold is found."""
-        return float(self.bands.probability(self.threshold))
+        return 1.0 if self.exact else float(self.bands.probability(self.threshold))
 
     @property
     def parameters(self) -> Parameters:
@@ -70,10 +74,12 @@ class Plan:
 
     def memory(self, rows: int, nbytes: int) -> dict[str, int]:
         """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind."""
+        exact = {"exact join": EXACT_BYTES * nbytes} if self.exact else {}
         return {
             "texts": nbytes + TEXT_OVERHEAD * rows,
             "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
             "bucket keys": 8 * (self.bands.bands + ROW_WORDS) * rows,
+            **exact,
             "work": WORK_BYTES * self.threads,
             "Python and libraries": BASE_BYTES,
         }
@@ -93,6 +99,7 @@ def make_plan(
     groups: Grouping = "star",
     threads: int | None = None,
     seed: Seed = 1,
+    exact: bool = False,
 ) -> Plan:
     """Check all parameters of a run and return a Plan; errors name the argument, the value and the range."""
     threshold = check_threshold(threshold)
@@ -100,9 +107,11 @@ def make_plan(
     for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
         if value not in get_args(allowed):
             raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
+    if exact and verify != "exact":
+        raise ValueError(f"verify must be 'exact' for an exact join, not {verify!r}")
     hasher = MinHasher(num_perm, scheme, seed)
     choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
-    return Plan(threshold, unit, size, hasher, choice, verify, groups, thread_count(threads))
+    return Plan(threshold, unit, size, hasher, choice, verify, groups, thread_count(threads), bool(exact))
 
 
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
@@ -115,7 +124,7 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     given : mapping of str, optional
         Arguments of `make_plan` that the user has set. They must equal those of the index.
     **others
-        Arguments of `make_plan` that an index does not store: verify, groups, threads.
+        Arguments of `make_plan` that an index does not store: verify, groups, threads, exact.
 
     Raises
     ------

@@ -77,7 +77,7 @@ class Summary:
     largest_group : int
         Rows in the largest group.
     bands, rows : int
-        b and r of the banding.
+        b and r of the banding; 0 for an exact join.
     recall : float
         Probability, in (0, 1], that a pair whose similarity equals the threshold is found.
     verify : {"exact", "signature", "none"}

@@ -21,6 +21,7 @@ from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import Groups, component_groups, star_groups
 from lshfast.join.jaccard import estimate, verify
 from lshfast.pipeline.against import Earlier, find_earlier
+from lshfast.pipeline.exact_pairs import ExactPairs
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
@@ -96,8 +97,8 @@ class Findings:
             pairs=self.pairs_found,
             groups=int((sizes > 1).sum()),
             largest_group=int(sizes.max()) if n else 0,
-            bands=self.plan.bands.bands,
-            rows=self.plan.bands.rows,
+            bands=0 if self.plan.exact else self.plan.bands.bands,
+            rows=0 if self.plan.exact else self.plan.bands.rows,
             recall=self.plan.recall,
             verify=self.plan.verify,
             stages=clock.stages,
@@ -169,9 +170,13 @@ def find_pairs_for_groups(
     sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return the similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
+    report = (lambda done, total: progress("verify", done, total)) if progress else None
+    if plan.exact:
+        every = ExactPairs(sketches, plan)
+        with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
+            return every.pairs(report), every.candidates
     threshold = 0.0 if plan.verify == "none" else plan.threshold
     comparison = Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads)
-    report = (lambda done, total: progress("verify", done, total)) if progress else None
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         return pairs_for_groups(
             sketches.rows,

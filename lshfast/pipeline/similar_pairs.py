@@ -15,6 +15,7 @@ from lshfast.join.banded import order_of_pairs
 from lshfast.join.copies import copy_pairs
 from lshfast.join.group_pairs import Comparison
 from lshfast.join.jaccard import PAIR
+from lshfast.pipeline.exact_pairs import ExactPairs
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.sketching import Clock, SketchedRows
 
@@ -37,7 +38,11 @@ class SimilarPairs:
         threshold = 0.0 if plan.verify == "none" else plan.threshold
         comparison = Comparison(threshold, plan.verify == "exact", threads=plan.threads)
         with clock.stage("match", 0):
-            self._pairs = AllPairs(sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies)
+            self._pairs = (
+                ExactPairs(sketches, plan)
+                if plan.exact
+                else AllPairs(sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies)
+            )
         copies = copy_pairs(sketches.copies)
         self._copies = copies[order_of_pairs(copies["i"], copies["j"])]
         self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0

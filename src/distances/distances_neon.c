@@ -13,6 +13,11 @@ static inline float64x2_t term(enum distances_measure measure, float64x2_t x, fl
     return measure == DISTANCES_EUCLIDEAN ? vmulq_f64(difference, difference) : vabsq_f64(difference);
 }
 
+/* The sum of doubles that were floats: the product of two is exact, so a fused sum has the bits of a separate one. */
+static inline float64x2_t added(enum distances_measure measure, float64x2_t sum, float64x2_t x, float64x2_t y) {
+    return measure == DISTANCES_COSINE ? vfmaq_f64(sum, x, y) : vaddq_f64(sum, term(measure, x, y));
+}
+
 static inline double fold(float64x2_t sums[REGISTERS]) {
     for (size_t half = REGISTERS / 2; half; half /= 2) {
         for (size_t r = 0; r < half; r++) sums[r] = vaddq_f64(sums[r], sums[half + r]);
@@ -34,9 +39,9 @@ static inline double sum32(const float *x, const float *y, size_t dim, enum dist
         }
         for (size_t r = 0; r < REGISTERS; r += 2) {
             float32x4_t first = vld1q_f32(x + LANES * r), second = vld1q_f32(y + LANES * r);
-            float64x2_t low = term(measure, vcvt_f64_f32(vget_low_f32(first)), vcvt_f64_f32(vget_low_f32(second)));
-            sums[r] = vaddq_f64(sums[r], low);
-            sums[r + 1] = vaddq_f64(sums[r + 1], term(measure, vcvt_high_f64_f32(first), vcvt_high_f64_f32(second)));
+            float64x2_t low = vcvt_f64_f32(vget_low_f32(first)), other = vcvt_f64_f32(vget_low_f32(second));
+            sums[r] = added(measure, sums[r], low, other);
+            sums[r + 1] = added(measure, sums[r + 1], vcvt_high_f64_f32(first), vcvt_high_f64_f32(second));
         }
     }
     return fold(sums);

@@ -198,10 +198,26 @@ static void rotate_once(const struct rotations_kernels *kernels, struct rotation
     }
 }
 
+/* Deal the numbers to the parts. */
+static void deal(const float *x, struct rotations_shape shape, float *y) {
+    for (size_t i = 0; i < shape.block; i += ROTATIONS_DEALT) {
+        for (size_t p = 0; p < shape.parts; p++, x += ROTATIONS_DEALT) {
+            memcpy(y + p * shape.block + i, x, ROTATIONS_DEALT * sizeof *y);
+        }
+    }
+}
+
 void rotations_rotate(const struct rotations_kernels *kernels, struct rotations_shape shape, const float *factors,
                       const float *x, float *y, size_t kept) {
     const size_t size = shape.parts * shape.block;
-    for (size_t round = 0; round < ROTATIONS_ROUNDS; round++) {
-        rotate_once(kernels, shape, factors + round * size, round ? y : x, y, round + 1 < ROTATIONS_ROUNDS ? size : kept);
+    float *dealt = y + size;
+    for (size_t round = 0; round + 1 < ROTATIONS_ROUNDS; round++, factors += size) {
+        rotate_once(kernels, shape, factors, x, y, size);
+        x = y;
+        if (shape.parts > 1) {
+            deal(y, shape, dealt);
+            x = dealt;
+        }
     }
+    rotate_once(kernels, shape, factors, x, y, kept);
 }

@@ -9,6 +9,10 @@
  *
  *     round:  x -> (reflection of parts) x (Hadamard transform of block), of signs * x
  *
+ * A reflection leaves a share of a part in its place, (1 - 4 / parts) of its products with other vectors. So between
+ * rounds the numbers are dealt, 16 at a time, one group to each part in turn. Otherwise, vectors that differ in one part
+ * only would keep an angle in this part that is not theirs.
+ *
  * Sums of a few equal numbers are few different numbers, often zero: vectors with few coordinates would lie on the same
  * side of too many hyperplanes. So the signs of the second round are multiplied by numbers from 0.75 to 1.25.
  *
@@ -27,6 +31,7 @@
 #include <stddef.h>
 
 enum { ROTATIONS_ROUNDS = 3, ROTATIONS_MIN_BLOCK = 128, ROTATIONS_MIN_SIZE = 256, ROTATIONS_MAX_PARTS = 7 };
+enum { ROTATIONS_DEALT = 16 }; /* a divisor of ROTATIONS_MIN_BLOCK */
 #define ROTATIONS_MAX_DIM ((size_t)1 << 20)
 
 /* What a CPU level does in its own way. Arrays of y may be those of x; n is a multiple of 64. */
@@ -70,7 +75,8 @@ enum rotations_row rotations_load_floats(const struct rotations_kernels *kernels
 enum rotations_row rotations_load_doubles(const struct rotations_kernels *kernels, const double *row, size_t dim,
                                           size_t size, float *x, const float **ready);
 
-/* Rotate x, of as many numbers as the shape says, to y; only the first `kept` numbers of y are of use then. */
+/* Rotate x, of as many numbers as the shape says, to y, which has room for twice as many; only the first `kept` numbers of
+ * y are of use then. */
 void rotations_rotate(const struct rotations_kernels *kernels, struct rotations_shape shape, const float *factors,
                       const float *x, float *y, size_t kept);
 

@@ -185,7 +185,7 @@ cdef _run(const real[::1] values, const int64_t[::1] offsets, const int64_t[::1]
             if not are_below(column + offsets[0], offsets[n] - offsets[0], task.dim):
                 raise ValueError(f"columns must be in 0..{task.dim - 1}")
     cdef float[::1] x = np.empty(BLOCK_ROWS * size, np.float32)
-    cdef float[::1] y = np.empty(size, np.float32)
+    cdef float[::1] y = np.empty(2 * size, np.float32)
     cdef real[::1] dense = np.zeros(task.dim if offsets is not None else 0, np.float32 if real is float else np.float64)
     cdef real* row = &dense[0] if offsets is not None else NULL
     cdef const real* value = &values[0] if m else NULL

@@ -81,13 +81,13 @@ static void leave_out(const struct band_tables *index, const uint64_t *query, ui
 }
 
 /* How many slots of two rows, or bits of their codes, are equal. Slots without a value are equal to none. */
-static size_t agreement(const struct band_tables *index, const uint64_t *a, const uint64_t *b) {
+static inline size_t agreement(const struct band_tables *index, const uint64_t *a, const uint64_t *b) {
+    if (!index->apart) return slots_agreement(&slots_scalar, a, b, index->slots);
     if (index->bits) {
         int32_t unequal;
         index->bits_kernels->differ(a + index->slots, 0, b + index->slots, 1, bits_words(index->bits, 1), 1, &unequal);
         return index->bits - ((size_t)unequal < index->bits ? (size_t)unequal : index->bits);
     }
-    if (!index->apart) return slots_agreement(&slots_scalar, a, b, index->slots);
     size_t equal = 0;
     for (size_t slot = 0; slot < index->slots; slot++) equal += a[slot] == b[slot] && a[slot] != EMPTY_SLOT;
     return equal;

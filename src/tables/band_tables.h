@@ -28,7 +28,7 @@ struct band_tables {
     size_t k, bands, rows; /* words of a row; the banding */
     size_t slots;          /* of the k words; the others are the payload */
     int apart;             /* 1: each band is judged alone, and rows is 1 */
-    size_t bits;           /* of the code in the payload whose equal bits are counted; 0: equal slots are counted */
+    size_t bits;           /* with `apart`: of the code in the payload whose equal bits are counted; 0: count equal slots */
     const struct bits_kernels *bits_kernels; /* of a CPU level */
     uint64_t *starts;      /* of bands_starts */
     band_key_kernel *keys; /* of a CPU level, and so is the next */

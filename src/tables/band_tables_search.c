@@ -190,8 +190,8 @@ static inline int is_in(const struct band_tables *index, const struct band_searc
     return bucket != EMPTY_SLOT && signature[place % index->bands] == bucket;
 }
 
-/* 1 if a row shares a bucket with the query. Where only a tag is shared, another bucket may be, in which the row was not
- * met again. */
+/* 1 if a row shares a bucket with the query: that in which it was met, or, if only the tags of that one are equal, any
+ * other one, since no row is met twice. */
 static int shares(const struct band_tables *index, const struct band_search *search, const uint64_t *buckets,
                   const uint64_t *signature, size_t place) {
     if (is_in(index, search, buckets, signature, place)) return 1;

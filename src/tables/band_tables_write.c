@@ -6,7 +6,8 @@
 
 /* ---- batches ---- */
 
-enum tables_outcome band_tables_batch_begin(struct band_tables_batch *batch, const struct band_tables *index, size_t n) {
+enum tables_outcome band_tables_batch_begin(struct band_tables_batch *batch, const struct band_tables *index,
+                                            size_t n) {
     size_t most = n < BAND_TABLES_BATCH ? n : BAND_TABLES_BATCH, bands = index->bands;
     most = most ? most : 1;
     memset(batch, 0, sizeof *batch);
@@ -38,8 +39,8 @@ static void tag_row(const struct band_tables *index, struct band_tables_batch *b
 
 /* Bring the rows of the batch into the order of their tags of one band. */
 static void order(struct band_tables_batch *batch, size_t band, const int64_t *rows) {
-    batch->count = tables_tag_order(batch->tags + band * batch->most, rows, batch->skip + band * batch->skip_step, batch->n,
-                                    batch->records);
+    const uint8_t *skip = batch->skip + band * batch->skip_step;
+    batch->count = tables_tag_order(batch->tags + band * batch->most, rows, skip, batch->n, batch->records);
 }
 
 /* Ask for the lines of all bands of a single row at once, and then for the next lines where those are full. */

@@ -105,7 +105,8 @@ cdef class BandTables:
         Whether each band is judged alone: a slot of all ones has no bucket, and the others of its row have theirs.
         Then `rows` must be 1. Otherwise a signature is in no bucket if its first slot is all ones.
     bits : int
-        Bits of the code in the payload; queries count its equal bits. With 0 they count equal slots.
+        Bits of the code in the payload, if bands are judged apart; queries count its equal bits. With 0 they count
+        equal slots.
     """
     cdef band_tables c
     cdef band_tables_batch one
@@ -124,8 +125,8 @@ cdef class BandTables:
             raise ValueError(f"signatures must have at most {MOST_SLOTS} slots, not {num_perm + payload}")
         if apart and rows != 1:
             raise ValueError(f"rows must be 1 if bands are judged apart, not {rows}")
-        if bits > 64 * payload:
-            raise ValueError(f"bits must be at most 64 x payload = {64 * payload}, not {bits}")
+        if bits > 64 * payload or (bits and not apart):
+            raise ValueError(f"bits must be at most {64 * payload * apart}, those of a payload of bands apart, not {bits}")
         if kind not in (None, "int", "str"):
             raise ValueError(f"kind must be 'int', 'str' or None, not {kind!r}")
         self.kept = {}

@@ -10,7 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import TokenSets
-from lshfast.families import NO_VALUE, BitSampling, Family, MinHashFamily, Sensitivity, UnaryBits, family_of
+from lshfast.families import (
+    NO_VALUE,
+    BitFamily,
+    BitSampling,
+    CrossPolytope,
+    Family,
+    GaussianLines,
+    GridSquares,
+    Hyperplanes,
+    MinHashFamily,
+    PlaneLines,
+    Probing,
+    Sensitivity,
+    SignVectors,
+    SimHashFamily,
+    UnaryBits,
+    family_of,
+)
 from lshfast.families.draws import draw, following, scaled
 from lshfast.families.family import joined
 from tests.reference import hashing, minhash
@@ -73,6 +90,46 @@ def test_sixty_four_bits_together_are_hashed():
     values = np.full((1, 8), 255, np.uint64)
     assert joined(values, 8, 8).tolist() != [[MASK64]]
     assert joined(values, 8, 8)[0, 0] == minhash.band_keys([255] * 8, 1, 8)[0]
+
+
+@pytest.mark.parametrize(
+    ("family", "items"),
+    [
+        (MinHashFamily(), TokenSets([0, 2, 3], [5, 6, 7])),
+        (SimHashFamily(), TokenSets([0, 2, 3], [5, 6, 7])),
+        (GridSquares(9, 1), TokenSets([0, 2, 3], [5, 6, 7])),
+        (BitSampling(64), np.array([[5], [6]], np.uint64)),
+        (UnaryBits(9, 2), [[1, 2], [8, 9]]),
+        (PlaneLines(0.1), np.eye(2)),
+        (GaussianLines(2, 0.1), np.eye(2)),
+        (Hyperplanes(2), np.eye(2)),
+        (SignVectors(2), np.eye(2)),
+        (CrossPolytope(2), np.eye(2)),
+        (Hyperplanes(2).and_(100), np.eye(2)),
+    ],
+    ids=lambda value: value.name if isinstance(value, Family) else "",
+)
+def test_small_integers_of_numpy_count_as_others(family, items):
+    """Their products, such as rows times the bits of a value, overflow."""
+    few, many = np.uint8(4), np.uint8(200)
+    assert (family.buckets(items, few, few) == family.buckets(items, 4, 4)).all()
+    assert (family.buckets(items, few, many) == family.buckets(items, 4, 200)).all()
+    assert (family.hash(items, many) == family.hash(items, 200)).all()
+    if isinstance(family, BitFamily):
+        assert (family.codes(items, many).words == family.codes(items, 200).words).all()
+    if isinstance(family, Probing):
+        assert (family.probe(items, few, np.uint8(70), few) == family.probe(items, 4, 70, 4)).all()
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_the_largest_distance_of_a_narrow_type_is_in_range(kind):
+    for family in (Hyperplanes(3), SignVectors(3), CrossPolytope(3), SimHashFamily()):
+        for amplified in (family, family.and_(3).or_(4)):
+            assert amplified.collision_probability(kind(np.pi)) == pytest.approx(0, abs=2e-3)
+            assert amplified.collision_probability(np.array([0, np.pi], kind)).min() >= 0
+    assert BitSampling(70000).collision_probability(np.float16(7)) == 1 - 7 / 70000
+    with pytest.raises(ValueError, match="distance must be in"):
+        BitSampling(70000).collision_probability(np.float16(np.inf))
 
 
 @pytest.mark.parametrize("arguments", [(0, 1), (1, 0), (-1, 2), (True, 1), (1.0, 2)])

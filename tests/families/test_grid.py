@@ -103,6 +103,15 @@ def test_f32_exercises():
     assert two.or_(500).collision_probability([two.same, two.different]) == pytest.approx(closed)
 
 
+def test_large_grids_cost_what_their_functions_use():
+    rng = np.random.default_rng(1)
+    family, rows = GridSquares(2**24, squares=2), [rng.integers(0, 2**24, 50).tolist() for _ in range(40)]
+    rows[7] = sorted({*family.functions(3).ravel().tolist()[:4], 5})
+    assert family.hash(sets_of(rows), 3).tolist() == [
+        [0 if set(squares) <= set(row) else EMPTY for squares in family.functions(3).tolist()] for row in rows
+    ]
+
+
 def test_description():
     family = GridSquares(400, 2, minutia=0.25)
     assert check_description(family) == (
@@ -114,7 +123,8 @@ def test_description():
     ("call", "error", "message"),
     [
         (lambda: GridSquares(0), ValueError, "grid must be in"),
-        (lambda: GridSquares(10, 0), ValueError, "squares must be at least 1"),
+        (lambda: GridSquares(10, 0), ValueError, r"squares must be in 1\.\.1024, not 0"),
+        (lambda: GridSquares(10, 10**9), ValueError, r"squares must be in 1\.\.1024, not 1000000000"),
         (lambda: GridSquares(10, minutia=1.5), ValueError, r"minutia must be in \[0, 1\], not 1.5"),
         (lambda: GridSquares(10, match=math.nan), ValueError, "match must be in"),
         (lambda: GridSquares(10, match="a"), TypeError, "match must be a number"),

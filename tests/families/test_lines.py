@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
 import numpy as np
@@ -481,3 +482,23 @@ def test_other_bad_input_is_refused(family):
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_lines_are_kept_by_threads_that_need_different_numbers(family):
+    points, shared = np.random.default_rng(1).standard_normal((50, 30)), family(30, 2.0)
+    counts = [5, 200, 1, 120, 77] * 4
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda count: shared.hash(points, count, threads=1), counts))
+    expected = family(30, 2.0).hash(points, 200)
+    assert all((values == expected[:, :count]).all() for values, count in zip(found, counts, strict=True))
+    assert shared._drawn["lines"].shape == (30, 200)
+
+
+def test_few_probabilities_are_kept(monkeypatch):
+    family, distances = GaussianLines(3, 4.0), [0.5, 1, 2]
+    kept = family.probe_probability(distances, 6, 40)
+    stable._found.cache_clear()
+    monkeypatch.setattr(stable, "KEPT_PROBABILITIES", 0)
+    assert (family.probe_probability(distances, 6, 40) == kept).all()
+    assert stable._found.cache_info().currsize == 0

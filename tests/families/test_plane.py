@@ -102,6 +102,12 @@ def test_e3_unit_lines_in_more_dimensions(dim, twice):
         )
 
 
+def test_distances_of_float32_are_exact():
+    family, a, b = PlaneLines(1.0), np.array([[1e8, 1]], np.float32), np.array([[0.1, 0.3]], np.float32)
+    assert family.distance(a, b) == np.hypot(*(a.astype(np.float64) - b).T)
+    assert family.distance(np.float32([[3e38, 0]]), np.float32([[-3e38, 0]])) == 2 * float(np.float32(3e38))
+
+
 def test_unit_lines_drawn_in_five_dimensions():
     generator, count = np.random.default_rng(4), 20_000
     directions = generator.normal(size=(count, 5))

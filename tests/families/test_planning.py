@@ -14,6 +14,7 @@ from lshfast.banding.scurve import scurve
 from lshfast.families import (
     BandPlan,
     Costs,
+    GaussianLines,
     amplification_for,
     distance_at,
     plan_bands,
@@ -359,6 +360,11 @@ def test_distance_at(probability):
     assert distance_at(FAMILY, probability) == pytest.approx(1 - probability, abs=1e-12)
     assert distance_at(LINES, probability) == pytest.approx(1 / probability - 1, rel=1e-9, abs=1e-12)
     assert distance_at(FAMILY.and_(3), probability) == pytest.approx(1 - probability ** (1 / 3), abs=1e-9)
+
+
+@pytest.mark.parametrize("width", [1e-300, 1e-40, 1, 1e35, 1e300])
+def test_distance_at_has_the_unit_of_the_width(width):
+    assert distance_at(GaussianLines(3, width), 0.60955) / width == pytest.approx(0.5, abs=1e-5)
 
 
 class Flat(ThinLines):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lshfast import Bands, SignSketcher, kernels
-from lshfast.families import NO_VALUE, CrossPolytope, Hyperplanes, SignVectors
+from lshfast.families import NO_VALUE, CrossPolytope, Hyperplanes, SignVectors, rotated
 from lshfast.families.polytope_curve import collision_curve, collision_integral
 from tests.families.laws import check_description, check_law
 from tests.reference import families_vectors as reference
@@ -54,6 +54,16 @@ def test_vectors_of_few_coordinates_are_separated_as_often_as_others(dim):
     b[:, 1] = np.sin(angles)
     shares = Hyperplanes(dim).collide(a, b, 60_000).mean(axis=1)
     assert shares == pytest.approx(1 - angles / np.pi, abs=4 * math.sqrt(0.25 / 60_000))
+
+
+@pytest.mark.parametrize(("dim", "part"), [(384, 128), (640, 128), (768, 256), (896, 128)])
+def test_the_first_functions_are_fair_to_vectors_that_differ_in_one_part(dim, part):
+    """A reflection of parts keeps a share of the differences where they are; numbers are dealt between rounds."""
+    a, b = np.ones(dim), np.ones(dim)
+    b[:part] = -1
+    shares = [Hyperplanes(dim, seed=seed).collide(a, b, part).mean() for seed in range(300)]
+    expected = float(Hyperplanes(dim).collision_probability(Hyperplanes(dim).distance(a, b))[0])
+    assert abs(np.mean(shares) - expected) <= 4 * np.sqrt(expected * (1 - expected) / (300 * part))
 
 
 @pytest.mark.parametrize(("dim", "rows"), [(20, 4), (20, 16), (384, 16), (768, 24)])
@@ -466,3 +476,12 @@ def test_probes_that_are_refused(family):
         arguments = {"distance": 0.5, "rows": 2, "probes": 3, **wrong}
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             family.probe_probability(**arguments)
+
+
+def test_factors_of_many_coordinates_are_not_kept(monkeypatch):
+    family, vectors = Hyperplanes(300), np.random.default_rng(1).standard_normal((20, 300))
+    values = family.hash(vectors, 900)
+    rotated._factors_of.cache_clear()
+    monkeypatch.setattr(rotated, "KEPT_COORDINATES", 0)
+    assert (family.hash(vectors, 900) == values).all()
+    assert rotated._factors_of.cache_info().currsize == 0

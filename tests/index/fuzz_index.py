@@ -26,11 +26,13 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import LSHIndex
+from lshfast.families import SimHashFamily, WeightedMinHashFamily
 from lshfast.index.stores import file_sections
+from lshfast.index.stores.base import Limit
 from lshfast.kernels.checksum import checksum
 from tests.index.index_model import EMPTY, IndexModel
 from tests.reference import index_file
-from tests.reference.index_file import HEAD, HEADER, HEADERS, SECTIONS
+from tests.reference.index_file import FAMILY, HEAD, HEADER, HEADERS, SECTIONS
 
 SMALL = {"num_perm": 8, "bands": 3, "rows": 2}
 ROOT = Path(__file__).parents[2]
@@ -46,9 +48,11 @@ def sections_of(data):
         return []
     count, kind = struct.unpack_from("<I", data, where + 12)[0], bytes(data[where + 72 : where + 80]).rstrip(b"\0")
     names = SECTIONS.get(kind.decode("latin-1"), SECTIONS["int"])
-    each = 8 + 24 * len(names)
-    count = min(count, (nbytes - HEAD.size - 8) // each)
-    starts = range(where + HEAD.size, where + HEAD.size + count * each, each)
+    each, first = 8 + 24 * len(names), HEAD.size
+    if data[where + 8] == 2 and nbytes >= HEAD.size + FAMILY.size:
+        first += FAMILY.size + sum(FAMILY.unpack_from(data, where + HEAD.size)[1:])
+    count = max(0, min(count, (nbytes - first - 8) // each))
+    starts = range(where + first, where + first + count * each, each)
     return [(name, start + 8 + 24 * number) for start in starts for number, name in enumerate(names)]
 
 
@@ -90,6 +94,14 @@ def seeds(folder):
                 index.commit()
                 index.remove(key_of(0))
             found.append(path.read_bytes())
+    for family, keys in ((SimHashFamily(), range(40)), (WeightedMinHashFamily(), [f"key {i}" for i in range(40)])):
+        options = {"num_perm": 8, "bands": 3, "rows": 2} if keys != range(40) else {"bands": 8, "rows": 2}
+        index = LSHIndex(family=family, **options)
+        rows = rng.integers(0, 3, (40, 8)).astype(np.uint64)
+        rows[7] = EMPTY
+        index.insert(keys, rows)
+        index.save(folder / "seed")
+        found.append((folder / "seed").read_bytes())
     small = LSHIndex(**SMALL)
     small.save(folder / "seed")
     return [*found, (folder / "seed").read_bytes()]
@@ -174,8 +186,12 @@ def ask(index, queries, keys):
     attempt(index.pairs, 0.5)
     attempt(len, index)
     p = index.parameters
-    if p.num_perm != queries.shape[1]:
+    if not p.family and p.num_perm != queries.shape[1]:
         queries = np.ones((3, p.num_perm), np.uint64)
+    if p.measure:
+        buckets = np.zeros((3, p.bands, 2), np.uint64)
+        attempt(index.store.search, buckets, np.zeros((3, p.payload), np.uint64), most=2, threads=2)
+        attempt(index.store.search, buckets, np.zeros((3, p.payload), np.uint64), limit=Limit("closest", 5))
     found = attempt(index.query, queries, threshold=0)
     attempt(index.query, queries, k=2, threads=2)
     attempt(index.query, queries)
@@ -187,7 +203,7 @@ def ask(index, queries, keys):
         return
     names = [key for keys, _ in items for key in (keys.tolist() if isinstance(keys, np.ndarray) else keys)]
     rows = [tuple(row) for _, rows in items for row in rows]
-    if len(set(names)) == len(names) and p.num_perm == 8:
+    if len(set(names)) == len(names) and p.num_perm == 8 and not p.family:
         model = IndexModel(p.num_perm, p.bands, p.rows, zip(names, rows, strict=True))
         for query, answer in zip(queries[:6].tolist(), found, strict=False):
             true = model.similarities(query)
@@ -200,7 +216,7 @@ def change(index, queries):
     index.on_duplicate = "replace"
     kind = attempt(lambda: index.store.kind)
     name = (lambda i: f"key {i}") if kind == "str" else int
-    if index.parameters.num_perm == queries.shape[1]:
+    if index.parameters.num_perm == queries.shape[1] or index.parameters.family:
         attempt(index.insert, [name(i) for i in range(6)], queries[:6])
     attempt(index.remove, name(1))
     attempt(index.commit)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from lshfast.index import hamming_plan, hamming_rows
+from lshfast.index.hamming import plan as hamming_plan
+from lshfast.index.hamming import rows as hamming_rows
 
 
 def clustered(n, words, flips=4, seed=2, bits=64):

@@ -40,10 +40,25 @@ class Stage:
 
     kinds = ("int", "str", "tuple", "mixed")
     exact_stats = True
+    rows = ROWS
+    words = 8  # of a row
+    absent = (-17, "absent", (7, "c"), 2**65)
 
     def make(self):
-        """Return an empty index of SMALL."""
-        return LSHIndex(**SMALL)
+        """Return an empty index."""
+        return self.in_memory()
+
+    def in_memory(self, **options):
+        """Return an empty index in memory, as `make` makes it elsewhere."""
+        return LSHIndex(**SMALL, **options)
+
+    def model(self):
+        """Return the model of an empty index."""
+        return IndexModel(**SMALL)
+
+    def stored(self, row):
+        """Return the words that an entry has in the store."""
+        return row
 
     def renew(self, index):
         """Return an index with the same entries: read again, opened anew, or what else the store can do."""
@@ -64,7 +79,7 @@ class IndexMachine(RuleBasedStateMachine):
     @initialize(data=st.data())
     def begin(self, data):
         self.kind = data.draw(st.sampled_from(self.stage.kinds))
-        self.index, self.model = self.stage.make(), IndexModel(**SMALL)
+        self.index, self.model = self.stage.make(), self.stage.model()
 
     def teardown(self):
         if hasattr(self, "index"):
@@ -74,7 +89,7 @@ class IndexMachine(RuleBasedStateMachine):
         """Draw keys, all of one type as often as not, and as many signatures."""
         kind = data.draw(st.sampled_from(["int", "str", "mixed"])) if self.kind == "mixed" else self.kind
         keys = data.draw(st.lists(KEYS[kind], max_size=most))
-        return keys, data.draw(st.lists(ROWS, min_size=len(keys), max_size=len(keys)))
+        return keys, data.draw(st.lists(self.stage.rows, min_size=len(keys), max_size=len(keys)))
 
     @rule(data=st.data(), mode=MODES)
     def insert(self, data, mode):
@@ -89,9 +104,9 @@ class IndexMachine(RuleBasedStateMachine):
             given = np.array(keys, np.int64) if self.kind == "int" and data.draw(st.booleans()) else keys
             assert self.index.insert(given, array_of(rows)) == self.model.insert(keys, rows, mode)
 
-    @rule(data=st.data(), mode=MODES, row=ROWS)
-    def insert_one(self, data, mode, row):
-        key = data.draw(KEYS[self.kind])
+    @rule(data=st.data(), mode=MODES)
+    def insert_one(self, data, mode):
+        key, row = data.draw(KEYS[self.kind]), data.draw(self.stage.rows)
         self.index.on_duplicate = mode
         if mode == "error" and key in self.model.entries:
             with pytest.raises(ValueError, match=re.escape(f"{key!r} is in the index already")):
@@ -126,7 +141,7 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(data=st.data(), mode=MODES)
     def merge(self, data, mode):
         keys, rows = self.batch(data, most=4)
-        other = LSHIndex(**SMALL, on_duplicate="skip")
+        other = self.stage.in_memory(on_duplicate="skip")
         entries = dict(zip(reversed(keys), reversed(rows), strict=True))
         assert other.insert(keys, array_of(rows)) == len(entries)
         self.index.on_duplicate = mode
@@ -145,12 +160,12 @@ class IndexMachine(RuleBasedStateMachine):
 
     @rule(
         data=st.data(),
-        rows=st.lists(ROWS, max_size=3),
         k=st.sampled_from([None, 1, 2, 100]),
         threshold=st.sampled_from([None, 0, 0.25, 0.3, 0.5, 1]),
         threads=st.sampled_from([None, 1, 2]),
     )
-    def query(self, data, rows, k, threshold, threads):
+    def query(self, data, k, threshold, threads):
+        rows = data.draw(st.lists(self.stage.rows, max_size=3))
         if self.model.entries:
             rows = rows + data.draw(st.lists(st.sampled_from(list(self.model.entries.values())), max_size=3))
         kind = type(None) if k is None and threshold is None else Match
@@ -180,17 +195,18 @@ class IndexMachine(RuleBasedStateMachine):
         assert len(keys) == len(entries)
         assert set(keys) == set(entries)
         assert {type(key) for key in keys} == {type(key) for key in entries}
-        for key in [*list(entries)[:3], -17, "absent", (7, "c"), 2**65]:
+        for key in [*list(entries)[:3], *self.stage.absent]:
             assert (key in self.index) is (key in entries)
         items = [item for keys, rows in self.index.store.items() for item in zip(keys, rows.tolist(), strict=True)]
-        assert {key: tuple(row) for key, row in items} == entries
+        assert {key: tuple(row) for key, row in items} == {key: self.stage.stored(row) for key, row in entries.items()}
         assert len(items) == len(entries)
 
     @invariant()
     def has_figures_that_fit(self):
         figures = self.index.stats()
-        assert (figures.entries, figures.bands, figures.rows) == (len(self.model.entries), 3, 2)
-        assert figures.nbytes >= len(self.model.entries) * 8 * 8
+        bands, rows = self.model.bands, self.model.rows
+        assert (figures.entries, figures.bands, figures.rows) == (len(self.model.entries), bands, rows)
+        assert figures.nbytes >= len(self.model.entries) * 8 * self.stage.words
         if self.stage.exact_stats:
             buckets = list(self.model.buckets().values())
             sizes = {}
@@ -200,7 +216,7 @@ class IndexMachine(RuleBasedStateMachine):
             assert figures.bucket_sizes == sizes
             assert figures.largest_bucket == max(buckets, default=0)
             mean = sum(size * size for size in buckets) / (len(self.model.entries) or 1)
-            assert figures.expected_candidates == pytest.approx(max(0.0, mean - 3))
+            assert figures.expected_candidates == pytest.approx(max(0.0, mean - bands))
 
 
 def run(stage, machine=IndexMachine, examples=60, steps=25):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lshfast import LSHIndex
+from lshfast.families import SimHashFamily
 from tests.index.index_model import EMPTY
 from tests.reference.hashing import mix64
 
@@ -60,7 +61,33 @@ def grown(path, keys):
     return {**entries_of(keys), **entries_of(keys[3:5], first=100), **entries_of(keys[:1], first=200)}
 
 
-# What writes each file, and returns what it holds.
+BITS = {"family": SimHashFamily(seed=7), "bands": 4, "rows": 4}
+
+
+def code(number):
+    """Return a code of 64 bits, of which the family uses 16; each seventh is that of an empty set."""
+    return EMPTY if number % 7 == 3 else mix64(number) & 0xFFFF_FFFF_FFFF_0F0F
+
+
+def row_of_code(code):
+    """Return the words of a row: four buckets of four bits, and the 16 bits."""
+    return (EMPTY,) * 4 + (0,) if code == EMPTY else (*(code >> 4 * j & 15 for j in range(4)), code & 0xFFFF)
+
+
+def family(path, keys):
+    """Write an index of version 2, in two commits, the second of which removes an entry."""
+    index, new = LSHIndex(**BITS), "new" if isinstance(keys[0], str) else 99
+    index.insert(keys, np.array([[code(i)] for i in range(len(keys))], np.uint64))
+    index.save(path)
+    with LSHIndex.open(path, "r+") as index:
+        index.insert(new, np.array([code(50)], np.uint64))
+        index.commit()
+        index.remove(keys[1])
+    found = {key: row_of_code(code(i)) for i, key in enumerate(keys) if i != 1}
+    return {**found, new: row_of_code(code(50))}
+
+
+# What writes each file, and returns what it holds; those of families, too.
 CASES = {
     "empty.lsh": empty,
     "integers.lsh": lambda path: saved(path, INTEGERS),
@@ -68,9 +95,13 @@ CASES = {
     "grown-integers.lsh": lambda path: grown(path, INTEGERS),
     "grown-strings.lsh": lambda path: grown(path, STRINGS),
 }
+FAMILIES = {
+    "family-integers.lsh": lambda path: family(path, INTEGERS),
+    "family-strings.lsh": lambda path: family(path, STRINGS),
+}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, write in CASES.items():
+    for name, write in (CASES | FAMILIES).items():
         if not (FOLDER / name).exists():
             write(FOLDER / name)

@@ -14,11 +14,12 @@ import pytest
 
 from lshfast import LSHIndex
 from lshfast.common.errors import FormatError
+from lshfast.families import SimHashFamily
 from tests.index.fuzz_index import mended
 from tests.index.index_files import ROOT, content, held, posix, python, shared
 from tests.index.index_machine import SMALL
 from tests.index.index_model import EMPTY, IndexModel
-from tests.index.make_golden_index import CASES, FOLDER
+from tests.index.make_golden_index import CASES, FAMILIES, FOLDER, code, row_of_code
 from tests.reference import index_file
 
 pytestmark = pytest.mark.slow
@@ -524,6 +525,24 @@ def test_golden_files_are_written(name, tmp_path):
     """The same steps write the same bytes. Where this fails for a good reason, add cases and keep the files."""
     CASES[name](tmp_path / "index")
     assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_golden_files_of_families(name, tmp_path):
+    expected = FAMILIES[name](tmp_path / "index")
+    assert held(FOLDER / name) == expected
+    assert (tmp_path / "index").read_bytes() == (FOLDER / name).read_bytes()
+    assert index_file.read((FOLDER / name).read_bytes()).parameters["measure"] == "hamming:bits:16"
+    with LSHIndex.open(FOLDER / name) as index:
+        assert index.family == SimHashFamily(seed=7)
+        for number in range(60):
+            row = row_of_code(code(number))
+            found = index.query(np.array([code(number)], np.uint64), threshold=0)
+            assert dict(found) == {
+                key: 1 - (row[4] ^ other[4]).bit_count() / 16
+                for key, other in expected.items()
+                if any(a == b != EMPTY for a, b in zip(row[:4], other[:4], strict=True))
+            }
 
 
 def test_golden_files_can_be_written_to(tmp_path):

@@ -156,7 +156,7 @@ def test_parameters_are_saved(tmp_path, options):
     with LSHIndex.open(tmp_path / "index", on_duplicate="skip") as again:
         assert again.parameters == index.parameters
         assert (again.hasher, again.bands, again.on_duplicate) == (index.hasher, index.bands, "skip")
-    expected = {**SMALL, "scheme": "fast", **options}
+    expected = {**SMALL, "scheme": "fast", "family": "", "payload": 0, "measure": "", **options}
     assert index_file.read((tmp_path / "index").read_bytes()).parameters == expected
 
 

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import kernels
-from lshfast.index import hamming_dedup, hamming_join, hamming_plan
-from lshfast.index.hamming_dedup import dedup_codes
-from lshfast.index.hamming_join import hamming_pairs
-from lshfast.index.hamming_plan import buckets_within, choose_blocks, fit_blocks, levels_for
+from lshfast.index.hamming import dedup as hamming_dedup
+from lshfast.index.hamming import join as hamming_join
+from lshfast.index.hamming import plan as hamming_plan
+from lshfast.index.hamming.dedup import dedup_codes
+from lshfast.index.hamming.join import hamming_pairs
+from lshfast.index.hamming.plan import buckets_within, choose_blocks, fit_blocks, levels_for
 from tests.index.hamming_codes import clustered, scan, use_plan
 from tests.reference import hamming as reference
 
@@ -38,7 +40,7 @@ def counted_pairs(codes, radius):
     return found
 
 
-@pytest.mark.parametrize("radius", [1, 3, 5])
+@pytest.mark.parametrize("radius", [1, 3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("crowd", [0, 4, 8192])
 def test_pairs_of_crowded_blocks(monkeypatch, radius, crowd):
     """Codes that are alike in three quarters of their bits are divided by the other bits, again and again."""

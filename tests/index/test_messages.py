@@ -46,8 +46,6 @@ BY_KIND = pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
         ({"a"}, TypeError, "signatures must be uint64, not set"),
         ([{"a"}], TypeError, "signatures must be uint64, not list"),
         (MinHash(16), TypeError, "signatures must be uint64, not MinHash"),
-        (TokenSets.from_sets([["a"]]), TypeError, "signatures must be uint64, not TokenSets: sketch them first"),
-        (TokenSets.from_sets([range(16)] * 2), TypeError, "signatures must be uint64, not TokenSets: sketch them"),
         (5, TypeError, "signatures must be uint64, not int64"),
         (SIGNATURES.tolist(), TypeError, "signatures must be uint64, not "),
         (pa.array([1, 2]), TypeError, "signatures must be uint64, not int64"),
@@ -63,6 +61,13 @@ BY_KIND = pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
 def test_what_is_no_signature(index, signatures, error, message):
     for call in calls(index, signatures):
         refused(call, error, message)
+
+
+@pytest.mark.parametrize("name", ["LSHForest", "LSHEnsemble"])
+@pytest.mark.parametrize("sets", [[["a"]], [range(16)] * 2])
+def test_sets_come_with_advice(name, sets):
+    for call in calls(INDEXES[name], TokenSets.from_sets(sets)):
+        refused(call, TypeError, "signatures must be uint64, not TokenSets: sketch them first")
 
 
 def test_texts_come_with_advice():

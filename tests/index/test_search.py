@@ -5,8 +5,8 @@ import pytest
 
 from lshfast.families import NO_VALUE
 from lshfast.index.keys import as_column
-from lshfast.index.measure import Measure
-from lshfast.index.stores.base import Neighbors, Parameters, Store
+from lshfast.index.measure import Measure, measure_of
+from lshfast.index.stores.base import Limit, Neighbors, Parameters, Store
 from lshfast.index.stores.file import FileStore, save_store
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.memory import MemoryStore
@@ -95,6 +95,7 @@ def _made(request, entries, path):
     if kind in ("memory", "slow"):
         return filled(MemoryStore() if kind == "memory" else SlowStore(), entries)
     if kind == "lmdb":
+        pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
         return filled(LmdbStore(path, sync=False), entries)
     if kind == "redis":
         return filled(RedisStore(request.getfixturevalue("redis_server").url, name=str(path)), entries)
@@ -120,3 +121,66 @@ def test_search_finds_what_shares_a_bucket(store_of, probes, most, within):
     for key in (0, 7, 31):
         del entries[key]
     check(store, entries, buckets, points, most, within, threads=2)
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_limits(store_of, count):
+    """Which entries are examined depends on the store, and how many does not."""
+    generator = np.random.default_rng(count)
+    entries = dict(enumerate(rows_of(generator, 60)))
+    store, (buckets, points) = store_of(entries), queries_of(generator, 8, 2)
+    closest = store.search(buckets, points, limit=Limit("closest", count))
+    first = store.search(buckets, points, within=2.0, limit=Limit("first", count))
+    for query in range(8):
+        met = {key: distance for distance, key in expected(entries, buckets[query], points[query], None, None)[0]}
+        own = slice(*closest.offsets[query : query + 2])
+        found = dict(zip(closest.keys[own], closest.distances[own].tolist(), strict=True))
+        assert closest.examined[query] == len(found) == min(count, len(met))
+        assert found.items() <= met.items()
+        own = slice(*first.offsets[query : query + 2])
+        found = dict(zip(first.keys[own], first.distances[own].tolist(), strict=True))
+        far = first.examined[query] - len(found)
+        assert found.items() <= {key: distance for key, distance in met.items() if distance <= 2}.items()
+        assert len(found) == 1 or far == min(count, len(met))
+        assert len(found) <= 1
+        assert far <= count
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"buckets": np.zeros((2, 3, 1), np.uint64)},
+            r"buckets must be uint64 \(m, 4, probes\), not uint64 \(2, 3, 1\)",
+        ),
+        ({"buckets": np.zeros((2, 4, 0), np.uint64)}, "buckets must be uint64"),
+        ({"buckets": np.zeros((2, 4, 1), np.int64)}, "buckets must be uint64"),
+        ({"points": np.zeros((2, 3), np.uint64)}, r"points must be uint64 \(2, 2\), not uint64 \(2, 3\)"),
+        ({"points": np.zeros((1, 2), np.uint64)}, r"points must be uint64 \(2, 2\), not uint64 \(1, 2\)"),
+        ({"points": np.zeros((2, 2))}, "points must be uint64"),
+        ({"most": 0}, "most must be in 1"),
+        ({"within": float("nan")}, "within must be a number, not NaN"),
+    ],
+)
+def test_arguments_that_are_refused(change, said):
+    store = filled(MemoryStore(), dict(enumerate(rows_of(np.random.default_rng(0), 3))))
+    arguments = {"buckets": np.zeros((2, 4, 1), np.uint64), "points": np.zeros((2, 2), np.uint64)} | change
+    with pytest.raises(ValueError, match=said):
+        store.search(arguments.pop("buckets"), arguments.pop("points"), **arguments)
+
+
+def test_stores_and_limits_that_are_refused():
+    for parameters in (None, Parameters(8, 4, 2, "fast", 1, None), Parameters(4, 4, 1, "", 0, None, "", FAMILY, 2)):
+        store = MemoryStore()
+        if parameters is not None:
+            store.bind(parameters)
+        with pytest.raises(ValueError, match="the parameters of the store name no measure"):
+            store.search(np.zeros((1, 4, 1), np.uint64), np.zeros((1, 2), np.uint64))
+    for arguments, kind in [(("nearest", 1), ValueError), (("first", 0), ValueError), (("first", 1.5), TypeError)]:
+        with pytest.raises(kind):
+            Limit(*arguments)
+    for text in ("", "euclidean", "euclidean:float32:0", "euclidean:float32:03", "euclidean:bits:3", "hamming:bits:1e9",
+                 "hamming:bits:4194305", "cosine:float64:65536", "hamming:bits:-1", "hamming:bits:١"):  # fmt: skip
+        with pytest.raises(ValueError, match=r"measure|dim|words"):
+            measure_of(text)
+    assert measure_of("cosine:float32:768") == Measure("cosine", "float32", 768)

@@ -381,6 +381,9 @@ LONG = {
     " q = np.ones((200_000, 16), np.uint64); begin(); x.query(q, k=1, threads=1)",
     "query of two threads": "x = LSHIndex(0.5, 16); o = np.ones((20_000, 16), np.uint64);"
     " x.insert(np.arange(20_000), o); q = np.ones((200_000, 16), np.uint64); begin(); x.query(q, k=1, threads=2)",
+    "search": "x = tables.BandTables(1, 1, 1, None, 2000, True); o = np.zeros((30_000, 2001), np.uint64);"
+    " x.write(x.allot(30_000), o); begin(); x.search(np.zeros((9_999, 1, 1), np.uint64),"
+    " np.zeros((9_999, 2000), np.uint64), ('euclidean', 'float64', 2000))",
     "sketch of two threads": "s = TokenSets(np.arange(5) * 2_000_000, np.arange(8_000_000, dtype=np.uint64)); begin();"
     " MinHasher(65536, 'classic').sketch(s, threads=2)",
 }

@@ -58,6 +58,12 @@ def reflected(x: list[float], parts: int) -> list[float]:
     return found
 
 
+def dealt(x: list[float], parts: int) -> list[float]:
+    """Return x with its groups of 16 numbers dealt to the parts in turn."""
+    groups = [x[start : start + 16] for start in range(0, len(x), 16)]
+    return [value for part in range(parts) for group in groups[part::parts] for value in group]
+
+
 def factors(size: int, seed: int, rotation: int, turn: int) -> list[float]:
     """Return what the numbers are multiplied by in a round: signs, and in round 1 other numbers near 1."""
     bits = 8 if turn == 1 else 1
@@ -76,6 +82,8 @@ def rotated(row: Sequence[float], seed: int, rotation: int) -> list[float]:
         if parts > 1:
             x = reflected(x, parts)
         x = [value for start in range(0, len(x), block) for value in hadamard(x[start : start + block])]
+        if turn + 1 < ROUNDS:
+            x = dealt(x, parts)
     return x
 
 

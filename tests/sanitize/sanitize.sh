@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 sources=$(ls src/*/*.c | grep -v _module)
 sanitizers="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-programs="sanitize sanitize_tables sanitize_band_tables sanitize_trees sanitize_bits sanitize_simhash sanitize_cardinality sanitize_weighted sanitize_affine sanitize_filters sanitize_grouping sanitize_matches sanitize_hamming sanitize_distances sanitize_sampling sanitize_projections sanitize_rotations sanitize_hashing"
+programs=$(cd tests/sanitize && ls sanitize*.c | sed "s/\.c$//")
 
 # build NAME FLAGS...
 build() {

@@ -29,7 +29,7 @@ static struct rotated rotate(const struct rotations_kernels *kernels, const void
                              const float *factors, size_t kept) {
     struct rotations_shape shape = rotations_shape_of(dim);
     size_t size = shape.parts * shape.block, words = (kept + 63) / 64;
-    struct rotated found = {buffer(size * sizeof(float)), numbers(words), 0};
+    struct rotated found = {buffer(2 * size * sizeof(float)), numbers(words), 0};
     float *x = buffer(size * sizeof *x);
     const float *ready = NULL;
     CHECK((is_float ? rotations_load_floats(kernels, row, dim, size, x, &ready)

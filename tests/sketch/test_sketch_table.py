@@ -21,6 +21,14 @@ from lshfast import (
     sketch_multisets,
 )
 from lshfast.datasketch import HyperLogLog, LeanMinHash, MinHash, MinHashLSH, bBitMinHash
+from lshfast.families import SignVectors, SimHashFamily, WeightedMinHashFamily
+
+# The family of a sketcher.
+FAMILIES = {
+    WeightedMinHasher: lambda hasher: WeightedMinHashFamily(hasher.scheme, hasher.seed),
+    SimHasher: lambda hasher: SimHashFamily(hasher.seed),
+    SignSketcher: lambda hasher: SignVectors(hasher.dim, hasher.seed),
+}
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 
@@ -75,7 +83,14 @@ def numbers(sketch):
 
 
 def index(sketch, b, r):
-    """Hand a sketch to what makes buckets."""
+    """Hand a sketch to what makes buckets: as it is, or with the family of its sketcher."""
+    family = FAMILIES.get(type(getattr(sketch, "hasher", None)))
+    if family is not None and sketch.dtype == np.uint64:
+        made = LSHIndex(family=family(sketch.hasher), bands=8, rows=8)
+        made.insert("key", sketch.reshape(-1))
+        assert made.query(sketch.reshape(-1)) == ["key"]
+    if isinstance(getattr(sketch, "hasher", None), (SimHasher, SignSketcher)) and sketch.dtype == np.uint64:
+        return
     if isinstance(sketch, np.ndarray):
         assert Bands(b, r).keys(sketch).shape == (1, b)
         weighted = isinstance(getattr(sketch, "hasher", None), WeightedMinHasher)

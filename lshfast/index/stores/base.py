@@ -68,8 +68,8 @@ class Parameters:
             raise ValueError(f"shingles must be at most 16 printable ASCII characters, not {self.shingles!r}")
         if len(self.family.encode()) > MOST_FAMILY:
             raise ValueError(f"the description of a family must be at most {MOST_FAMILY} bytes")
-        if not 0 <= self.payload <= MOST_WORDS - self.num_perm:
-            raise ValueError(f"payload must be in 0..{MOST_WORDS - self.num_perm}, not {self.payload}")
+        if self.payload < 0 or (self.family and self.words > MOST_WORDS):
+            raise ValueError(f"a row has at most {MOST_WORDS} words, not {self.num_perm} and {self.payload} of payload")
         if self.measure and measure_of(self.measure).words != self.payload:
             raise ValueError(
                 f"measure {self.measure!r} needs {measure_of(self.measure).words} words, not {self.payload}"
@@ -88,7 +88,7 @@ class Parameters:
     @property
     def bits(self) -> int:
         """Bits of the payload whose equality `query` counts; 0 if it counts equal slots."""
-        measure = measure_of(self.measure) if self.measure else None
+        measure = measure_of(self.measure) if self.measure and self.apart else None
         return measure.dim if measure is not None and measure.name == "hamming" else 0
 
     @property

@@ -152,10 +152,12 @@ class Segments:
         progress = np.zeros((m, 3), np.int64)
         segments = self.all
         found = [segment.search(search, progress) for segment in segments]
-        offsets, order = _joined(m, [offsets for offsets, _, _ in found])
         keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
         distances = np.concatenate([np.empty(0), *(each for _, _, each in found)])
-        if len(found) > 1:
+        if len(found) == 1:
+            offsets = found[0][0]
+        else:
+            offsets, order = _joined(m, [offsets for offsets, _, _ in found])
             keys, distances = take(keys, order), distances[order]
         offsets, keys, distances = nearest_first(offsets, keys, distances, search.most)
         return Neighbors(offsets, keys, distances, np.ascontiguousarray(progress[:, 0]))

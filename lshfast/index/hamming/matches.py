@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lshfast.common.types import Int64Array
-from lshfast.index.hamming_plan import Method
+from lshfast.index.hamming.plan import Method
 from lshfast.index.keys import listed
 from lshfast.index.stores.base import Column
 
@@ -41,6 +41,11 @@ class HammingMatches:
     """
 
     __slots__ = ("distance", "keys", "method", "offsets")
+
+    offsets: Int64Array
+    keys: Column
+    distance: Int64Array
+    method: Method
 
     def __init__(self, offsets: Int64Array, keys: Column, distance: Int64Array, method: Method) -> None:
         self.offsets, self.keys, self.distance, self.method = offsets, keys, distance, method

@@ -72,7 +72,7 @@ class HammingPlan:
 
     Examples
     --------
-    >>> from lshfast.index.hamming_plan import choose_blocks
+    >>> from lshfast.index.hamming.plan import choose_blocks
     >>> print(choose_blocks(10_000_000, 64, radius=3))
     blocks of 16, 16, 16, 16 bits: 4 buckets and about 610 of 10,000,000 codes per query within distance 3; 481.0 MB
     """

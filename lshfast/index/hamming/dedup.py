@@ -15,7 +15,7 @@ from lshfast.common.checks import array_of, check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.hamming_plan import check_codes, fit_blocks
+from lshfast.index.hamming.plan import check_codes, fit_blocks
 from lshfast.kernels import hamming as kernels
 
 Keep: TypeAlias = Literal["first", "last"] | npt.ArrayLike

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.hamming_plan import (
+from lshfast.index.hamming.plan import (
     LEAST_GAIN,
     HammingPlan,
     Method,
@@ -139,7 +139,8 @@ class CodeRows:
     def __init__(self, bits: int, radius: int) -> None:
         self.gate = Gate()
         self._writer = Gate()  # without readers. With a Lock, a forked child would wait for a writer of its parent
-        self._bits, self._radius, self.words = bits, radius, -(-bits // 64)
+        self._bits, self._radius = bits, radius
+        self.words: int = -(-bits // 64)
         self._keys: IntKeys | KeyTable = IntKeys()
         self._codes: UInt64Array = np.empty((0, self.words), np.uint64)
         self._live: UInt8Array = np.empty(0, np.uint8)

@@ -22,7 +22,7 @@ from lshfast.common.atomic_files import atomic_file
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.types import UInt64Array
-from lshfast.index.hamming_plan import MAX_BITS
+from lshfast.index.hamming.plan import MAX_BITS
 from lshfast.index.keys import check_utf8, kind_of
 from lshfast.index.stores.base import Column
 from lshfast.index.stores.file_sections import STEP_BYTES, mapped, named_format

@@ -15,11 +15,11 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.index.entries import check_on_duplicate
-from lshfast.index.hamming_file import CodeFile, read_codes, write_codes
-from lshfast.index.hamming_join import LOW32, CodePairs, pairs_within
-from lshfast.index.hamming_matches import HammingMatch, HammingMatches
-from lshfast.index.hamming_plan import MAX_BITS, Method, check_codes, scan_of
-from lshfast.index.hamming_rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
+from lshfast.index.hamming.file import CodeFile, read_codes, write_codes
+from lshfast.index.hamming.join import LOW32, CodePairs, pairs_within
+from lshfast.index.hamming.matches import HammingMatch, HammingMatches
+from lshfast.index.hamming.plan import MAX_BITS, Method, check_codes, scan_of
+from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
 from lshfast.index.keys import as_column, is_batch, listed, take
 from lshfast.index.stores.base import Column, OnDuplicate
 from lshfast.kernels.hamming import distances

@@ -14,7 +14,7 @@ from lshfast.common.checks import check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.hamming_plan import check_codes, fit_blocks
+from lshfast.index.hamming.plan import check_codes, fit_blocks
 from lshfast.index.keys import listed
 from lshfast.index.stores.base import Column
 from lshfast.kernels import hamming as kernels

@@ -1,0 +1,174 @@
+"""The exact join beside SetSimilaritySearch and beside bands, and on made-up sets: seconds, memory and pairs.
+
+    python benchmarks/exact_join.py peer CORPUS.jsonl [--thresholds .8,.9] [--repeat 3]
+    python benchmarks/exact_join.py baskets FILE.dat [--thresholds .5]
+    python benchmarks/exact_join.py bands CORPUS.jsonl [--threads 2]
+    python benchmarks/exact_join.py zipf [--sets 1000000] [--universe 100000]
+    python benchmarks/exact_join.py small [--sets 1000000] [--threads 2]
+
+"peer" joins the word 5-grams of a corpus (benchmarks/data.py makes one of licences or of a folder), and "baskets" the
+lines of numbers of a FIMI file. Each contestant gets the same distinct tokens, in a process of its own: lshfast as
+TokenSets, SetSimilaritySearch as lists of ints. Seconds are processor seconds; memory is the peak above what the input
+takes. Exits with 1 if the pairs differ. "bands" runs `pairs` with and without exact=True on the texts of a corpus in
+one process. "zipf" has sets of 10 to 100 tokens whose ranks have density 1 / rank, joined at .8 by one thread. "small"
+has random halves of 52 elements, joined at .9.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from contest import compared, in_own_process, label, memory, print_table, take_turns
+from data import read_jsonl
+
+import lshfast
+from lshfast import TokenSets
+from lshfast.join import exact
+
+PEER = "SetSimilaritySearch"
+SHINGLE = 5
+
+
+def sets_of(path: str) -> TokenSets:
+    """Return the word 5-grams of a corpus, or the lines of a file of numbers, without repeats and empty rows."""
+    if path.endswith(".jsonl"):
+        sets = lshfast.shingle(read_jsonl(path)[1], size=SHINGLE)
+    else:
+        with open(path, encoding="ascii") as lines:
+            sets = TokenSets.from_sets([list(map(int, line.split())) for line in lines])
+    sets = sets.distinct()
+    return sets.take(sets.counts > 0)
+
+
+def start_of_peak() -> float:
+    """Return the memory in use in bytes, and let the peak begin there."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
+
+
+def run(name: str, path: str, threshold: float) -> dict[str, float]:
+    """Join, and return the figures of one contestant in this process."""
+    sets = sets_of(path)
+    lists = [row.tolist() for row in np.split(sets.tokens, sets.offsets[1:-1])] if name == PEER else []
+    before = start_of_peak()
+    start = time.process_time()
+    if name == PEER:
+        from SetSimilaritySearch import all_pairs
+
+        found = {(min(i, j), max(i, j)) for i, j, _ in all_pairs(lists, similarity_threshold=threshold)}
+    else:
+        pairs = exact.pairs(sets, threshold=threshold, threads=1)
+        found = set(zip(pairs["i"].tolist(), pairs["j"].tolist(), strict=True)) if len(pairs) < 10**7 else set()
+    seconds = time.process_time() - start
+    return {
+        "CPU time, s": seconds,
+        "memory, MB": (memory("VmHWM") - before) / 1e6,
+        "pairs": len(found),
+        "hash of pairs": hash(frozenset(found)) % 10**9,
+    }
+
+
+def beside_peer(path: str, thresholds: Sequence[float], repeat: int) -> int:
+    """Print a table a threshold; return 1 if pairs differ."""
+    failed = 0
+    for threshold in thresholds:
+
+        def turn(name: str, _: int, threshold: float = threshold) -> dict[str, float]:
+            arguments = ["run", path, "--name", name, "--thresholds", str(threshold)]
+            return in_own_process(__file__, arguments, f"{name} at {threshold}")
+
+        took = take_turns(["lshfast", PEER], repeat, turn)
+        print(f"threshold {threshold}")
+        print_table(["", *map(label, took)], list(compared(took, "lshfast")), False)
+        failed |= len({(turn["pairs"], turn["hash of pairs"]) for turns in took.values() for turn in turns}) > 1
+    if failed:
+        print("FAILED: the pairs differ", file=sys.stderr)
+    return failed
+
+
+def beside_bands(path: str, threshold: float, threads: int, repeat: int) -> None:
+    """Print the seconds of `pairs` with bands and with the exact join, in turns, and the ratio."""
+    texts = read_jsonl(path)[1]
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    found = {}
+    for turn in range(repeat):
+        for exactly in (False, True) if turn % 2 else (True, False):
+            start = time.process_time()
+            found[exactly] = lshfast.pairs(texts, threshold=threshold, threads=threads, exact=exactly)
+            seconds[exactly].append(time.process_time() - start)
+    ratio = median(b / a for a, b in zip(seconds[False], seconds[True], strict=True))
+    print(
+        f"{len(texts):,} texts at {threshold}, {threads} threads: bands {median(seconds[False]):.2f} s of CPU, "
+        f"{len(found[False]):,} pairs; exact {median(seconds[True]):.2f} s, {len(found[True]):,} pairs; "
+        f"{ratio:.2f} times"
+    )
+
+
+def zipf_sets(n: int, universe: int, seed: int = 1) -> TokenSets:
+    """Return sets of 10 to 100 tokens, repeats included, whose ranks have a density of 1 / rank; one in ten is a near
+    copy."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(10, 101, n)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    tokens = np.exp(rng.random(int(offsets[-1])) * np.log(universe)).astype(np.uint64)
+    for row in rng.choice(n - 1, n // 10, replace=False).tolist():
+        size = min(sizes[row], sizes[row + 1])
+        tokens[offsets[row + 1] : offsets[row + 1] + size] = tokens[offsets[row] : offsets[row] + size]
+    return TokenSets(offsets, tokens)
+
+
+def half_sets(n: int, universe: int, seed: int = 1) -> TokenSets:
+    """Return sets that have each element with probability 1/2."""
+    held = np.random.default_rng(seed).random((n, universe)) < 0.5
+    return TokenSets(np.concatenate([[0], np.cumsum(held.sum(axis=1))]), np.nonzero(held)[1].astype(np.uint64))
+
+
+def made_up(make: Callable[[], TokenSets], threshold: float, threads: int) -> None:
+    sets = make()
+    before, wall, start = start_of_peak(), time.perf_counter(), time.process_time()
+    found = exact.join(sets, threshold=threshold, threads=threads)
+    seconds, wall = time.process_time() - start, time.perf_counter() - wall
+    print(
+        f"{len(sets):,} sets, {len(sets.tokens):,} tokens at {threshold}, {threads} threads: {wall:.1f} s, "
+        f"{seconds:.1f} s of CPU, {(memory('VmHWM') - before) / 1e6:,.0f} MB; {found.method}, "
+        f"{found.candidates:,} pairs compared, {len(found.pairs):,} found"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["peer", "baskets", "bands", "zipf", "small", "run"])
+    parser.add_argument("path", nargs="?", default="", metavar="FILE")
+    parser.add_argument("--thresholds", type=lambda text: [*map(float, text.split(","))])
+    parser.add_argument("--sets", type=int, default=1_000_000)
+    parser.add_argument("--universe", type=int, default=100_000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--name", default="lshfast", help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    if options.what in ("peer", "baskets", "bands", "run") and not options.path:
+        parser.error("a file is needed")
+    thresholds = options.thresholds or {"peer": [0.8, 0.9], "baskets": [0.5], "small": [0.9]}.get(options.what, [0.8])
+    if options.what == "run":
+        import json
+
+        print(json.dumps(run(options.name, options.path, thresholds[0])))
+    elif options.what in ("peer", "baskets"):
+        return beside_peer(options.path, thresholds, options.repeat)
+    elif options.what == "bands":
+        beside_bands(options.path, thresholds[0], options.threads, options.repeat)
+    elif options.what == "zipf":
+        made_up(lambda: zipf_sets(options.sets, options.universe), thresholds[0], 1)
+    else:
+        made_up(lambda: half_sets(options.sets, 52), thresholds[0], options.threads)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,382 @@
+"""`LSHNeighbors`: near-neighbour search as an estimator of scikit-learn, which the extra `sklearn` installs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.extras import optional
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
+
+base: Any = optional("sklearn.base", "sklearn")
+validation: Any = optional("sklearn.utils.validation", "sklearn")
+sparse: Any = optional("scipy.sparse", "sklearn")
+
+# Points whose k-th neighbor is searched exactly to choose a radius, and the share of them that have it within.
+RADIUS_POINTS = 256
+RADIUS_SHARE = 0.95
+
+# Points that stand for all in the plan of the index, and those of them whose distances to the others are computed.
+PLAN_POINTS = 1024
+PLAN_QUERIES = 32
+
+# Sparse points of queries may have so many times the nonzeros of the longest fitted point.
+SPARSE_ROOM = 2
+
+METRICS = ("euclidean", "cosine", "manhattan")
+
+
+class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.BaseEstimator):  # type: ignore[misc]
+    """Find near neighbors by locality-sensitive hashing, with the interface of ``sklearn.neighbors``.
+
+    `fit` builds a `NearNeighbors` index. `transform` returns a sparse graph of neighbors, as ``KNeighborsTransformer``
+    and ``RadiusNeighborsTransformer`` do. Estimators with ``metric="precomputed"``, such as DBSCAN and TSNE, accept it.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "cosine", "manhattan"}, default "euclidean"
+        "cosine" is the angle in radians, in [0, pi].
+    n_neighbors : int, default 5
+        Neighbors that `kneighbors` and `transform` return.
+    radius : float, optional
+        Distance up to which the recall is promised, and that of `radius_neighbors`. By default, a distance within
+        which 95 % of a sample of the fitted points have `n_neighbors` other points.
+    recall : float, default 0.95
+        Least probability, in (0, 1), of finding a point at the distance `radius`; nearer ones are found with a higher
+        probability.
+    graph : {"kneighbors", "radius"}, default "kneighbors"
+        The graph that `transform` returns.
+    mode : {"distance", "connectivity"}, default "distance"
+        Whether the entries of the graph of `transform` are distances or ones. As in scikit-learn, a graph of distances
+        of nearest neighbors has one more neighbor in each row, since a fitted point finds itself.
+    n_jobs : int, optional
+        Threads; None is 1, and -1 is the number of CPUs that this process may use. The result does not depend on it.
+    random_state : int, RandomState or None, default 1
+        Seed of the hash functions.
+
+    Attributes
+    ----------
+    index_ : NearNeighbors
+        The index; its keys are the row numbers of the fitted points.
+    radius_ : float
+        The radius of the index.
+    n_samples_fit_, n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Defined if the fitted data has columns with names.
+
+    Notes
+    -----
+    All distances are exact. If hashing finds fewer than `n_neighbors` neighbors of a query, its distances to all points
+    are computed, so `kneighbors` always returns as many as asked.
+
+    If sparse points are fitted, a point of a query may have at most twice as many coordinates that are not zero as the
+    longest of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.estimators import LSHNeighbors
+    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [6.0, 5.0]])
+    >>> neighbors = LSHNeighbors(n_neighbors=1, radius=2.0).fit(points)
+    >>> distances, places = neighbors.kneighbors([[0.9, 0.0], [5.0, 5.5]])
+    >>> places.tolist()
+    [[1], [2]]
+    >>> neighbors.fit_transform(points).toarray().tolist()[0]
+    [0.0, 1.0, 0.0, 0.0]
+    """
+
+    index_: NearNeighbors
+    radius_: float
+    n_samples_fit_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        metric: Literal["euclidean", "cosine", "manhattan"] = "euclidean",
+        *,
+        n_neighbors: int = 5,
+        radius: float | None = None,
+        recall: float = 0.95,
+        graph: Literal["kneighbors", "radius"] = "kneighbors",
+        mode: Literal["distance", "connectivity"] = "distance",
+        n_jobs: int | None = None,
+        random_state: Any = 1,
+    ) -> None:
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.recall = recall
+        self.graph = graph
+        self.mode = mode
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> LSHNeighbors:
+        """Index the points.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix, shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        LSHNeighbors
+            This estimator.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter has the wrong type or is out of range, or X is not valid.
+        """
+        for name, choices in (
+            ("metric", METRICS),
+            ("graph", ("kneighbors", "radius")),
+            ("mode", ("distance", "connectivity")),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
+        points = self._points(X, reset=True)
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = optional("sklearn.utils", "sklearn").check_random_state(seed).randint(2**31 - 1)
+        self._fit_X, self._seed, self.n_samples_fit_ = points, int(seed), points.shape[0]
+        chosen = np.random.RandomState(self._seed % 2**32).permutation(self.n_samples_fit_)[:PLAN_POINTS]
+        self.radius_ = self._typical_radius(points, chosen) if self.radius is None else self.radius
+        self._sample = self._distances(points, chosen)
+        self.index_ = self._made(points, self.radius_, sample=self._sample)
+        return self
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Find the nearest neighbors of each point.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix, shape (n_queries, n_features), optional
+            By default, the fitted points, none of which is its own neighbor.
+        n_neighbors : int, optional
+            By default, that of the estimator.
+        return_distance : bool, default True
+
+        Returns
+        -------
+        distances : ndarray of float64, shape (n_queries, n_neighbors)
+            Ascending. Only returned if `return_distance` is true.
+        places : ndarray of int64, shape (n_queries, n_neighbors)
+            Row numbers of the fitted points.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than `n_neighbors` points.
+        """
+        validation.check_is_fitted(self)
+        k = self._count(n_neighbors)
+        own = X is None
+        if k + own > self.n_samples_fit_:
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit{' - 1' if own else ''}, but n_neighbors = {k} and "
+                f"n_samples_fit = {self.n_samples_fit_}"
+            )
+        points = self._fit_X if own else self._points(X)
+        places, distances = self._nearest(points, k + own)
+        if own:
+            places, distances = _without_own(places, distances)
+        return (distances, places) if return_distance else places
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+    ) -> Any:
+        """Find the neighbors within a radius of each point.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix, shape (n_queries, n_features), optional
+            As for `kneighbors`.
+        radius : float, optional
+            By default, `radius_`. Beyond it, the recall falls.
+        return_distance : bool, default True
+        sort_results : bool, default False
+            Results are always sorted by distance.
+
+        Returns
+        -------
+        distances : ndarray of object, shape (n_queries,)
+            Arrays of float64. Only returned if `return_distance` is true.
+        places : ndarray of object, shape (n_queries,)
+            Arrays of int64.
+        """
+        validation.check_is_fitted(self)
+        offsets, places, distances = self._within(X, radius)
+        lists = [_as_objects(np.split(part, offsets[1:-1])) for part in (distances, places)]
+        return (lists[0], lists[1]) if return_distance else lists[1]
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: Literal["connectivity", "distance"] = "connectivity"
+    ) -> Any:
+        """Return the graph of nearest neighbors as a CSR matrix, (n_queries, n_samples_fit).
+
+        Parameters
+        ----------
+        X, n_neighbors
+            As for `kneighbors`.
+        mode : {"connectivity", "distance"}, default "connectivity"
+            Whether the entries are ones or distances.
+        """
+        distances, places = self.kneighbors(X, n_neighbors)
+        offsets = np.arange(0, places.size + 1, places.shape[1], dtype=np.int64)
+        return self._graph(offsets, places.reshape(-1), distances.reshape(-1), mode)
+
+    def radius_neighbors_graph(
+        self,
+        X: Any = None,
+        radius: float | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+        sort_results: bool = False,
+    ) -> Any:
+        """Return the graph of neighbors within a radius as a CSR matrix, (n_queries, n_samples_fit).
+
+        Parameters
+        ----------
+        X, radius, sort_results
+            As for `radius_neighbors`.
+        mode : {"connectivity", "distance"}, default "connectivity"
+        """
+        validation.check_is_fitted(self)
+        return self._graph(*self._within(X, radius), mode)
+
+    def transform(self, X: Any) -> Any:
+        """Return the graph of neighbors of points among the fitted ones as a CSR matrix, (n_queries, n_samples_fit).
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix, shape (n_queries, n_features)
+        """
+        validation.check_is_fitted(self)
+        if self.graph == "radius":
+            return self.radius_neighbors_graph(X, mode=self.mode)
+        more = self.mode == "distance"
+        return self.kneighbors_graph(X, self._count(None) + more, mode=self.mode)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    # ---- parts ----
+
+    def _points(self, X: Any, *, reset: bool = False) -> Any:
+        return validation.validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+
+    def _count(self, n_neighbors: int | None) -> int:
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not isinstance(k, (int, np.integer)):
+            raise TypeError(f"n_neighbors must be an int, not {k!r}")
+        if k < 1:
+            raise ValueError(f"n_neighbors must be at least 1, not {k}")
+        return int(k)
+
+    def _threads(self) -> int | None:
+        return None if self.n_jobs == -1 else 1 if self.n_jobs is None else self.n_jobs
+
+    def _made(self, points: Any, radius: float, **options: Any) -> NearNeighbors:
+        """Return an index of some points; without a `sample` of distances, one that only `scan` is used of."""
+        nonzeros = None
+        if sparse.issparse(points):
+            longest = int(np.diff(points.indptr).max(initial=1))
+            nonzeros = min(points.shape[1], SPARSE_ROOM * longest)
+        if "sample" not in options:
+            options |= {"bands": 1, "rows": 1, "probes": 1}
+        index = NearNeighbors(
+            self.metric, radius, dim=points.shape[1], n=points.shape[0], recall=self.recall, dtype=points.dtype.name,
+            nonzeros=nonzeros, seed=self._seed, **options,
+        )  # fmt: skip
+        index.insert(np.arange(points.shape[0], dtype=np.int64), points, threads=self._threads())
+        return index
+
+    def _typical_radius(self, points: Any, chosen: Int64Array) -> float:
+        """Return a distance within which most of the chosen points have `n_neighbors` others."""
+        k = min(self._count(None), points.shape[0] - 1)
+        if k == 0:
+            return 1.0
+        found: Any = self._made(points, 1.0).scan(
+            points[np.sort(chosen[:RADIUS_POINTS])], k + 1, threads=self._threads()
+        )
+        radius = float(np.quantile(found.distances[found.offsets[1:] - 1], RADIUS_SHARE))
+        return radius if radius > 0 else float(np.finfo(np.float32).eps)
+
+    def _distances(self, points: Any, chosen: Int64Array) -> Float64Array:
+        """Return distances of some of the chosen points to the others, which the index is planned for."""
+        entries = self._made(points[np.sort(chosen)], 1.0)
+        queries = points[np.sort(chosen[:PLAN_QUERIES])]
+        found: Any = entries.scan(queries, len(chosen), threads=self._threads())
+        return np.asarray(found.distances)
+
+    def _nearest(self, points: Any, k: int) -> tuple[Int64Array, Float64Array]:
+        """Return the places and distances of the k nearest points of each query, (m, k)."""
+        threads = self._threads()
+        found: Any = self.index_.query(points, k, threads=threads)
+        counts = np.diff(found.offsets)
+        places, distances = np.empty((len(counts), k), np.int64), np.empty((len(counts), k))
+        enough = np.flatnonzero(counts == k)
+        chosen = np.repeat(counts == k, counts)
+        places[enough] = np.asarray(found.keys)[chosen].reshape(-1, k)
+        distances[enough] = found.distances[chosen].reshape(-1, k)
+        rest = np.flatnonzero(counts < k)
+        if len(rest):
+            found = self.index_.scan(points[rest], k, threads=threads)
+            places[rest] = np.asarray(found.keys).reshape(-1, k)
+            distances[rest] = found.distances.reshape(-1, k)
+        return places, distances
+
+    def _within(self, X: Any, radius: float | None) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return offsets, places and distances of the neighbors within a radius."""
+        points = self._fit_X if X is None else self._points(X)
+        found: Any = self.index_.within(points, self.radius_ if radius is None else radius, threads=self._threads())
+        offsets, places, distances = found.offsets, np.asarray(found.keys, np.int64), found.distances
+        if X is None:
+            query = np.repeat(np.arange(len(found), dtype=np.int64), np.diff(offsets))
+            other = places != query
+            counts = np.bincount(query[other], minlength=len(found))
+            offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            places, distances = places[other], distances[other]
+        return offsets, places, distances
+
+    def _graph(self, offsets: Int64Array, places: Int64Array, distances: Float64Array, mode: str) -> Any:
+        if mode not in ("connectivity", "distance"):
+            raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
+        values = np.ones(len(distances)) if mode == "connectivity" else distances
+        return sparse.csr_matrix((values, places, offsets), shape=(len(offsets) - 1, self.n_samples_fit_))
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("index_", None)
+        return state
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        if "_fit_X" in self.__dict__:
+            self.index_ = self._made(self._fit_X, self.radius_, sample=self._sample)
+
+
+def _without_own(places: Int64Array, distances: Float64Array) -> tuple[Int64Array, Float64Array]:
+    """Leave out, of k + 1 neighbors of each fitted point, the point itself, or the last one if it is not among them."""
+    n, k = places.shape
+    own = places == np.arange(n, dtype=np.int64)[:, np.newaxis]
+    own[~own.any(axis=1), -1] = True
+    return places[~own].reshape(n, k - 1), distances[~own].reshape(n, k - 1)
+
+
+def _as_objects(parts: list[npt.NDArray[Any]]) -> npt.NDArray[np.object_]:
+    array = np.empty(len(parts), object)
+    for place, part in enumerate(parts):
+        array[place] = part
+    return array

@@ -1,0 +1,479 @@
+"""NearNeighbors: add and remove points, and find those near a query, with a promised recall."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import Seed, check_int, check_number, check_seed
+from lshfast.common.threads import thread_count
+from lshfast.common.types import AnyShape, Matrix, Vector
+from lshfast.index.keys import as_column, is_batch, take
+from lshfast.index.neighbors.answers import (
+    Neighbor,
+    NeighborLists,
+    NeighborPairs,
+    pairs_once,
+)
+from lshfast.index.neighbors.families import families_of
+from lshfast.index.neighbors.planned_index import PlannedIndex
+from lshfast.index.neighbors.planner import FAR, PlanRequest, plan_neighbors
+from lshfast.index.neighbors.points import Metric, PointFormat
+from lshfast.index.neighbors.scan import scan
+from lshfast.index.stored import check_store
+from lshfast.index.stores.base import Limit, OnDuplicate, Parameters, Store
+from lshfast.index.stores.file import FileStore, Mode
+from lshfast.index.stores.memory import MemoryStore
+
+# The types of queries of unknown number, of one query, and of several queries.
+SomePoints: TypeAlias = AnyShape[np.float32] | AnyShape[np.float64] | AnyShape[np.uint64]
+OnePoint: TypeAlias = Vector[np.float32] | Vector[np.float64] | Vector[np.uint64]
+ManyPoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64] | Matrix[np.uint64]
+
+
+class NearNeighbors(PlannedIndex):
+    """Index points, and find those near a query: each within `radius` with a probability of at least `recall`.
+
+    An entry is a key and a point. Locality-sensitive hash functions put it into a bucket of each of several tables. A
+    query computes its exact distance to the entries of the buckets that it searches, and returns the nearest. It may
+    miss an entry, but every distance is exact. The number of tables, hash functions and searched buckets is planned for
+    the least product of expected work and memory before anything is inserted: see `describe`.
+
+    Parameters
+    ----------
+    metric : {"cosine", "euclidean", "manhattan", "hamming"}
+        "cosine" is the angle between vectors in radians, in [0, pi]. "hamming" is the number of different bits.
+    radius : float
+        Distance up to which the recall is promised. For a least cosine s, pass ``math.acos(s)``.
+    dim : int
+        Coordinates of a vector, or bits of a code.
+    n : int
+        Expected number of entries. More entries are possible; queries then examine more of them.
+    recall : float, default 0.95
+        Least probability, in (0, 1), that a query finds an entry at distance `radius`. Nearer ones are found with a
+        higher probability. It is over the choice of the hash functions, which the seed determines.
+    c : float, optional
+        Approximation factor, above 1, for which the plan keeps the promise of `near`.
+    dtype : {"float32", "float64"}, default "float32"
+        Type of the stored coordinates. Points of another type are rounded to it when they are inserted or queried.
+    nonzeros : int, optional
+        The most coordinates of a point that are not zero, for sparse points: CSR matrices are then stored as such.
+        Without it, points are stored dense, and rows of CSR matrices are converted.
+    sample : array_like of float, optional
+        Distances between some queries and entries, for the plan. Without it, the plan is for entries at twice the
+        radius (or c times, if c is given): one in 100 of them with angles and bits, where the others are at right
+        angles or half of the bits, and otherwise all.
+    memory : int, optional
+        The most bytes that `n` entries may need.
+    bands, rows, probes : int, optional
+        Tables, hash functions of a table, and searched buckets of a table, instead of a choice. With `bands`, the
+        recall is what `describe` says.
+    seed : int or "random", default 1
+        Seed of the hash functions, in 0..2**64 - 1.
+    on_duplicate : {"error", "replace", "skip"}, default "error"
+        What `insert` does if a key is in the index, or twice in a batch, as for `LSHIndex`.
+    store : Store, optional
+        The store of the entries, such as `LmdbStore` or `RedisStore`. The default is memory.
+
+    Attributes
+    ----------
+    plan : NeighborsPlan
+        Family, tables, and what to expect of a query.
+
+    Raises
+    ------
+    TypeError
+        If an argument has the wrong type.
+    ValueError
+        If an argument is out of range, no plan keeps the promise, or `store` contains entries with other parameters.
+
+    Notes
+    -----
+    A key is any hashable object except None and NaN, as for `LSHIndex`. Points are arrays of numbers, (n, dim), or one
+    point, (dim,); CSR matrices; with "hamming", packed codes, uint64 (n, ceil(dim / 64)), where bit i is bit i % 64 of
+    word i // 64. Coordinates must be finite, and with "float64" at most 1e75 in magnitude. With "cosine", zero vectors
+    raise ValueError.
+
+    Distances are computed in double precision. Their relative error is about 1e-15; that of an angle near 0 is at most
+    3e-8 radians.
+
+    Threads, interrupts and batches are as for `LSHIndex`.
+
+    References
+    ----------
+    P. Indyk, R. Motwani, "Approximate nearest neighbors: towards removing the curse of dimensionality", STOC 1998;
+    Q. Lv et al., "Multi-probe LSH: efficient indexing for high-dimensional similarity search", VLDB 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast import NearNeighbors
+    >>> points = np.array([[0, 0], [1, 0], [5, 5]])
+    >>> index = NearNeighbors("euclidean", radius=2, dim=2, n=3, recall=0.99)
+    >>> index.insert(["a", "b", "c"], points)
+    3
+    >>> index.query([1, 0.5], k=2)
+    [Neighbor(key='b', distance=0.5), Neighbor(key='a', distance=1.118033988749895)]
+    >>> index.remove("b")
+    >>> index.within([1, 0.5])
+    [Neighbor(key='a', distance=1.118033988749895)]
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        radius: float,
+        *,
+        dim: int,
+        n: int,
+        recall: float = 0.95,
+        c: float | None = None,
+        dtype: Literal["float32", "float64"] = "float32",
+        nonzeros: int | None = None,
+        sample: npt.ArrayLike | None = None,
+        memory: int | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        probes: int | None = None,
+        seed: Seed = 1,
+        on_duplicate: OnDuplicate = "error",
+        store: Store | None = None,
+    ) -> None:
+        points = PointFormat(metric, dim, dtype, nonzeros)
+        request = PlanRequest(points, radius, recall, n, c, sample, memory, bands, rows, probes)
+        plan = plan_neighbors(request, families_of(points, request.radius, check_seed(seed)))
+        store = MemoryStore() if store is None else check_store(store)
+        measure = points.measure
+        store.bind(
+            Parameters(
+                plan.bands, plan.bands, 1, "", 0, None,
+                family=plan.describe(), payload=measure.words, measure=measure.text,
+            )
+        )  # fmt: skip
+        self._use_store(store, on_duplicate)
+
+    @classmethod
+    def on(cls, store: Store, *, on_duplicate: OnDuplicate = "error") -> NearNeighbors:
+        """Open an index on the entries and the plan of a store; see `LSHIndex.on`.
+
+        Examples
+        --------
+        >>> from lshfast import NearNeighbors
+        >>> index = NearNeighbors("hamming", radius=3, dim=64, n=1000)
+        >>> len(NearNeighbors.on(index.store))
+        0
+        """
+        index = cls.__new__(cls)
+        index._use_store(store, on_duplicate)
+        return index
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        mode: Mode = "r",
+        *,
+        on_duplicate: OnDuplicate = "error",
+        verify: bool | None = None,
+    ) -> NearNeighbors:
+        """Open a saved index; parameters, costs and errors are those of `LSHIndex.open`."""
+        store = FileStore(path, mode, verify=verify)
+        try:
+            return cls.on(store, on_duplicate=on_duplicate)
+        except BaseException:
+            store.abandon()
+            raise
+
+    # ---- writing ----
+
+    def insert(self, keys: Any, points: Any, *, threads: int | None = None) -> int:
+        """Insert one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of n hashable objects
+            One key for one point; a batch for several.
+        points : array_like, shape (dim,) or (n, dim), or CSR matrix
+            With "hamming", uint64 (ceil(dim / 64),) or (n, ceil(dim / 64)).
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use.
+
+        Returns
+        -------
+        int
+            Number of entries that are new or replaced.
+
+        Raises
+        ------
+        TypeError
+            If a key cannot be stored, or the points are not numbers.
+        DuplicateKeyError
+            If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
+        ValueError
+            If the numbers of keys and points differ, or a point has a wrong dimension, NaN, infinite or too large
+            coordinates, or no direction.
+        """
+        return self._insert(keys, points, self.on_duplicate, threads)
+
+    def update(self, keys: Any, points: Any, *, threads: int | None = None) -> int:
+        """Insert entries, and replace the points of keys that are in the index; see `insert`."""
+        return self._insert(keys, points, "replace", threads)
+
+    def _insert(self, keys: Any, points: Any, on_duplicate: OnDuplicate, threads: int | None) -> int:
+        items, words, single = self._points.check(points)
+        column = as_column([keys] if single else keys)
+        if len(column) != len(words):
+            raise ValueError(f"there must be a key for each point, not {len(column)} for {len(words)}")
+        bands = self.plan.bands
+        rows = np.empty((len(words), bands + words.shape[1]), np.uint64)
+        rows[:, :bands], rows[:, bands:] = self.plan.hash(items, bands, threads=threads), words
+        return self.store.insert(column, rows, on_duplicate, copy=False)
+
+    def remove(self, keys: Any) -> None:
+        """Remove one entry, or a batch of entries: all of them, or none if an error is raised.
+
+        Parameters
+        ----------
+        keys : hashable, or a batch of hashable objects
+
+        Raises
+        ------
+        KeyError
+            With the first key that is not in the index.
+        TypeError
+            If an object cannot be a key.
+        """
+        self.store.remove(as_column(keys if is_batch(keys) else [keys]))
+
+    # ---- reading ----
+
+    @overload
+    def query(
+        self, points: SomePoints, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> Any: ...
+    @overload
+    def query(
+        self, points: OnePoint, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> list[Neighbor]: ...
+    @overload
+    def query(
+        self, points: ManyPoints, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> NeighborLists: ...
+    @overload
+    def query(
+        self, points: npt.ArrayLike, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> Any: ...
+    def query(
+        self, points: Any, k: int = 10, *, examine: int | None = None, threads: int | None = None
+    ) -> list[Neighbor] | NeighborLists:
+        """Find the k nearest entries that share a searched bucket with each query.
+
+        Parameters
+        ----------
+        points : array_like or CSR matrix
+            One query or m queries, as for `insert`.
+        k : int, default 10
+            At least 1. Fewer are returned if fewer are found.
+        examine : int, optional
+            The most entries, at least 1, whose distance is computed for a query. It bounds the time where many entries
+            are in the same buckets, and the recall is then not promised: those in the most promising buckets are
+            examined first. By default, all are examined.
+        threads : int, optional
+            At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+
+        Returns
+        -------
+        list of Neighbor, or NeighborLists of m such lists
+            The nearest first, and equally near ones in the order of their keys.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or is out of range, or a query is not valid, as for `insert`.
+        """
+        k = check_int("k", k, 1)
+        limit = None if examine is None else Limit("closest", check_int("examine", examine, 1))
+        return self._search(points, threads, most=k, limit=limit)
+
+    @overload
+    def scan(self, points: SomePoints, k: int = 10, *, threads: int | None = None) -> Any: ...
+    @overload
+    def scan(self, points: OnePoint, k: int = 10, *, threads: int | None = None) -> list[Neighbor]: ...
+    @overload
+    def scan(self, points: ManyPoints, k: int = 10, *, threads: int | None = None) -> NeighborLists: ...
+    @overload
+    def scan(self, points: npt.ArrayLike, k: int = 10, *, threads: int | None = None) -> Any: ...
+    def scan(self, points: Any, k: int = 10, *, threads: int | None = None) -> list[Neighbor] | NeighborLists:
+        """Find the k nearest of all entries, by computing all distances.
+
+        Parameters
+        ----------
+        points, k, threads
+            As for `query`.
+
+        Returns
+        -------
+        list of Neighbor, or NeighborLists of m such lists
+            As for `query`. Fewer than k only if the index has fewer entries.
+
+        Examples
+        --------
+        >>> from lshfast import NearNeighbors
+        >>> index = NearNeighbors("euclidean", radius=1, dim=2, n=2)
+        >>> index.insert([7, 8], [[0, 0], [30, 40]])
+        2
+        >>> index.scan([0, 0], k=2)
+        [Neighbor(key=7, distance=0.0), Neighbor(key=8, distance=50.0)]
+        """
+        k = check_int("k", k, 1)
+        _, words, single = self._points.check(points)
+        found = scan(self.store, self.parameters, self._points.measure, words, k, thread_count(threads))
+        lists = NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
+        return lists[0] if single else lists
+
+    @overload
+    def within(self, points: SomePoints, radius: float | None = None, *, threads: int | None = None) -> Any: ...
+    @overload
+    def within(
+        self, points: OnePoint, radius: float | None = None, *, threads: int | None = None
+    ) -> list[Neighbor]: ...
+    @overload
+    def within(
+        self, points: ManyPoints, radius: float | None = None, *, threads: int | None = None
+    ) -> NeighborLists: ...
+    @overload
+    def within(self, points: npt.ArrayLike, radius: float | None = None, *, threads: int | None = None) -> Any: ...
+    def within(
+        self, points: Any, radius: float | None = None, *, threads: int | None = None
+    ) -> list[Neighbor] | NeighborLists:
+        """Find the entries within a radius that share a searched bucket with each query.
+
+        Parameters
+        ----------
+        points
+            As for `query`.
+        radius : float, optional
+            At least 0. The default is the radius of the index; beyond it, the recall falls as
+            ``index.plan.recall_at(radius)`` says.
+        threads : int, optional
+            As for `query`.
+
+        Returns
+        -------
+        list of Neighbor, or NeighborLists of m such lists
+            As for `query`.
+        """
+        return self._search(points, threads, within=self._radius(radius))
+
+    @overload
+    def near(
+        self,
+        points: SomePoints,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Any: ...
+    @overload
+    def near(
+        self,
+        points: OnePoint,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Neighbor | None: ...
+    @overload
+    def near(
+        self,
+        points: ManyPoints,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> NeighborLists: ...
+    @overload
+    def near(
+        self,
+        points: npt.ArrayLike,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Any: ...
+    def near(
+        self,
+        points: Any,
+        *,
+        c: float | None = None,
+        mode: Literal["first", "closest"] = "first",
+        threads: int | None = None,
+    ) -> Neighbor | NeighborLists | None:
+        """Find an entry within c * radius of each query, after a bounded number of distances.
+
+        Let L be the number of searched buckets, ``plan.searched``. "first" returns the first entry within c * radius,
+        and gives up after 2 L entries beyond it; nearer ones do not count. "closest" returns the closest of the first
+        3 L entries, if it is within c * radius. An entry counts once, in however many buckets it is.
+
+        If there is an entry within `radius`, and a searched bucket contains at most one entry from beyond c * radius on
+        average, then "first" succeeds with a probability of at least recall - 1/2, and "closest" with recall - 1/3. An
+        index with a c of its own is planned so. These are the bounds of the theory; most queries succeed.
+
+        Parameters
+        ----------
+        points
+            As for `query`.
+        c : float, optional
+            Above 1. The default is the c of the index, or 2.
+        mode : {"first", "closest"}, default "first"
+        threads : int, optional
+            As for `query`.
+
+        Returns
+        -------
+        Neighbor or None, or NeighborLists of m lists with at most one Neighbor
+
+        References
+        ----------
+        A. Gionis, P. Indyk, R. Motwani, "Similarity Search in High Dimensions via Hashing", VLDB 1999; S. Har-Peled,
+        P. Indyk, R. Motwani, "Approximate Nearest Neighbor: Towards Removing the Curse of Dimensionality", 2012. Some
+        texts end "first" after 2 L entries of any distance; then entries between radius and c * radius could use up
+        the budget.
+        """
+        factor = check_number("c", (self.plan.c or FAR) if c is None else c)
+        if not 1 < factor < np.inf:
+            raise ValueError(f"c must be a finite number above 1, not {factor}")
+        if mode not in ("first", "closest"):
+            raise ValueError(f"mode must be 'first' or 'closest', not {mode!r}")
+        limit = Limit(mode, (2 if mode == "first" else 3) * self.plan.searched)
+        radius = min(factor * self.plan.radius, self._points.longest)
+        found = self._search(points, threads, most=1, within=radius, limit=limit)
+        if isinstance(found, NeighborLists):
+            return found
+        return found[0] if found else None
+
+    def pairs(self, radius: float | None = None, *, threads: int | None = None) -> NeighborPairs:
+        """Find the pairs of entries within a radius; each is found with at least the probability of `within`.
+
+        Parameters
+        ----------
+        radius : float, optional
+            As for `within`.
+        threads : int, optional
+            As for `query`.
+
+        Returns
+        -------
+        NeighborPairs
+            Sorted by (left, right), with left < right. Keys that cannot be compared are in the order of iteration.
+        """
+        within, found = self._radius(radius), []
+        for keys, rows in self.store.items():
+            words = np.ascontiguousarray(rows[:, self.parameters.num_perm :])
+            lists = self._found(self._points.points_of(words), words, thread_count(threads), within=within)
+            left = take(keys, np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(lists.offsets)))
+            found.append((left, lists.keys, lists.distances))
+        return pairs_once(found)

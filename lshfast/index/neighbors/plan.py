@@ -1,0 +1,182 @@
+"""`NeighborsPlan`: the family, bands, rows and probes of near-neighbour search, and what to expect of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_int
+from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.coordinates import CoordinateCells
+from lshfast.families.family import Family
+from lshfast.families.probing import Probing
+from lshfast.index.neighbors.points import PointFormat, check_radius
+
+# Bytes of an entry for each bucket, its value and its place in the table; and for the key and its place.
+BUCKET_BYTES = 8 + 12
+KEY_BYTES = 24
+
+
+@dataclass(frozen=True)
+class NeighborsPlan(Family[Any]):
+    """What an index of near neighbours consists of, and what to expect of it; it is stored with the entries.
+
+    As a family of hash functions, it has groups of `rows` functions of `base`.
+
+    Attributes
+    ----------
+    metric, dim, dtype, nonzeros
+        As given to `NearNeighbors`.
+    base : Family
+        Family of the hash functions.
+    bands, rows, probes : int
+        Tables, functions of a table, and buckets that a query searches in each table.
+    radius : float
+        Distance at which `recall` is promised.
+    recall : float
+        Probability with which a query finds an entry at distance `radius`. Nearer ones are found with a higher one.
+    n : int
+        Number of entries that the plan is for.
+    c : float or None
+        Approximation factor of `near` that the rows were chosen for.
+    candidates : float
+        Expected number of entries whose distance a query computes, if it has a neighbor at no distance of the sample.
+    work : float
+        Rough time of a query, in nanoseconds, by which the plan was chosen.
+    """
+
+    name: ClassVar[str] = "near-neighbors"
+
+    metric: str
+    dim: int
+    dtype: str
+    nonzeros: int | None
+    base: Family[Any]
+    bands: int
+    rows: int
+    probes: int
+    radius: float
+    recall: float
+    n: int
+    c: float | None
+    candidates: float
+    work: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Family):
+            raise TypeError(f"base must be a Family, not {self.base!r}")
+        for name in ("bands", "rows", "probes", "n"):
+            object.__setattr__(self, name, check_int(name, getattr(self, name), 1))
+        check_radius("radius", self.radius, self.points)
+
+    @property
+    def points(self) -> PointFormat:
+        """The format of the points."""
+        return PointFormat(self.metric, self.dim, self.dtype, self.nonzeros)
+
+    @property
+    def entry_bytes(self) -> int:
+        """Bytes that an entry needs in memory, without the objects of keys that are neither ints nor strs."""
+        return entry_bytes_of(self.bands, self.points)
+
+    @property
+    def searched(self) -> int:
+        """Buckets that a query searches: bands * probes."""
+        return self.bands * self.probes
+
+    def hash(self, items: Any, count: int, *, threads: int | None = None) -> UInt64Array:
+        return self.base.buckets(items, count, self.rows, threads=threads)
+
+    def distance(self, a: Any, b: Any) -> Float64Array:
+        return self.base.distance(a, b)
+
+    def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
+        return np.asarray(self.base.collision_probability(distance) ** self.rows)
+
+    def probe(self, items: Any, threads: int | None = None) -> UInt64Array:
+        """Return the buckets that queries search, uint64 (m, bands, probes)."""
+        if self.probes == 1 or not isinstance(self.base, Probing):
+            return self.hash(items, self.bands, threads=threads)[:, :, np.newaxis]
+        return self.base.probe(items, self.bands, self.rows, self.probes, threads=threads)
+
+    def recall_at(self, distance: npt.ArrayLike) -> Float64Array:
+        """Return the probability that a query finds an entry at these distances."""
+        return found_in(probabilities_of_meeting(self.base, distance, self.rows, self.probes), self.bands)
+
+    def success(self, mode: str) -> float:
+        """Return the least probability with which `near` succeeds in theory, if the plan is for its c.
+
+        On average, at most one entry from beyond c * radius is in a searched bucket. By Markov's inequality, there are
+        fewer than 2 L of them with a probability of 1/2, for L buckets, and fewer than 3 L with 2/3. An entry within
+        the radius is in none of the buckets with a probability of 1 - recall.
+
+        Parameters
+        ----------
+        mode : {"first", "closest"}
+
+        Examples
+        --------
+        >>> import math
+        >>> from lshfast import NearNeighbors
+        >>> index = NearNeighbors("hamming", radius=2, dim=64, n=1000, recall=1 - 1 / math.e, c=2)
+        >>> index.plan.success("first") >= 1 / 2 - 1 / math.e, index.plan.success("closest") >= 2 / 3 - 1 / math.e
+        (True, True)
+        """
+        return max(0.0, self.recall - (1 / 2 if mode == "first" else 1 / 3))
+
+    def expected_candidates(self, distances: npt.ArrayLike) -> float:
+        """Return the expected number of entries that a query examines, if n are at distances like these."""
+        if self.probes == 1:
+            met = usual_probability(self.base, distances) ** self.rows
+        else:
+            met = probabilities_of_meeting(self.base, distances, self.rows, self.probes)
+        return self.n * float(np.mean(found_in(met, self.bands)))
+
+    def __str__(self) -> str:
+        points, size = self.points, self.entry_bytes
+        near = "" if self.c is None else f", c {self.c:g}"
+        half = float(self.recall_at(self.radius / 2))
+        return "\n".join(
+            [
+                f"{self.metric}, {self.dim} {'bits' if self.metric == 'hamming' else 'dimensions'}, radius "
+                f"{self.radius:g}{near}, for {self.n:,} entries",
+                f"  family      {self.base!r}",
+                f"  tables      {self.bands} bands of {self.rows} rows; a query searches {self.probes} buckets in each",
+                f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",
+                f"  candidates  about {self.candidates:,.0f} a query, of {8 * points.measure.words:,} bytes each",
+                f"  work        about {self.work / 1e6:.2g} ms a query",
+                f"  memory      {size:,} bytes an entry, {self.n * size / 1e6:,.1f} MB in all",
+            ]
+        )
+
+
+def entry_bytes_of(bands: int, points: PointFormat) -> int:
+    return bands * BUCKET_BYTES + 8 * points.measure.words + KEY_BYTES
+
+
+def probabilities_of_meeting(family: Family[Any], distance: npt.ArrayLike, rows: int, probes: int) -> Float64Array:
+    """Return the probability that a query searches the bucket of an entry in one band.
+
+    Later buckets are less likely than the first one: that bounds what a simulation cannot resolve.
+    """
+    first = family.collision_probability(distance) ** rows
+    if probes == 1 or not isinstance(family, Probing):
+        return np.asarray(first)
+    met = family.probe_probability(distance, rows, probes)
+    return np.asarray(np.clip(met, first, np.minimum(probes * first, 1)))
+
+
+def usual_probability(family: Family[Any], distance: npt.ArrayLike) -> Float64Array:
+    """Return the collision probabilities of usual points, where those of the family are lower bounds."""
+    if isinstance(family, CoordinateCells):
+        return family.normal_probability(distance)
+    return family.collision_probability(distance)
+
+
+def found_in(met: Float64Array, bands: int) -> Float64Array:
+    """Return the probability of meeting in at least one of the bands."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1(bands * np.log1p(-np.minimum(met, 1))))

@@ -1,0 +1,299 @@
+"""The choice of the plan of near-neighbour search: the least product of expected work and memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_int, check_number
+from lshfast.common.types import Float64Array
+from lshfast.families.family import Family
+from lshfast.families.probing import Probing
+from lshfast.index.neighbors.plan import (
+    NeighborsPlan,
+    entry_bytes_of,
+    found_in,
+    probabilities_of_meeting,
+    usual_probability,
+)
+from lshfast.index.neighbors.points import PointFormat, check_radius
+
+# What the planner considers. An index with `memory` may have more tables.
+MOST_BANDS = 512
+MOST_ROWS = 64
+PROBES = (1, 4, 16, 64)
+
+# Groups of families whose best plan without probing costs more than the cheapest by this factor are not considered.
+WORSE = 2.0
+
+# Nanoseconds of a bucket that is looked up, and found by probing; of a candidate, and of each byte of its point.
+LOOKUP_NS = 60.0
+PROBE_NS = 100.0
+CANDIDATE_NS = 60.0
+BYTE_NS = 0.12
+
+# If the user gives no sample of distances: the factor between the radius and the distance of the nearest other points,
+# and their share for angles and bits, where the rest is as far away as independent vectors or codes are.
+FAR = 2.0
+FAR_SHARE = 0.01
+
+# Distances at which probabilities are computed, and between which their logarithms are interpolated.
+KNOTS = 8
+
+# What is subtracted from simulated probabilities, so that their errors do not break a promise.
+MARGIN = 0.005
+
+# The share of the misses that the plan of a family may have. The components of Cauchy lines have heavy tails: the lines
+# of one index together may be less suitable for a data set than the average, by which the promise is computed.
+MISSES = {"cauchy-lines": 0.2}
+
+
+class Choice(NamedTuple):
+    """A family, by its place in a group of similar ones, with rows, and with probes by their place in PROBES."""
+
+    family: int
+    rows: int
+    probes: int
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What a plan is for; the arguments of `NearNeighbors`."""
+
+    points: PointFormat
+    radius: float
+    recall: float
+    n: int
+    c: float | None = None
+    sample: npt.ArrayLike | None = field(default=None, compare=False)
+    memory: int | None = None
+    bands: int | None = None
+    rows: int | None = None
+    probes: int | None = None
+
+    def __post_init__(self) -> None:
+        values = {
+            "radius": check_radius("radius", self.radius, self.points),
+            "recall": check_number("recall", self.recall),
+            "n": check_int("n", self.n, 1),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if self.radius == 0:
+            raise ValueError("radius must be above 0")
+        if not 0 < self.recall < 1:
+            raise ValueError(f"recall must be in (0, 1), not {self.recall}")
+        if self.c is not None:
+            object.__setattr__(self, "c", check_number("c", self.c))
+            if not 1 < self.c < math.inf:
+                raise ValueError(f"c must be a finite number above 1, not {self.c}")
+        for name, most in (("memory", 2**62), ("bands", 2**15), ("rows", 2**10), ("probes", 2**12)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_int(name, getattr(self, name), 1, most))
+
+    @cached_property
+    def others(self) -> tuple[Float64Array, Float64Array]:
+        """Distances of other entries, ascending, and their shares; the smallest of a sample have bins of their own."""
+        if self.sample is None:
+            far = min((self.c or FAR) * self.radius, self.points.longest)
+            independent = self.points.longest / 2
+            if far < independent < np.inf:
+                return np.array([far, independent], np.float64), np.array([FAR_SHARE, 1 - FAR_SHARE], np.float64)
+            return np.array([far], np.float64), np.ones(1)
+        ordered = np.sort(np.asarray(self.sample, np.float64).reshape(-1))
+        if not len(ordered) or not ((ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)).all():
+            raise ValueError(f"sample must be at least one distance, and all in [0, {self.points.longest:g}]")
+        edges = np.unique(np.rint(np.geomspace(1, len(ordered), min(64, len(ordered)))).astype(np.int64))
+        counts = np.diff(np.concatenate([[0], edges]))
+        return np.add.reduceat(ordered, np.concatenate([[0], edges[:-1]])) / counts, counts / len(ordered)
+
+    @cached_property
+    def most_bands(self) -> int:
+        """The most tables."""
+        if self.bands is not None:
+            return self.bands
+        if self.memory is None:
+            return MOST_BANDS
+        least = self.n * entry_bytes_of(1, self.points)
+        if self.memory < least:
+            raise ValueError(f"memory must be at least {least:,} bytes for {self.n:,} entries, not {self.memory:,}")
+        one = entry_bytes_of(1, self.points) - entry_bytes_of(0, self.points)
+        return int((self.memory // self.n - entry_bytes_of(0, self.points)) // one)
+
+
+def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]) -> NeighborsPlan:
+    """Choose family, bands, rows and probes.
+
+    Parameters
+    ----------
+    request : PlanRequest
+    groups : sequence of sequences of Family
+        The families to choose from. Those of a group differ in one parameter, and are in its order.
+
+    Raises
+    ------
+    ValueError
+        If no plan keeps the promise within the memory.
+    """
+    planners = [NeighborsPlanner(request, group) for group in groups]
+    starts = [planner.start() for planner in planners]
+    least = min(cost for _, cost in starts)
+    plans = [
+        planner.plan(planner.improved(choice))
+        for planner, (choice, cost) in zip(planners, starts, strict=True)
+        if cost <= WORSE * least
+    ]
+    kept = [plan for plan in plans if plan.bands <= request.most_bands]
+    if not kept:
+        fewest = min(plan.bands for plan in plans)
+        raise ValueError(
+            f"no plan of at most {request.most_bands} tables finds entries at radius {request.radius:g} with "
+            f"probability {request.recall:g}, but {fewest} tables do: allow more memory, or a lower recall or radius"
+        )
+    return min(kept, key=cost_of)
+
+
+class NeighborsPlanner:
+    """The search among the families of a group, the rows and the probes, from the best choice without probing."""
+
+    probes: tuple[int, ...]
+    misses: float
+
+    def __init__(self, request: PlanRequest, families: Sequence[Family[Any]]) -> None:
+        self.request = request
+        self.families = families
+        self.probes = PROBES if request.probes is None else (request.probes,)
+        if not isinstance(families[0], Probing):
+            if self.probes[0] > 1:
+                raise ValueError(
+                    f"probes must be 1 for {families[0].name}, not {self.probes[0]}: it has no multi-probe"
+                )
+            self.probes = (1,)
+        self.misses = (1 - request.recall) * MISSES.get(families[0].name, 1.0)
+        self._costs: dict[Choice, float] = {}
+        self._met: dict[Choice, float] = {}
+
+    def start(self) -> tuple[Choice, float]:
+        """Return the best choice with the fewest probes, and its cost."""
+        rows = range(1, MOST_ROWS + 1) if self.request.rows is None else (self.request.rows,)
+        choices = [Choice(family, row, 0) for family in range(len(self.families)) for row in rows]
+        if self.probes[0] > 1:  # simulations take a while
+            choices = choices[:: max(1, len(choices) // 16)]
+        best = min(choices, key=self.cost)
+        return best, self.cost(best)
+
+    def improved(self, choice: Choice) -> Choice:
+        """Return the choice that no step from it improves."""
+        better: Choice | None = choice
+        while better is not None:
+            choice = better
+            least = self.cost(choice)
+            steps = (step for step in self._steps(choice) if self._bound(step) < least and self.cost(step) < least)
+            better = next(steps, None)
+        return choice
+
+    def _steps(self, choice: Choice) -> Iterator[Choice]:
+        steps = [(0, 1, 1), (0, 2, 1), (0, 0, 1), (0, 0, -1), (0, -1, -1), (0, -2, -1), (1, 0, 0), (-1, 0, 0)]
+        steps += [(1, 2, 0), (-1, -2, 0), (1, -2, 0), (-1, 2, 0), (0, 1, 0), (0, -1, 0), (0, 3, 0), (0, -3, 0)]
+        scale = max(1, choice.rows // 8)
+        for step in steps:
+            family, rows, probes = choice.family + step[0], choice.rows + scale * step[1], choice.probes + step[2]
+            allowed = 1 <= rows <= MOST_ROWS if self.request.rows is None else rows == self.request.rows
+            if allowed and 0 <= family < len(self.families) and 0 <= probes < len(self.probes):
+                yield Choice(family, rows, probes)
+
+    def cost(self, choice: Choice) -> float:
+        """Return the cost of the plan, far more if it has too many tables; it is computed once."""
+        if choice not in self._costs:
+            self._costs[choice] = self._cost(choice)
+        return self._costs[choice]
+
+    def _bound(self, choice: Choice) -> float:
+        """Return a lower bound of the cost, which needs no simulation: fewer rows, and more probes, meet more often.
+
+        The later buckets of a band are less likely to hold an entry than the first ones.
+        """
+        family, rows, probes = self.families[choice.family], choice.rows, self.probes[choice.probes]
+        if choice in self._costs or probes == 1:
+            return self.cost(choice)
+        met = probes * float(family.collision_probability(self.request.radius)) ** rows
+        for (other, fewer, place), known in self._met.items():
+            if other == choice.family and fewer <= rows:
+                met = min(met, known * max(1.0, probes / self.probes[place]))
+        bands = self.request.bands or bands_for(min(met, 1.0), self.misses)
+        distances, shares = self.request.others
+        first = usual_probability(family, distances) ** rows
+        candidates = self.request.n * float(shares @ found_in(np.asarray(first), bands))
+        return self._work(family, bands, rows, probes, candidates) * entry_bytes_of(bands, self.request.points)
+
+    def _cost(self, choice: Choice) -> float:
+        request, family = self.request, self.families[choice.family]
+        if request.c is not None and request.rows is None:
+            far = family.collision_probability(min(request.c * request.radius, request.points.longest))
+            if request.n * float(far) ** choice.rows > 1:
+                return 1e30 / choice.rows
+        plan = self.plan(choice)
+        if plan.bands > request.most_bands:
+            return 1e15 * plan.bands
+        return cost_of(plan)
+
+    def plan(self, choice: Choice) -> NeighborsPlan:
+        """Return the plan of a choice, with the bands that it needs."""
+        request, points, family = self.request, self.request.points, self.families[choice.family]
+        rows, probes = choice.rows, self.probes[choice.probes]
+        met = float(probabilities_of_meeting(family, request.radius, rows, probes))
+        self._met[choice] = met
+        if probes > 1:
+            met = max(met - MARGIN, float(family.collision_probability(request.radius)) ** rows)
+        bands = request.bands or bands_for(met, self.misses)
+        candidates = self._candidates(family, bands, rows, probes)
+        work = self._work(family, bands, rows, probes, candidates)
+        found = float(found_in(np.array(met), bands))
+        return NeighborsPlan(
+            points.metric, points.dim, points.dtype, points.nonzeros, family, bands, rows, probes, request.radius,
+            found, request.n, request.c, candidates, work,
+        )  # fmt: skip
+
+    def _work(self, family: Family[Any], bands: int, rows: int, probes: int, candidates: float) -> float:
+        """Return the rough time of a query, in nanoseconds."""
+        points = self.request.points
+        searching = bands * probes * (LOOKUP_NS + (probes > 1) * PROBE_NS)
+        examining = candidates * (CANDIDATE_NS + BYTE_NS * 8 * points.measure.words)
+        return bands * rows * hash_ns(family, points) + searching + examining
+
+    def _candidates(self, family: Family[Any], bands: int, rows: int, probes: int) -> float:
+        distances, shares = self.request.others
+        first = np.maximum(usual_probability(family, distances) ** rows, 1e-300)
+        met = first
+        if probes > 1:
+            knots = np.unique(np.interp(np.linspace(0, 1, KNOTS), np.linspace(0, 1, len(distances)), distances))
+            once = np.maximum(family.collision_probability(knots) ** rows, 1e-300)
+            more = np.log(np.maximum(probabilities_of_meeting(family, knots, rows, probes), once) / once)
+            met = np.minimum(first * np.exp(np.interp(distances, knots, more)), 1)
+        return self.request.n * float(shares @ found_in(met, bands))
+
+
+def cost_of(plan: NeighborsPlan) -> float:
+    """Return what is minimized, the product of the work of a query and the memory of an entry."""
+    return plan.work * plan.entry_bytes
+
+
+def bands_for(met: float, misses: float) -> int:
+    """Return the least number of bands with at most this probability of meeting in none."""
+    if met >= 1:
+        return 1
+    bands = math.log(misses) / math.log1p(-met) if met > 1e-12 else math.inf
+    return math.ceil(bands) if bands < 2**30 else 2**30
+
+
+def hash_ns(family: Family[Any], points: PointFormat) -> float:
+    """Return the rough time of one hash function of a point, in nanoseconds."""
+    return {"bit-sampling": 1.0, "coordinate-cells": 5.0, "hyperplanes": 5.0, "cross-polytope": 450.0}.get(
+        family.name, 5 + 0.06 * (points.nonzeros or points.dim)
+    )

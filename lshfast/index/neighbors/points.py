@@ -1,0 +1,222 @@
+"""Points of near-neighbour search: their checks, and their words in the rows of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of, check_int, check_number
+from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.bits import packed_codes
+from lshfast.families.points import SparsePoints, dense_points
+from lshfast.index.measure import Measure
+from lshfast.kernels.distances import distances
+
+Metric: TypeAlias = Literal["cosine", "euclidean", "manhattan", "hamming"]
+METRICS: tuple[Metric, ...] = ("cosine", "euclidean", "manhattan", "hamming")
+
+# Coordinates of points of float64 have at most this magnitude, and directions at least its inverse, so that neither
+# squares nor products of sums of squares leave the range of a double.
+MOST_COORDINATE = 1e75
+
+
+@dataclass(frozen=True)
+class PointFormat:
+    """How the points of an index are given, and stored in words.
+
+    Parameters
+    ----------
+    metric : {"cosine", "euclidean", "manhattan", "hamming"}
+    dim : int
+        Coordinates of a point; with "hamming", bits.
+    dtype : {"float32", "float64"}
+        Type of the coordinates that are stored; not used with "hamming".
+    nonzeros : int or None
+        The most coordinates of a sparse point that are not zero; None for dense points.
+    """
+
+    metric: str
+    dim: int
+    dtype: str
+    nonzeros: int | None
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {self.metric!r}")
+        if self.dtype not in ("float32", "float64"):
+            raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
+        object.__setattr__(self, "dim", check_int("dim", self.dim, 1, 2**31 - 1))
+        if self.nonzeros is not None:
+            if self.metric == "hamming":
+                raise ValueError("nonzeros is for vectors, not for the metric 'hamming'")
+            object.__setattr__(self, "nonzeros", check_int("nonzeros", self.nonzeros, 1, self.dim))
+
+    @cached_property
+    def measure(self) -> Measure:
+        """The measure of the words."""
+        if self.metric == "hamming":
+            return Measure("hamming", "bits", self.dim)
+        if self.nonzeros is not None:
+            return Measure(self.metric, "sparse" + self.dtype[5:], self.nonzeros)
+        return Measure(self.metric, self.dtype, self.dim)
+
+    @property
+    def longest(self) -> float:
+        """The largest distance that is possible."""
+        return {"cosine": np.pi, "hamming": float(self.dim)}.get(self.metric, np.inf)
+
+    # ---- distances ----
+
+    def distances(self, values: npt.ArrayLike) -> Float64Array:
+        """Return the distances that values of the measure stand for."""
+        if self.metric == "cosine":
+            return np.asarray(2 * np.arcsin(np.sqrt(np.asarray(values) / 2)))
+        return np.asarray(np.sqrt(values) if self.metric == "euclidean" else values)
+
+    def value_at(self, distance: float) -> float:
+        """Return the largest value of the measure whose distance is at most this one."""
+        value, most = np.float64(distance), np.float64(np.finfo(np.float64).max)
+        if self.metric == "cosine":
+            value, most = 2 * np.sin(np.minimum(value, np.pi) / 2) ** 2, np.float64(2)
+        elif self.metric == "euclidean":
+            with np.errstate(over="ignore"):
+                value = np.minimum(value * value, most)
+        while value < most and self.distances(np.nextafter(value, np.inf)) <= distance:
+            value = np.nextafter(value, np.inf)
+        while self.distances(value) > distance:
+            value = np.nextafter(value, 0.0)
+        return float(value)
+
+    # ---- points ----
+
+    def check(self, items: Any, name: str = "points") -> tuple[Any, UInt64Array, bool]:
+        """Check points from outside.
+
+        Returns
+        -------
+        points
+            n items of the family.
+        words : ndarray of uint64, shape (n, measure.words)
+        single : bool
+            Whether one point was given, not a batch.
+        """
+        if self.metric == "hamming":
+            array = array_of(items, name)
+            codes = packed_codes(array, self.dim, name)
+            return codes, codes, array.ndim == 1
+        given = dense_points(items, self.dim, name)
+        single = not isinstance(given, SparsePoints) and np.ndim(items) == 1
+        if self.nonzeros is None:
+            points: Any = self._as_dense(given, name)
+            return points, self._words_of_dense(points, name), single
+        points = self._as_sparse(given, name)
+        return points, self._words_of_sparse(points, self.nonzeros, name), single
+
+    def points_of(self, words: UInt64Array) -> Any:
+        """Return the points that are stored as these words."""
+        if self.metric == "hamming":
+            return words
+        words = words[:, self._norms :]
+        if self.nonzeros is None:
+            return np.ascontiguousarray(words.view(self.dtype)[:, : self.dim])
+        half = -(-self.nonzeros // 2)
+        counts = np.minimum(words[:, 0], np.uint64(self.nonzeros)).astype(np.int64)
+        used = np.arange(self.nonzeros, dtype=np.int64) < counts[:, np.newaxis]
+        columns = np.ascontiguousarray(words[:, 1 : 1 + half]).view(np.uint32)[:, : self.nonzeros][used]
+        values = np.ascontiguousarray(words[:, 1 + half :]).view(self.dtype)[:, : self.nonzeros][used]
+        return SparsePoints(
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), columns.astype(np.int64), values, self.dim
+        )
+
+    @property
+    def _norms(self) -> int:
+        return int(self.metric == "cosine")
+
+    def _as_dense(self, given: Any, name: str) -> npt.NDArray[Any]:
+        dense = given.dense() if isinstance(given, SparsePoints) else given
+        return self._rounded(dense, name, lambda at: f"row {at // self.dim}, column {at % self.dim}")
+
+    def _as_sparse(self, given: Any, name: str) -> SparsePoints:
+        """Return points whose columns ascend in each row and occur once, without zeros."""
+        if not isinstance(given, SparsePoints):
+            rows, columns = np.nonzero(given)
+            values = given[rows, columns]
+            n = len(given)
+        else:
+            first, last = given.offsets[[0, -1]]
+            n, counts = len(given), np.diff(given.offsets)
+            rows, columns = np.repeat(np.arange(n, dtype=np.int64), counts), given.columns[first:last]
+            places, inverse = np.unique(rows * np.int64(self.dim) + columns, return_inverse=True)
+            values = np.zeros(len(places), given.values.dtype)
+            with np.errstate(over="ignore"):
+                np.add.at(values, inverse.reshape(-1), given.values[first:last])
+            rows, columns = places // self.dim, places % self.dim
+            rows, columns, values = rows[values != 0], columns[values != 0], values[values != 0]
+        values = self._rounded(values, name, lambda at: f"row {rows[at]}, column {columns[at]}")
+        counts = np.bincount(rows, minlength=n)
+        if counts.max(initial=0) > (self.nonzeros or 0):
+            row = int(np.argmax(counts > (self.nonzeros or 0)))
+            raise ValueError(
+                f"{name} must have at most {self.nonzeros} nonzeros in a row, and row {row} has {counts[row]}"
+            )
+        return SparsePoints(
+            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), columns.astype(np.int64), values, self.dim
+        )
+
+    def _rounded(self, values: npt.NDArray[Any], name: str, place: Callable[[int], str]) -> npt.NDArray[Any]:
+        """Return the values with the type that is stored, or raise an error if one is too large for it."""
+        with np.errstate(over="ignore"):
+            rounded = values.astype(self.dtype, copy=False)
+        most = MOST_COORDINATE if self.dtype == "float64" else np.finfo(np.float32).max
+        large = np.abs(rounded) > most
+        if large.any():
+            at = int(np.argmax(large.reshape(-1)))
+            raise ValueError(f"{name} must be in -{most:g}..{most:g}, and {place(at)} is {values.reshape(-1)[at]}")
+        return rounded
+
+    def _words_of_dense(self, points: npt.NDArray[Any], name: str) -> UInt64Array:
+        words = np.empty((len(points), self.measure.words), np.uint64)
+        words[:, -1:] = 0
+        words.view(self.dtype)[:, words.itemsize // points.itemsize * self._norms :][:, : self.dim] = points
+        return self._with_norms(words, name)
+
+    def _words_of_sparse(self, points: SparsePoints, nonzeros: int, name: str) -> UInt64Array:
+        words = np.zeros((len(points), self.measure.words), np.uint64)
+        counts, half, start = np.diff(points.offsets), -(-nonzeros // 2), 1 + self._norms
+        rows = np.repeat(np.arange(len(points), dtype=np.int64), counts)
+        places = np.arange(len(rows), dtype=np.int64) - np.repeat(points.offsets[:-1], counts)
+        words[:, start - 1] = counts
+        words.view(np.uint32)[rows, 2 * start + places] = points.columns
+        words.view(self.dtype)[rows, 8 // points.values.itemsize * (start + half) + places] = points.values
+        return self._with_norms(words, name)
+
+    def _with_norms(self, words: UInt64Array, name: str) -> UInt64Array:
+        """Write the sums of squares, with the order of the kernel, and raise an error for a point without direction."""
+        if self.metric != "cosine":
+            return words
+        measure = Measure("euclidean", self.measure.layout, self.measure.dim)
+        norms = np.empty(len(words))
+        origin = np.zeros((1, measure.words), np.uint64)
+        distances(origin, np.ascontiguousarray(words[:, 1:]), *measure.kernel, norms)
+        small = norms < (MOST_COORDINATE**-2 if self.dtype == "float64" else np.finfo(np.float64).tiny)
+        if small.any():
+            row = int(np.argmax(small))
+            if norms[row] == 0:
+                raise ValueError(f"{name} must have a direction, and row {row} is a zero vector")
+            raise ValueError(f"{name} must have a length of at least {1 / MOST_COORDINATE:g}, unlike row {row}")
+        words[:, 0] = norms.view(np.uint64)
+        return words
+
+
+def check_radius(name: str, radius: float, points: PointFormat, least: float = 0.0) -> float:
+    """Return a radius as a float, or raise an error that names its range."""
+    value = check_number(name, radius)
+    if not least <= value <= points.longest or value == np.inf:
+        end = "" if points.longest == np.inf else f" and at most {points.longest:g}"
+        raise ValueError(f"{name} must be a finite number of at least {least:g}{end}, not {radius}")
+    return value

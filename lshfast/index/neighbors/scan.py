@@ -1,0 +1,52 @@
+"""Exact search: the nearest of all entries of a store, whatever their buckets are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.types import UInt64Array
+from lshfast.index.keys import as_column, listed
+from lshfast.index.measure import Measure
+from lshfast.index.stores.base import Neighbors, Parameters, SearchRequest, Store
+from lshfast.index.stores.searching import search_entries
+
+
+def scan(
+    store: Store, parameters: Parameters, measure: Measure, points: UInt64Array, k: int, threads: int
+) -> Neighbors:
+    """Return the k nearest entries to each of m points, uint64 (m, payload), as `Store.search` does for all buckets.
+
+    Each batch of entries is searched as one bucket, so the kernels and the distances are the same.
+    """
+    one = replace(parameters, num_perm=1, bands=1)
+    request = SearchRequest(np.zeros((len(points), 1, 1), np.uint64), points, measure, k, None, None, threads)
+    best: list[list[tuple[float, int, Any]]] = [[] for _ in range(len(points))]
+    examined = 0
+    for keys, rows in store.items():
+        entries = rows[:, parameters.num_perm - 1 :].copy()
+        entries[:, 0] = 0
+        found = search_entries(one, keys, entries, request)
+        distances, names = found.distances.tolist(), listed(found.keys)
+        for query, (start, stop) in enumerate(
+            zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)
+        ):
+            # Equally near entries are in the order of their keys within a batch, and of the batches otherwise.
+            more = [(distances[i], examined + i - start, names[i]) for i in range(start, stop)]
+            best[query] = _nearest(best[query] + more, k)
+        examined += len(keys)
+    offsets = np.concatenate([[0], np.cumsum([len(each) for each in best], dtype=np.int64)])
+    flat = [entry for each in best for entry in each]
+    keys = as_column([key for _, _, key in flat])
+    return Neighbors(
+        offsets, keys, np.array([value for value, _, _ in flat], np.float64), np.full(len(points), examined, np.int64)
+    )
+
+
+def _nearest(entries: list[tuple[float, int, Any]], k: int) -> list[tuple[float, int, Any]]:
+    try:
+        return sorted(entries, key=lambda entry: (entry[0], entry[2]))[:k]
+    except TypeError:  # keys that cannot be compared
+        return sorted(entries, key=lambda entry: entry[:2])[:k]

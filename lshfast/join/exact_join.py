@@ -1,0 +1,323 @@
+"""Exact joins: all pairs of sets whose similarity reaches a threshold, without signatures and without misses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.progress import Progress
+from lshfast.common.run_key import draw_hash_key
+from lshfast.common.threads import ordered_map, thread_count
+from lshfast.join.banded import order_of_pairs
+from lshfast.join.copies import spread_across, with_copies
+from lshfast.join.jaccard import PAIR, as_pairs
+from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens, UInt32Array
+from lshfast.join.thresholds import Measure, Rule, Threshold, rule_of
+from lshfast.kernels import setjoin
+from lshfast.tokens import TokenSets, hash_rows
+
+Method: TypeAlias = Literal["auto", "prefix", "bitmap"]
+Copies: TypeAlias = Literal["first", "all"]
+Searcher: TypeAlias = "setjoin.Search | setjoin.BitSearch"
+
+# Probing sets in a piece of work.
+ROWS = 1 << 11
+
+# Probing sets by which the method for a small universe is chosen, and the costs of looking at a posting and of
+# comparing a candidate, in the time that a word of a bitmap takes.
+TRIED, POSTING_COST, CANDIDATE_COST = 64, 4, 60
+
+
+@dataclass(frozen=True, eq=False)
+class JoinResult:
+    """The pairs that `join` found.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (m,) with fields i, j (int64) and similarity (float64)
+        Sorted by (i, j).
+    method : {"prefix", "bitmap"}
+        How they were found.
+    candidates : int
+        The number of pairs of different sets that were compared.
+    """
+
+    pairs: npt.NDArray[np.void]
+    method: str
+    candidates: int
+
+
+def pairs(
+    sets: Any,
+    right: Any = None,
+    *,
+    threshold: Threshold = 0.8,
+    measure: Measure = "jaccard",
+    copies: Copies = "all",
+    method: Method = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> npt.NDArray[np.void]:
+    """Find all pairs of sets whose similarity is at least the threshold.
+
+    Parameters
+    ----------
+    sets, right, threshold, measure, copies, method, threads, progress
+        As for `join`.
+
+    Returns
+    -------
+    ndarray of shape (m,) with fields i, j (int64) and similarity (float64)
+        The pairs, sorted by (i, j).
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `join`.
+
+    Examples
+    --------
+    >>> from lshfast.join import exact
+    >>> exact.pairs([{"a", "b", "c", "d"}, {"a", "b", "c", "d", "e"}, {"x"}], threshold=0.8).tolist()
+    [(0, 1, 0.8)]
+    >>> exact.pairs([{"b", "c"}], [{"a", "b", "c", "d"}], threshold=1, measure="containment").tolist()
+    [(0, 0, 1.0)]
+    """
+    found = join(
+        sets, right, threshold=threshold, measure=measure, copies=copies, method=method, threads=threads,
+        progress=progress,
+    )  # fmt: skip
+    return found.pairs
+
+
+def join(
+    sets: Any,
+    right: Any = None,
+    *,
+    threshold: Threshold = 0.8,
+    measure: Measure = "jaccard",
+    copies: Copies = "all",
+    method: Method = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> JoinResult:
+    """Find all pairs of sets whose similarity is at least the threshold, and tell how they were found.
+
+    No pair is lost, and no other is reported. Tokens are ordered by their number of occurrences, the rarest first; then
+    similar sets share one of their first tokens, and only sets that do are compared.
+
+    Parameters
+    ----------
+    sets : TokenSets or iterable of iterables
+        The sets. Elements are str, bytes or int (see `TokenSets.from_sets`). Tokens of TokenSets are the elements
+        themselves: hash them with a secret seed if others choose the elements. Repeated elements count once. A set has
+        at most 2**29 of them, repeats included. An empty set is in no pair.
+    right : TokenSets or iterable of iterables, optional
+        Other sets. Then pairs of one of `sets` and one of `right` are found; by default, pairs within `sets`. Both are
+        TokenSets, with tokens of the same seed, or neither.
+    threshold : float, Fraction or tuple of two ints (p, q), default 0.8
+        The least similarity, in (0, 1]. A float is compared with the similarity as a float64, as `verify` does it; a
+        fraction p / q is compared exactly. For the cosine, a fraction is rounded to a float64. For "overlap", a number
+        of elements, at least 1.
+    measure : {"jaccard", "dice", "cosine", "containment", "overlap"}, default "jaccard"
+        For sets of a and b elements that share o: o / (a + b - o); 2 o / (a + b); o / sqrt(a b); containment within
+        `sets` is o / min(a, b), how much of the smaller set the larger one contains; containment with `right` is o / a,
+        how much of the set of `sets` the one of `right` contains; overlap is o.
+    copies : {"first", "all"}, default "all"
+        With "all", equal sets are paired like others; a thousand copies of a set are half a million pairs. With
+        "first", a copy is paired with the first equal set only. `right` needs "all".
+    method : {"auto", "prefix", "bitmap"}, default "auto"
+        "bitmap" compares all sets whose sizes allow the threshold, as bits; there may be at most 512 different
+        elements. "auto" uses it if this is so, and a few sets show that it takes fewer steps.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    progress : callable, optional
+        Called from time to time with ("join", sets done, sets).
+
+    Returns
+    -------
+    JoinResult
+
+    Raises
+    ------
+    TypeError
+        If an argument or an element has the wrong type.
+    ValueError
+        If an argument is out of range; the error names the value and the range.
+
+    Notes
+    -----
+    For m tokens, of which r different ones occur at least twice, o times in all, n sets and p pairs, memory grows by at
+    most 2 m + 64 r + 16 o + 120 n + 4 n threads + 60 p bytes. It does not depend on the number of candidates.
+
+    References
+    ----------
+    R. J. Bayardo, Y. Ma, R. Srikant, "Scaling up all pairs similarity search", 2007; C. Xiao, W. Wang, X. Lin,
+    J. X. Yu, "Efficient similarity joins for near duplicate detection", 2008; W. Mann, N. Augsten, P. Bouros, "An
+    empirical evaluation of set similarity join techniques", 2016; E. F. O. Sandes, G. L. M. Teodoro, A. C. M. A. Melo,
+    "Bitmap filter: speeding up exact set similarity joins with bitwise operations", 2017.
+
+    Examples
+    --------
+    >>> from lshfast.join import exact
+    >>> found = exact.join([{1, 2, 3}, {1, 2, 3, 4}, {9}], threshold=(3, 4), method="prefix")
+    >>> found.pairs.tolist(), found.method
+    ([(0, 1, 0.75)], 'prefix')
+    """
+    if copies not in ("first", "all") or (right is not None and copies == "first"):
+        raise ValueError(f"copies must be 'first' or 'all', and 'all' with two collections, not {copies!r}")
+    if method not in ("auto", "prefix", "bitmap"):
+        raise ValueError(f"method must be 'auto', 'prefix' or 'bitmap', not {method!r}")
+    rule = rule_of(measure, threshold, "smaller" if right is None else "indexed")
+    threads = thread_count(threads)
+    collections = [Collection.of(rows) for rows in token_sets(sets, right)]
+    searched = Join.of(collections, rule, method, threads)
+    parts = [np.empty(0, PAIR), *searched.parts(progress)]
+    found = np.concatenate(parts)
+    del parts
+    if right is None:
+        found = with_copies(found, collections[0].copies, copies)
+        if measure == "overlap":
+            found = _with_sizes(found, collections[0], rule)
+    else:
+        found = spread_across(found, collections[0].copies, collections[1].copies)
+        found = found[order_of_pairs(found["i"], found["j"])]
+    return JoinResult(found, searched.method, searched.candidates)
+
+
+def token_sets(sets: Any, right: Any = None) -> list[TokenSets]:
+    """Return one or two collections of a caller as TokenSets, hashed with a secret key unless they are TokenSets."""
+    given = [sets] if right is None else [sets, right]
+    if all(isinstance(rows, TokenSets) for rows in given):
+        return given
+    key = draw_hash_key()
+    for name, rows in zip(("sets", "right"), given, strict=False):
+        if isinstance(rows, TokenSets):
+            raise TypeError("sets and right must both be TokenSets, or neither: others are hashed in another way")
+        check_rows(name, rows)
+    return [hash_rows(rows, key) for rows in given]
+
+
+def check_rows(name: str, rows: Any) -> None:
+    """Raise an error unless an argument may be an iterable of sets."""
+    if isinstance(rows, (str, bytes)) or not (hasattr(rows, "__iter__") or hasattr(rows, "__getitem__")):
+        raise TypeError(f"{name} must be TokenSets or an iterable of sets, not {rows!r}")
+
+
+def _with_sizes(found: npt.NDArray[np.void], collection: Collection, rule: Rule) -> npt.NDArray[np.void]:
+    """Set the overlap of copies to their size, and remove those whose size is below the threshold."""
+    first = collection.copies[found["i"]]
+    same = np.flatnonzero(first == collection.copies[found["j"]])
+    rows, where = np.unique(first[same], return_inverse=True)
+    found["similarity"][same] = collection.sets.take(rows).distinct().counts[where]
+    return found[found["similarity"] >= rule.p]
+
+
+@dataclass
+class Join:
+    """A join that is ready to search: the sets of both sides by size, and a search for each thread.
+
+    Attributes
+    ----------
+    rule : Rule
+    indexed, probes : RankedSets
+        One object for pairs within one collection.
+    method : {"prefix", "bitmap"}
+    search : callable
+        Returns a new search.
+    threads : int
+    candidates : int
+        The number of pairs that were compared so far.
+    """
+
+    rule: Rule
+    indexed: RankedSets
+    probes: RankedSets
+    method: str
+    search: Callable[[], Searcher]
+    threads: int
+    candidates: int = 0
+
+    @classmethod
+    def of(cls, collections: Sequence[Collection], rule: Rule, method: Method, threads: int) -> Join:
+        """Rank the tokens of one or two collections, choose the method, and build what it searches."""
+        own = len(collections) == 1
+        tokens = RankedTokens(collections)
+        small = tokens.small
+        if method == "bitmap" and not small:
+            raise ValueError(f"method 'bitmap' needs at most {64 * setjoin.MOST_WORDS} different elements")
+        indexed = tokens.ranked(collections[0], rule, False, threads)
+        probes = indexed if own else tokens.ranked(collections[1], rule, True, threads)
+        del tokens
+        searches: dict[str, Callable[[], Searcher]] = {}
+        if method != "bitmap":
+            searches["prefix"] = prefix_search(rule, indexed, probes, own)
+        if method != "prefix" and small:
+            searches["bitmap"] = bitmap_search(rule, indexed, probes, own)
+        chosen = next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
+        return cls(rule, indexed, probes, chosen, searches[chosen], threads)
+
+    def parts(self, progress: Progress | None = None) -> Iterator[npt.NDArray[np.void]]:
+        """Yield the pairs of different sets in parts, as i, j and similarity; i < j within one collection."""
+        n, done = len(self.probes.rows), 0
+        for found in self._searched(n):
+            done = min(n, done + ROWS)
+            if progress:
+                progress("join", done, n)
+            if len(found):
+                yield self._as_pairs(found)
+
+    def _searched(self, n: int) -> Iterator[UInt32Array]:
+        """Yield the pairs of the probing sets as (row, probe, overlap), some sets at a time, with a search a thread."""
+        idle: SimpleQueue[Searcher] = SimpleQueue()
+        every: list[Searcher] = []
+
+        def work(first: int) -> UInt32Array:
+            try:
+                search = idle.get_nowait()
+            except Empty:
+                search = self.search()
+                every.append(search)
+            found = search.run(first, min(n, first + ROWS))
+            idle.put(search)
+            return found
+
+        yield from ordered_map(work, range(0, n, ROWS), self.threads)
+        self.candidates = sum(search.candidates for search in every)
+
+    def _as_pairs(self, found: UInt32Array) -> npt.NDArray[np.void]:
+        row, probe, overlap = found.T
+        sizes = self.indexed.records.sizes[row], self.probes.records.sizes[probe]
+        i, j = self.indexed.rows[row], self.probes.rows[probe]
+        if self.indexed is self.probes:
+            i, j = np.minimum(i, j), np.maximum(i, j)
+        return as_pairs(i, j, self.rule.similarity(overlap, *sizes))
+
+
+def prefix_search(rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool) -> Callable[[], setjoin.Search]:
+    """Index the prefixes of sets, and return what makes searches in them."""
+    index = setjoin.Prefixes(rule.of_kernels, indexed.records, own)
+    return lambda: setjoin.Search(index, probes.records)
+
+
+def bitmap_search(rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool) -> Callable[[], setjoin.BitSearch]:
+    """Return what makes searches among sets of a small universe, as bits."""
+    classes = setjoin.SizeClasses(rule.of_kernels, indexed.records)
+    words, probe_words = indexed.records.bitmaps(True), probes.records.bitmaps(False)
+    return lambda: setjoin.BitSearch(classes, words, probes.records, probe_words, own)
+
+
+def _cheapest(searches: dict[str, Callable[[], Searcher]], n: int) -> str:
+    """Return the method that takes the least time for some sets, by the number of its steps."""
+    costs = {}
+    for method, make in searches.items():
+        search = make()
+        for probe in np.unique(np.linspace(0, max(0, n - 1), min(n, TRIED)).astype(np.int64)).tolist():
+            search.run(probe, probe + 1)
+        costs[method] = search.steps(POSTING_COST, CANDIDATE_COST)
+    return min(costs, key=costs.__getitem__)

@@ -1,0 +1,78 @@
+"""All similar pairs of a run by an exact join instead of bands: none is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.growing import GrowingArray
+from lshfast.common.threads import ordered_map, pieces
+from lshfast.common.types import Int64Array
+from lshfast.join.banded import order_of_pairs
+from lshfast.join.exact_join import Join
+from lshfast.join.jaccard import PAIR
+from lshfast.join.set_ranks import Collection
+from lshfast.join.thresholds import rule_of
+from lshfast.pipeline.plan import Plan
+from lshfast.pipeline.sketching import SketchedRows
+from lshfast.sketch.minhash import EMPTY
+from lshfast.tokens import TokenSets
+
+# Tokens of a piece of rows that are hashed at a time.
+PIECE = 1 << 18
+
+
+class ExactPairs:
+    """The similar pairs of different rows, found by one exact join; it has the interface of `AllPairs`.
+
+    Parameters
+    ----------
+    sketches : SketchedRows
+        Only first copies are compared, and no rows that were set aside. The tokens of all of them are in memory during
+        the join.
+    plan : Plan
+    """
+
+    def __init__(self, sketches: SketchedRows, plan: Plan) -> None:
+        self._sketches, self._plan = sketches, plan
+        self.candidates: int = 0
+        self.done: bool = False
+        self._found: npt.NDArray[np.void] = np.empty(0, PAIR)
+
+    def pairs(self, report: Callable[[int, int], None] | None = None) -> npt.NDArray[np.void]:
+        """Return the similar pairs, sorted."""
+        join = Join.of([self._collection()], rule_of("jaccard", self._plan.threshold), "auto", self._plan.threads)
+        parts = join.parts((lambda stage, done, total: report(done, total or 0)) if report else None)
+        found = np.concatenate([np.empty(0, PAIR), *parts])
+        self.candidates, self.done = join.candidates, True
+        return found[order_of_pairs(found["i"], found["j"])]
+
+    def next_candidates(self) -> tuple[Int64Array, Int64Array]:
+        """Return all similar pairs (i, j)."""
+        self._found = self.pairs()
+        return np.ascontiguousarray(self._found["i"]), np.ascontiguousarray(self._found["j"])
+
+    def verified(
+        self, i: Int64Array, j: Int64Array, progress: Callable[[int, int], None] | None = None
+    ) -> npt.NDArray[np.void]:
+        """Return the pairs that `next_candidates` returned, with their similarity."""
+        if progress:
+            progress(len(i), len(i))
+        return self._found
+
+    def _collection(self) -> Collection:
+        """Return the rows to be compared, hashed with the key of the run."""
+        sketches = self._sketches
+        numbers = np.arange(len(sketches), dtype=np.int64)
+        rows = np.flatnonzero((sketches.copies == numbers) & (sketches.keys != EMPTY).any(axis=1))
+        sizes = sketches.rows.sizes[rows]
+        taken = (rows[part] for part in pieces(sizes, PIECE))
+        counts, tokens = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
+        for part in ordered_map(sketches.rows.take, taken, self._plan.threads):
+            counts.extend(part.counts)
+            tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+        offsets = np.zeros(len(sketches) + 1, np.int64)
+        offsets[rows + 1] = counts.finished()
+        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), tokens.finished()), numbers, rows)

@@ -1,0 +1,454 @@
+"""NearNeighbors: its answers beside brute force, what they cost, its stores, and what it refuses."""
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from lshfast import DuplicateKeyError, LSHIndex
+from lshfast.index.neighbors.answers import Neighbor
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
+from lshfast.index.stores.lmdb import LmdbStore
+from lshfast.index.stores.memory import MemoryStore
+from lshfast.index.stores.redis import RedisStore
+from tests.index.neighbors_kit import (
+    SMALL,
+    assert_distance,
+    exact,
+    planted,
+    random_points,
+    sparse_points,
+)
+from tests.index.redis_server import needs_redis, redis_server
+
+__all__ = ["redis_server"]  # a fixture
+
+METRICS = [*SMALL]
+
+
+def small(metric, **options):
+    return NearNeighbors(metric, **{"n": 100} | SMALL[metric] | options)
+
+
+def clustered(metric, n=60, seed=0):
+    """Return points, a third of which are near each other."""
+    dim = SMALL[metric]["dim"]
+    points = random_points(metric, n, dim, seed)
+    third = n // 3
+    distances = np.linspace(0, SMALL[metric]["radius"], third).round()
+    points[:third] = planted(metric, np.repeat(points[:1], third, axis=0), distances, dim, seed)
+    return points
+
+
+# Answers
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_distances_are_exact_and_ordered(metric):
+    points = clustered(metric)
+    index = small(metric)
+    assert index.insert(range(len(points)), points) == len(points) == len(index)
+    found = index.query(points[:20], k=60)
+    assert found.examined.tolist() == [len(answer) for answer in found]
+    for place, answer in enumerate(found):
+        assert answer[0].distance == 0  # a point is in its own buckets
+        assert [neighbor.distance for neighbor in answer] == sorted(neighbor.distance for neighbor in answer)
+        assert len({neighbor.key for neighbor in answer}) == len(answer)
+        for neighbor in answer:
+            assert_distance(metric, neighbor.distance, exact(metric, points[place], points[neighbor.key]))
+        assert index.query(points[place], k=60) == answer
+        assert index.query(points[place], k=3) == answer[:3]
+        near = [neighbor for neighbor in answer if neighbor.distance <= SMALL[metric]["radius"]]
+        assert index.within(points[place]) == near
+    assert any(len(answer) > 5 for answer in found)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_radius_that_is_a_distance_includes_it(metric):
+    points = clustered(metric)
+    index = small(metric)
+    index.insert(range(len(points)), points)
+    for neighbor in index.query(points[0], k=50):
+        assert neighbor in index.within(points[0], neighbor.distance)
+        below = np.nextafter(neighbor.distance, -1) if neighbor.distance else 0.0
+        assert neighbor.distance == 0 or neighbor not in index.within(points[0], below)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_pairs(metric):
+    points = clustered(metric)
+    index = small(metric, bands=12)
+    index.insert([f"key {i:02}" for i in range(len(points))], points)
+    pairs = list(index.pairs())
+    right = {
+        (f"key {i:02}", f"key {j:02}")
+        for i in range(len(points))
+        for j in range(i + 1, len(points))
+        if exact(metric, points[i], points[j]) <= SMALL[metric]["radius"]
+    }
+    found = {(left, other) for left, other, _ in pairs}
+    assert [pair[:2] for pair in pairs] == sorted(found)
+    assert found <= right
+    assert len(found) >= 0.9 * len(right) > 20
+    for left, other, distance in pairs:
+        assert_distance(metric, distance, exact(metric, points[int(left[4:])], points[int(other[4:])]))
+    assert {(a, b) for a, b, _ in index.pairs(0)} == {(a, b) for a, b, distance in pairs if distance == 0}
+
+
+def test_keys_that_cannot_be_compared():
+    index = small("euclidean")
+    index.insert(["b", 1, (2, 3)], np.zeros((3, 3)))
+    assert [pair[:2] for pair in index.pairs()] == [("b", 1), ("b", (2, 3)), (1, (2, 3))]
+    assert {neighbor.key for neighbor in index.query(np.zeros(3))} == {"b", 1, (2, 3)}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_points_are_removed_and_replaced(metric):
+    points = clustered(metric)
+    index = small(metric)
+    index.insert(range(60), points)
+    index.remove(range(0, 60, 2))
+    assert sorted(index) == list(range(1, 60, 2))
+    assert all(neighbor.key % 2 for answer in index.query(points, k=60) for neighbor in answer)
+    with pytest.raises(KeyError):
+        index.remove([1, 2])
+    assert 1 in index
+    assert index.update([1, 2], points[[40, 41]]) == 2
+    assert Neighbor(1, 0.0) in index.query(points[40])
+    assert Neighbor(1, 0.0) not in index.query(points[1])
+    assert np.array_equal(index.points_of([2, 1]), points[[41, 40]])
+    with pytest.raises(KeyError, match="77"):
+        index.points_of([1, 77])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_nothing_there(metric):
+    index = small(metric)
+    points = clustered(metric)
+    assert index.query(points[0]) == index.within(points[0]) == []
+    assert index.near(points[0]) is None
+    assert list(index.pairs()) == []
+    assert len(index.query(points[:0])) == 0
+    assert [*index.query(points[:2])] == [[], []]
+    assert index.insert([], points[:0]) == 0
+    index.insert(5, points[0])
+    assert index.query(points[0], k=100) == [Neighbor(5, 0.0)]
+
+
+def test_equal_vectors_have_no_angle_and_opposite_ones_pi():
+    index = NearNeighbors("cosine", 3.0, dim=3, n=10, bands=1, rows=1, probes=6)  # all buckets of a cross-polytope
+    index.insert(["a", "b", "c"], np.array([[1e-30, 2e-30, 3e-30], [2e20, 4e20, 6e20], [-1, -2, -3]], np.float32))
+    answer = {neighbor.key: neighbor.distance for neighbor in index.query(np.array([1, 2, 3], np.float32))}
+    assert answer["c"] == pytest.approx(math.pi, abs=3e-8)
+    assert answer["a"] == pytest.approx(0, abs=1e-7)  # denormal components are rounded
+    assert answer["b"] == pytest.approx(0, abs=1e-7)
+    assert index.within([1, 2, 3], math.pi)[-1].key == "c"
+
+
+def test_float64_points_are_not_rounded():
+    index = NearNeighbors("euclidean", 1.0, dim=2, n=10, dtype="float64", bands=1, rows=1)
+    index.insert("a", [1 + 1e-12, 1e9])
+    assert index.query([1, 1e9]) == [Neighbor("a", (1 + 1e-12) - 1)]
+    assert index.points_of(["a"]).tolist() == [[1 + 1e-12, 1e9]]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sparse_points_are_answered_like_dense_ones(metric, dtype):
+    points = sparse_points(80, 40, 5)
+    points = scipy.sparse.vstack([points, points[:3] * 1.1], "csr")
+    options = {"radius": 0.5, "dim": 40, "n": 83, "dtype": dtype, "bands": 6, "rows": 1, "probes": 1}
+    sparse, dense = NearNeighbors(metric, **options, nonzeros=6), NearNeighbors(metric, **options)
+    for index in (sparse, dense):
+        index.insert(range(83), points)
+    ways = [sparse.query(points, k=83), dense.query(points, k=83), sparse.query(points.toarray(), k=83)]
+    for first, second, third in zip(*ways, strict=True):
+        assert [n.key for n in first] == [n.key for n in third]
+        if metric != "manhattan":  # whose families differ
+            assert {n.key for n in first} == {n.key for n in second}
+        right = {neighbor.key: neighbor.distance for neighbor in second}
+        for neighbor in first:
+            assert_distance(metric, neighbor.distance, right.get(neighbor.key, neighbor.distance))
+    assert (sparse.points_of(range(83)).dense() == points.toarray()).all()
+    assert metric == "manhattan" or [pair[:2] for pair in sparse.pairs()] == [pair[:2] for pair in dense.pairs()]
+
+
+def test_csr_matrices_with_columns_in_any_order_and_repeated():
+    matrix = scipy.sparse.csr_matrix(
+        (np.array([1, 2, 3, 4, 0.0]), np.array([3, 0, 3, 1, 2]), np.array([0, 3, 5])), (2, 4)
+    )
+    index = NearNeighbors("euclidean", 1.0, dim=4, n=2, nonzeros=2, bands=1, rows=1)
+    index.insert(["a", "b"], matrix)
+    assert index.points_of(["a", "b"]).dense().tolist() == [[2, 0, 0, 4], [0, 4, 0, 0]]
+    with pytest.raises(ValueError, match="at most 2 nonzeros in a row, and row 1 has 3"):
+        index.insert(["c", "d"], [[1, 0, 0, 0], [1, 1, 1, 0]])
+    assert len(index) == 2
+
+
+# What a query costs
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_near_stops_at_the_first_and_gives_up_after_2l_far_points(metric):
+    """Equal points crowd a bucket: `near` examines one; far points in the buckets of a query count against 2 L."""
+    point = clustered(metric)[:1]
+    index = small(metric)
+    index.insert(range(5000), np.repeat(point, 5000, axis=0))
+    found = index.near(np.repeat(point, 2, axis=0))
+    assert found.examined.tolist() == [1, 1]
+    assert [answer[0].distance for answer in found] == [0, 0]
+    closest = index.near(point, mode="closest")
+    assert closest.examined.tolist() == [3 * index.plan.searched]
+    assert closest[0][0].distance == 0
+    assert index.query(point, k=5, examine=100).examined.tolist() == [100]
+    assert index.query(point, k=5).examined.tolist() == [5000]
+
+
+def test_only_far_points_count_against_the_budget():
+    """A bucket with many far points and a near one: "first" meets far ones only, as many as it may, or the near one.
+
+    Points between radius and c * radius are answers, so they cannot use up the budget.
+    """
+    index = NearNeighbors("hamming", 2, dim=64, n=100, bands=1, rows=1)
+    far, between = np.array([[2**10 - 1]], np.uint64), np.array([[2**4 - 2]], np.uint64)
+    index.insert(range(10), np.repeat(far, 10, axis=0))
+    query = np.zeros((1, 1), np.uint64)
+    assert len(index.query(query, k=10)[0]) == 10, "the sampled bit is another"
+    assert index.near(query).examined.tolist() == [2]
+    assert index.near(query)[0] == []
+    assert index.near(query, mode="closest").examined.tolist() == [3]
+    assert index.near(query, c=5)[0] == [Neighbor(index.near(query, c=5)[0][0].key, 10.0)]
+    index.update(range(10), np.repeat(between, 10, axis=0))
+    found = index.near(query)
+    assert found.examined.tolist() == [1]
+    assert found[0][0].distance == 3
+
+
+@pytest.mark.parametrize("mode", ["first", "closest"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_near_keeps_its_promise(metric, mode):
+    """Each answer is within c * radius, and at least as many queries succeed as the theory promises."""
+    dim = 64
+    radius = {"cosine": 0.4, "euclidean": 3.0, "manhattan": 15.0, "hamming": 5}[metric]
+    index = NearNeighbors(metric, radius, dim=dim, n=1000, recall=0.8, c=2, probes=1)
+    points = random_points(metric, 1000, dim)
+    index.insert(range(1000), points)
+    queries = planted(metric, points[:200], np.full(200, radius * 0.999 if metric != "hamming" else radius), dim)
+    found = index.near(queries, mode=mode)
+    succeeded = np.diff(found.offsets)
+    assert (found.distances <= 2 * radius).all()
+    assert (found.examined <= 3 * index.plan.searched).all()
+    assert succeeded.mean() >= 0.8 - (1 / 2 if mode == "first" else 1 / 3)
+
+
+@pytest.mark.parametrize(("mode", "promise"), [("first", 0.1321), ("closest", 0.2988)])
+def test_the_probabilities_of_the_textbooks(mode, promise):
+    """With a recall of 1 - 1/e, they are 1/2 - 1/e and 2/3 - 1/e: Pr[too many far points] is at most 1/2 and 1/3."""
+    index = NearNeighbors("hamming", 2, dim=64, n=1000, bands=1, rows=1)
+    plan = dataclasses.replace(index.plan, recall=1 - 1 / math.e)
+    assert plan.success(mode) == pytest.approx(promise, abs=5e-5)
+
+
+# Stores
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_saved_index(metric, tmp_path):
+    points = clustered(metric)
+    index = small(metric)
+    index.insert(range(60), points)
+    index.save(tmp_path / "index")
+    with NearNeighbors.open(tmp_path / "index", "r+") as saved:
+        assert saved.plan == index.plan
+        assert [*saved.query(points)] == [*index.query(points)]
+        saved.remove(3)
+        saved.insert(100, points[3])
+    with NearNeighbors.open(tmp_path / "index", verify=True) as saved:
+        saved.verify()
+        assert Neighbor(100, 0.0) in saved.query(points[3], k=60)
+        assert 3 not in saved
+        assert len(saved) == 60
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_lmdb(metric, tmp_path):
+    pytest.importorskip("lmdb", reason="lmdb cannot be imported: install lshfast[lmdb]")
+    check_store_of(metric, LmdbStore(tmp_path / "lmdb", map_size=1 << 30, sync=False))
+
+
+@needs_redis
+@pytest.mark.parametrize("metric", METRICS)
+def test_redis(metric, redis_server):
+    check_store_of(metric, RedisStore(redis_server.url, f"neighbors {metric}"))
+
+
+def check_store_of(metric, store):
+    points = clustered(metric)
+    stored, index = small(metric, store=store), small(metric)
+    for each in (stored, index):
+        each.insert(range(60), points)
+        each.remove(range(0, 60, 3))
+    assert NearNeighbors.on(store).plan == index.plan
+    assert [*stored.query(points)] == [*index.query(points)]
+    assert [*NearNeighbors.on(store).within(points)] == [*index.within(points)]
+    assert list(stored.pairs()) == list(index.pairs())
+    stored.close()
+
+
+def test_other_indexes_are_refused(tmp_path):
+    store = MemoryStore()
+    small("euclidean", store=store)
+    with pytest.raises(ValueError, match="family is"):
+        small("euclidean", store=store, radius=2.0)
+    with pytest.raises(ValueError, match="no parameters"):
+        NearNeighbors.on(MemoryStore())
+    LSHIndex().save(tmp_path / "index")
+    with pytest.raises(ValueError, match="does not contain an index of near neighbors"):
+        NearNeighbors.open(tmp_path / "index")
+    with pytest.raises(TypeError, match="store must be a Store"):
+        NearNeighbors.on("memory")
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "manhattan"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e39])
+def test_coordinates_that_are_not_finite(metric, value):
+    points = clustered(metric).astype(np.float64)
+    index = small(metric)
+    points[7, 2] = value
+    with pytest.raises(ValueError, match=r"row 7, column 2 is"):
+        index.insert(range(60), points)
+    assert len(index) == 0
+    with pytest.raises(ValueError, match=r"row 7, column 2 is"):
+        index.query(points)
+    with pytest.raises(ValueError, match=r"row 0, column 2 is"):
+        index.near(points[7])
+
+
+def test_vectors_without_direction():
+    index = small("cosine")
+    points = clustered("cosine")
+    points[4] = 0
+    with pytest.raises(ValueError, match="must have a direction, and row 4 is a zero vector"):
+        index.insert(range(60), points)
+    assert len(index) == 0
+    with pytest.raises(ValueError, match="row 0 is a zero vector"):
+        index.within(np.zeros(5))
+    wide = small("cosine", dtype="float64")
+    with pytest.raises(ValueError, match="length of at least 1e-75, unlike row 0"):
+        wide.insert(1, [1e-80, 0, 0, 0, 0])
+    with pytest.raises(ValueError, match=r"-1e\+75..1e\+75, and row 0, column 1 is 1e\+80"):
+        wide.insert(1, [1, 1e80, 0, 0, 0])
+
+
+def test_shapes_and_types_of_points():
+    index = small("euclidean")
+    for points in (np.zeros(4), np.zeros((2, 4)), np.zeros((1, 1, 3)), scipy.sparse.csr_matrix((2, 4)), 5.0):
+        with pytest.raises(ValueError, match=re.escape("must have shape (n, 3)")):
+            index.query(points)
+    with pytest.raises(TypeError, match="points must be integers or floats"):
+        index.query([["a", "b", "c"]])
+    codes = small("hamming")
+    with pytest.raises(TypeError, match="must be packed codes, uint64"):
+        codes.query(np.zeros((2, 2), np.int64))
+    with pytest.raises(ValueError, match="codes of 2 words, for 70 bits"):
+        codes.query(np.zeros((2, 1), np.uint64))
+    with pytest.raises(ValueError, match="row 1 has ones after these"):
+        codes.insert([1, 2], np.array([[0, 0], [0, 1 << 6]], np.uint64))
+    with pytest.raises(ValueError, match="a key for each point, not 1 for 2"):
+        index.insert([1], np.zeros((2, 3)))
+    with pytest.raises(DuplicateKeyError):
+        index.insert([1, 1], np.zeros((2, 3)))
+    assert len(index) == 0
+    assert index.insert([1, 2], np.ones((2, 3), np.int8)) == 2
+    with pytest.raises(DuplicateKeyError):
+        index.insert([3, 2], np.zeros((2, 3)))
+    assert len(index) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"metric": "L2"}, ValueError, "metric must be one of cosine, euclidean, manhattan, hamming, not 'L2'"),
+        ({"radius": -1}, ValueError, "radius must be a finite number of at least 0, not -1"),
+        ({"radius": math.nan}, ValueError, "radius must be a finite number of at least 0, not nan"),
+        ({"radius": 0}, ValueError, "radius must be above 0"),
+        ({"radius": "1"}, TypeError, "radius must be a number"),
+        ({"metric": "cosine", "radius": 4}, ValueError, "at least 0 and at most 3.14159, not 4"),
+        ({"metric": "hamming", "radius": 4}, ValueError, "at least 0 and at most 3, not 4"),
+        ({"recall": 1}, ValueError, r"recall must be in \(0, 1\), not 1"),
+        ({"recall": math.nan}, ValueError, r"recall must be in \(0, 1\), not nan"),
+        ({"n": 0}, ValueError, "n must be at least 1, not 0"),
+        ({"n": 10.5}, TypeError, "n must be an int, not 10.5"),
+        ({"dim": 0}, ValueError, "dim must be"),
+        ({"dtype": "float16"}, ValueError, "dtype must be 'float32' or 'float64', not 'float16'"),
+        ({"nonzeros": 4}, ValueError, "nonzeros must be in 1..3, not 4"),
+        ({"metric": "hamming", "nonzeros": 1}, ValueError, "nonzeros is for vectors"),
+        ({"c": 1}, ValueError, "c must be a finite number above 1, not 1"),
+        ({"sample": []}, ValueError, "sample must be at least one distance"),
+        ({"sample": [1, math.nan]}, ValueError, "sample must be at least one distance, and all in"),
+        ({"memory": 100}, ValueError, "memory must be at least 60,000 bytes for 1,000 entries, not 100"),
+        (
+            {"memory": 60_000, "recall": 0.999999},
+            ValueError,
+            "no plan of at most 1 tables finds entries at radius 1 with",
+        ),
+        ({"metric": "hamming", "radius": 1, "probes": 2}, ValueError, "probes must be 1 for bit-sampling, not 2"),
+        ({"bands": 0}, ValueError, "bands must be in 1..32768, not 0"),
+        ({"seed": -1}, ValueError, "seed must be"),
+        ({"on_duplicate": "ignore"}, ValueError, "on_duplicate must be one of"),
+        ({"store": "memory"}, TypeError, "store must be a Store"),
+    ],
+)
+def test_arguments_of_an_index(arguments, error, message):
+    given = {"metric": "euclidean", "radius": 1, "dim": 3, "n": 1000} | arguments
+    with pytest.raises(error, match=message):
+        NearNeighbors(**given)
+
+
+def test_arguments_of_queries():
+    index = small("euclidean")
+    index.insert(1, np.zeros(3))
+    for k in (0, -1):
+        with pytest.raises(ValueError, match="k must be at least 1"):
+            index.query(np.zeros(3), k=k)
+    with pytest.raises(TypeError, match="k must be an int"):
+        index.query(np.zeros(3), k=1.5)
+    with pytest.raises(ValueError, match="examine must be at least 1"):
+        index.query(np.zeros(3), examine=0)
+    for radius in (-1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="radius must be a finite number of at least 0"):
+            index.within(np.zeros(3), radius)
+    for c in (1, 0.5, math.nan, math.inf):
+        with pytest.raises(ValueError, match="c must be a finite number above 1"):
+            index.near(np.zeros(3), c=c)
+    with pytest.raises(ValueError, match="mode must be 'first' or 'closest', not 'any'"):
+        index.near(np.zeros(3), mode="any")
+    with pytest.raises(ValueError, match="threads"):
+        index.query(np.zeros(3), threads=0)
+
+
+def test_a_closed_index():
+    index = small("euclidean")
+    index.close()
+    assert "closed" in repr(index)
+    with pytest.raises(ValueError, match="the index is closed"):
+        index.query(np.zeros(3))
+
+
+def test_what_an_index_says_of_itself():
+    index = small("euclidean")
+    index.insert(range(60), clustered("euclidean"))
+    text = index.describe()
+    assert "radius 1" in text
+    assert "3 bands of 2 rows; a query searches 3 buckets in each" in text
+    assert repr(index).startswith("NearNeighbors(60 entries; euclidean, 3 dimensions")
+    figures = index.stats()
+    assert (figures.entries, figures.bands, figures.rows, figures.probes) == (60, 3, 2, 3)
+    assert sum(figures.bucket_sizes.values()) > 0
+    assert figures.nbytes > 60 * 2 * 8

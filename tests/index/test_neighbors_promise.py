@@ -1,0 +1,101 @@
+"""The promise of near-neighbour search, and the number of candidates, against the theory on planted points."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lshfast.index.neighbors.near_neighbors import NearNeighbors
+from tests.index.neighbors_kit import planted, random_points
+
+DIM = {"cosine": 64, "euclidean": 64, "manhattan": 64, "hamming": 256}
+RADIUS = {"cosine": 0.5, "euclidean": 4.0, "manhattan": 20.0, "hamming": 24}
+METRICS = [*DIM]
+
+
+def found_share(index, metric, distances, n, seed):
+    """Return the share of queries, planted at these distances from some of n points, that find the point of theirs."""
+    points = random_points(metric, n, DIM[metric], seed)
+    index.insert(range(n), points)
+    queries = planted(metric, points[: len(distances)], distances, DIM[metric], seed + 1)
+    found = index.query(queries, k=n)
+    own = np.repeat(np.arange(len(queries)), np.diff(found.offsets)) == found.keys
+    return own.sum() / len(queries)
+
+
+def check_promise(metric, recall, n, queries, seed, **options):
+    rng = np.random.default_rng(seed)
+    distances = rng.uniform(0, RADIUS[metric], queries)
+    distances = np.floor(distances) if metric == "hamming" else distances
+    index = NearNeighbors(metric, RADIUS[metric], dim=DIM[metric], n=n, recall=recall, seed=seed, **options)
+    share = found_share(index, metric, distances, n, seed)
+    assert share - 2.576 * math.sqrt(share * (1 - share) / queries) >= recall
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_recall_within_the_radius(metric):
+    """The lower end of the 99 % interval is at least the promise."""
+    check_promise(metric, 0.9, 1000, 1000, 1, probes=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("metric", METRICS)
+def test_recall_within_the_radius_of_any_plan(metric, recall):
+    check_promise(metric, recall, 5000, 4000, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", METRICS)
+def test_recall_at_the_radius(metric):
+    """Points at the radius itself: over the functions of 20 indexes, within four standard errors of what is planned."""
+    shares = []
+    for seed in range(20):
+        index = NearNeighbors(metric, RADIUS[metric], dim=DIM[metric], n=500, recall=0.9, seed=seed)
+        shares.append(found_share(index, metric, np.full(500, RADIUS[metric]), 500, seed))
+    mean, error = np.mean(shares), np.std(shares) / math.sqrt(len(shares) - 1)
+    assert mean >= 0.9 - 4 * error
+    assert mean <= index.plan.recall + 0.02 + 4 * error
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.0, 1.3])
+@pytest.mark.parametrize(("metric", "probes"), [("cosine", 4), ("euclidean", 4), ("manhattan", 1), ("hamming", 1)])
+def test_share_of_candidates(metric, probes, factor):
+    """The share of planted points that become candidates is within 10 % of the theory, over several indexes."""
+    distance = round(RADIUS[metric] * factor) if metric == "hamming" else RADIUS[metric] * factor
+    rows, bands = {"cosine": (2, 2), "euclidean": (6, 3), "manhattan": (6, 3), "hamming": (8, 3)}[metric]
+    seeds, n = 12, 600
+    options = {"dim": DIM[metric], "n": n, "bands": bands, "rows": rows, "probes": probes}
+    shares = []
+    for seed in range(seeds):
+        index = NearNeighbors(metric, RADIUS[metric], **options, seed=seed)
+        shares.append(found_share(index, metric, np.full(n, distance), n, seed))
+    theory = float(index.plan.recall_at(distance))
+    assert abs(np.mean(shares) / theory - 1) < 0.1, (np.mean(shares), theory, np.std(shares))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_number_of_far_candidates(metric):
+    """Random points: the number that a query examines is within 10 % of what their distances let expect."""
+    counts, theory = [], []
+    seeds, n = 6, 1500
+    for seed in range(seeds):
+        points = random_points(metric, n, DIM[metric], seed)
+        sample = distances_between(metric, points[:40], points[40:])
+        rows, bands = {"cosine": (1, 4), "manhattan": (4, 4)}.get(metric, (5, 4))
+        options = {"dim": DIM[metric], "n": n - 40, "bands": bands, "rows": rows, "probes": 1, "sample": sample}
+        index = NearNeighbors(metric, RADIUS[metric], **options, seed=seed)
+        index.insert(range(n - 40), points[40:])
+        counts.append(index.query(points[:40], k=1).examined.mean())
+        theory.append(index.plan.expected_candidates(sample))
+        assert index.plan.candidates == pytest.approx(theory[-1], rel=0.05)
+    assert abs(np.mean(counts) / np.mean(theory) - 1) < 0.1, (np.mean(counts), np.mean(theory))
+
+
+def distances_between(metric, a, b):
+    if metric == "hamming":
+        return np.unpackbits((a[:, np.newaxis] ^ b).view(np.uint8), axis=2).sum(axis=2).ravel()
+    if metric == "cosine":
+        a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+        return np.arccos(np.clip(a @ b.T, -1, 1)).ravel()
+    return np.linalg.norm(a[:, np.newaxis] - b, ord=1 if metric == "manhattan" else 2, axis=2).ravel()

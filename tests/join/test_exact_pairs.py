@@ -1,0 +1,262 @@
+"""Exact joins against brute force: every measure, awkward thresholds, both methods, all CPU levels, some threads."""
+
+import math
+import threading
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import lshfast
+from lshfast import TokenSets
+from lshfast.join import exact
+from lshfast.join.thresholds import MEASURES, least_fraction, plain_threshold, rule_of
+from lshfast.kernels import setjoin
+from tests.reference.set_strings import similar_pairs
+
+F = Fraction
+THRESHOLDS = [0.8, 0.9, 8 / 9, 11 / 15, F(8, 9), F(11, 15), (2, 3), 1 / 3, 0.1, 1.0, math.nextafter(0.8, 1.0)]
+SETS = st.lists(st.lists(st.integers(0, 12), max_size=16), max_size=14)
+WIDE = st.lists(st.sets(st.integers(0, 40), max_size=40), max_size=10)
+# Elements that push a universe over the limit of bitmaps, in a set that is like no other.
+MANY = list(range(10_000, 10_600))
+
+
+def similarity(measure, a, b, two):
+    """Return the similarity of two sets that are not empty as a double, by the definition."""
+    shared = len(a & b)
+    if measure == "jaccard":
+        return shared / len(a | b)
+    if measure == "dice":
+        return 2 * shared / (len(a) + len(b))
+    if measure == "cosine":
+        return shared / math.sqrt(len(a) * len(b))
+    if measure == "containment":
+        return shared / (len(a) if two else min(len(a), len(b)))
+    return float(shared)
+
+
+def brute_force(rows, right, threshold, measure):
+    """Return all similar pairs by comparing each with each."""
+    sets, others = [set(row) for row in rows], [set(row) for row in right or []]
+    numbers = product(range(len(sets)), range(len(others))) if right is not None else combinations(range(len(sets)), 2)
+    least = F(*threshold) if isinstance(threshold, tuple) else threshold
+    found = []
+    for i, j in numbers:
+        a, b = sets[i], (sets if right is None else others)[j]
+        if a and b and similarity(measure, a, b, right is not None) >= float(least):
+            found.append((i, j, similarity(measure, a, b, right is not None)))
+    return found
+
+
+def with_near_copies(rows, data):
+    """Add rows that differ in few elements from others, and rows that are equal in another order, with repeats."""
+    for row in data.draw(st.lists(st.sampled_from(rows), max_size=6)) if rows else []:
+        more = data.draw(st.lists(st.integers(0, 40), max_size=2))
+        rows = [*rows, [*reversed(list(row)), *more, *list(row)[:1]]]
+    return rows
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(max_examples=30)
+@given(rows=SETS | WIDE, right=st.none() | SETS, threshold=st.sampled_from(THRESHOLDS), data=st.data())
+def test_pairs_are_those_of_brute_force(level, measure, rows, right, threshold, data):
+    if measure == "overlap":
+        threshold = data.draw(st.integers(1, 6))
+    rows = with_near_copies(rows, data)
+    method = data.draw(st.sampled_from(["auto", "prefix", "bitmap", "large"]))
+    if method == "large":
+        rows, method = [*rows, MANY], "auto"
+    found = exact.join(
+        rows, right, threshold=threshold, measure=measure, method=method, threads=data.draw(st.sampled_from([1, 2]))
+    )
+    assert found.pairs.tolist() == brute_force(rows, right, threshold, measure)
+    assert found.method in ("prefix", "bitmap") if method == "auto" else found.method == method
+
+
+@pytest.mark.parametrize("method", ["prefix", "bitmap"])
+def test_a_larger_join_in_several_threads(level, method):
+    rng = np.random.default_rng(1)
+    rows = [rng.choice(300, rng.integers(1, 60), replace=False).tolist() for _ in range(400)]
+    rows += [row[rng.integers(0, 4) :] for row in rows for _ in range(3)]
+    for threshold in (F(8, 9), 0.7):
+        expected = exact.join(rows, threshold=threshold, method=method, threads=1)
+        found = exact.join(rows, threshold=threshold, method=method, threads=3)
+        assert (found.method, found.candidates) == (method, expected.candidates)
+        assert np.array_equal(found.pairs, expected.pairs)
+    small = rows[:100] + rows[400:500]
+    assert {(i, j) for i, j, _ in exact.pairs(small, threshold=0.7, method=method).tolist()} == similar_pairs(
+        small, F(7, 10)
+    )
+
+
+def test_the_pairs_equal_those_of_verification():
+    """The rule of a float is that of `verify`: overlap / union, as doubles, at least the threshold."""
+    rng = np.random.default_rng(2)
+    rows = [rng.choice(30, rng.integers(1, 25), replace=False).tolist() for _ in range(120)]
+    i, j = np.triu_indices(len(rows), 1)
+    sets = TokenSets.from_sets(rows)
+    for threshold in {a / b for b in range(1, 12) for a in range(1, b + 1)}:
+        for near in (math.nextafter(threshold, 0), threshold, math.nextafter(threshold, 1)):
+            if near <= 1:
+                assert np.array_equal(exact.pairs(sets, threshold=near), lshfast.verify(sets, i, j, near))
+
+
+def test_thresholds_of_fractions():
+    """A float and the fraction that it prints as are one threshold; the next float is another."""
+    for p, q in [(8, 9), (11, 15), (4, 5), (9, 10), (1, 3)]:
+        assert rule_of("jaccard", p / q) == rule_of("jaccard", F(p, q)) == rule_of("jaccard", (p, q))
+        assert rule_of("jaccard", p / q).of_kernels[:3] == (0, *F(p, p + q).as_integer_ratio())
+        assert rule_of("jaccard", math.nextafter(p / q, 1)) != rule_of("jaccard", F(p, q))
+    long = F(8 * 10**30 + 1, 9 * 10**30)
+    assert plain_threshold("dice", long) == least_fraction(long, 2 * setjoin.MOST_TOKENS) > F(8, 9)
+    assert exact.pairs([range(17), range(16)], threshold=F(16, 17)).tolist() == [(0, 1, 16 / 17)]
+    assert not len(exact.pairs([range(17), range(16)], threshold=F(16, 17) + F(1, 10**30)))
+
+
+@given(st.fractions(F(1, 200), 1), st.integers(1, 60))
+@example(F(1), 1)
+def test_least_fraction(x, most):
+    assert least_fraction(x, most) == min(F(math.ceil(x * q), q) for q in range(1, most + 1))
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.sampled_from(THRESHOLDS), st.sampled_from(MEASURES))
+def test_needed_overlap(a, b, threshold, measure):
+    """`need` is the least overlap that reaches the threshold, or more than either size has."""
+    if measure == "overlap":
+        threshold = 7
+    rule = rule_of(measure, threshold)
+    least = float(F(*threshold)) if isinstance(threshold, tuple) else float(threshold)
+    enough = [o for o in range(1, min(a, b) + 1) if rule.similarity(o, a, b) >= least]
+    need = setjoin.need(rule.of_kernels, a, b)
+    assert need == min(enough) if enough else need > min(a, b)
+
+
+def test_d13_small_universe(level):
+    """Sets of half of 52 elements are compared as bits: their prefixes are in a quarter of all sets."""
+    rng = np.random.default_rng(52)
+    rows = [np.flatnonzero(rng.random(52) < 0.5).tolist() for _ in range(700)]
+    rows += [sorted(set(row) ^ {3}) for row in rows[:50]]
+    found = exact.join(rows, threshold=0.9)
+    assert found.method == "bitmap"
+    assert {(i, j) for i, j, _ in found.pairs.tolist()} == similar_pairs(rows, F(9, 10))
+    assert exact.join([*rows, MANY], threshold=0.9).method == "prefix"
+    apart = [[number % 500] for number in range(2000)] + [[1, 2, 3]]
+    assert exact.join(apart, threshold=0.9).method == "prefix"  # few candidates: equal sets are one
+
+
+def test_widths_of_bitmaps(level):
+    """Around each number of words, and rows around the lanes and blocks of the levels."""
+    rng = np.random.default_rng(3)
+    for universe, n in [(63, 5), (64, 9), (65, 17), (128, 103), (200, 33), (449, 40), (511, 8), (512, 64)]:
+        base = rng.choice(universe, universe // 2, replace=False)
+        rows = [np.setdiff1d(np.arange(universe), base)] + [
+            np.delete(base, rng.integers(0, len(base))) for _ in range(n)
+        ]
+        rows.append(np.arange(universe))
+        bits, prefixes = (exact.join(rows, threshold=0.9, method=method) for method in ("bitmap", "prefix"))
+        assert np.array_equal(bits.pairs, prefixes.pairs)
+        assert len(bits.pairs)
+
+
+def test_copies():
+    rows = [[1, 2, 3, 4], [4, 3, 2, 1], [5, 6], [1, 2, 3, 4, 4], [1, 2, 3, 4, 5], [], [6, 5]]
+    every = exact.pairs(rows, threshold=0.8).tolist()
+    assert every == brute_force(rows, None, 0.8, "jaccard")
+    first = exact.pairs(rows, threshold=0.8, copies="first").tolist()
+    assert set(first) < set(every)
+    assert (2, 6, 1.0) in first
+    assert exact.pairs(rows, threshold=3, measure="overlap").tolist() == brute_force(rows, None, 3, "overlap")
+
+
+def test_copies_do_not_cost_pairs():
+    """A hundred thousand equal sets are one set to the join."""
+    sets = TokenSets(np.arange(100_001) * 3, np.tile(np.array([7, 8, 9], np.uint64), 100_000))
+    found = exact.join(sets, copies="first", threads=1)
+    assert found.candidates == 0
+    assert len(found.pairs) == 99_999
+
+
+def test_tokens_at_the_edges():
+    """Token 0, the largest token, and tokens that agree in half of their bits."""
+    tokens = [0, 2**64 - 1, 2**63, 2**32, 1, 2**32 - 1, 2**32 + 1]
+    rows = [tokens, tokens[:-1], tokens[1:], [0], [0, 0], MANY]
+    offsets = np.cumsum([0, *map(len, rows)])
+    sets = TokenSets(offsets, np.array([token for row in rows for token in row], np.uint64))
+    assert exact.pairs(sets, threshold=0.7).tolist() == brute_force(rows, None, 0.7, "jaccard")
+
+
+def test_rows_that_begin_after_the_first_token():
+    sets = TokenSets([2, 4, 4, 6], np.array([9, 9, 1, 2, 2, 1, 5], np.uint64))
+    assert exact.pairs(sets, threshold=1).tolist() == [(0, 2, 1.0)]
+
+
+def test_frequent_tokens_are_ranked_by_count():
+    """More occurrences than 16 bits count: the rest is compared by count and value."""
+    n = 2**16 + 10
+    tokens = np.stack([np.full(n, 5), np.full(n, 3), np.arange(n) + 10], axis=1).astype(np.uint64)
+    sets = TokenSets(np.arange(n + 1) * 3, tokens.ravel())
+    assert len(exact.pairs(sets, threshold=0.9)) == 0
+    few = TokenSets.concatenate([sets, TokenSets([0, 3], np.array([5, 3, 11], np.uint64))])
+    assert exact.pairs(few, threshold=0.9).tolist() == [(1, n, 1.0)]
+
+
+def test_progress():
+    told = []
+    exact.pairs([[1, 2], [1, 2, 3], [4], [4, 1]], threshold=0.5, progress=lambda *args: told.append(args))
+    assert told[-1][0] == "join"
+    assert told[-1][1] == told[-1][2]
+
+
+def test_an_error_of_the_callback_ends_the_join():
+    def fail(*args):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        exact.pairs([[1, 2], [1, 2, 3]], threshold=0.5, progress=fail)
+    assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize("sets", [[], [[]], [[], []], [[1]], [[1], [2]]])
+def test_nothing_to_find(sets):
+    for method in ("auto", "prefix", "bitmap"):
+        assert len(exact.pairs(sets, method=method)) == 0
+        assert len(exact.pairs(sets, [], method=method)) == 0
+        assert len(exact.pairs([], sets, method=method)) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"threshold": 0}, ValueError, "threshold must be in (0, 1] for measure='jaccard', not 0"),
+        ({"threshold": 1.1}, ValueError, "threshold must be in (0, 1]"),
+        ({"threshold": float("nan")}, ValueError, "threshold must be finite, not nan"),
+        ({"threshold": float("inf"), "measure": "overlap"}, ValueError, "threshold must be finite, not inf"),
+        ({"threshold": "high"}, TypeError, "threshold must be a number, not 'high'"),
+        ({"threshold": True}, TypeError, "threshold must be a number, not True"),
+        ({"threshold": (4, 0)}, ValueError, "two ints (p, q) with q above 0"),
+        ({"threshold": (4, 5, 6)}, ValueError, "two ints (p, q)"),
+        ({"threshold": (True, 1)}, ValueError, "two ints (p, q)"),
+        ({"threshold": F(6, 5)}, ValueError, "threshold must be in (0, 1]"),
+        ({"threshold": 0.5, "measure": "overlap"}, ValueError, "threshold must be at least 1 for measure='overlap'"),
+        ({"measure": "hamming"}, ValueError, "measure must be one of 'jaccard', 'dice'"),
+        ({"copies": "none"}, ValueError, "copies must be 'first' or 'all'"),
+        ({"copies": "first", "right": [[1]]}, ValueError, "copies must be 'first' or 'all'"),
+        ({"method": "best"}, ValueError, "method must be 'auto', 'prefix' or 'bitmap', not 'best'"),
+        ({"threads": 0}, ValueError, "threads must be at least 1"),
+        ({"right": 0.8}, TypeError, "right must be TokenSets or an iterable of sets, not 0.8"),
+        ({"right": "text"}, TypeError, "right must be TokenSets or an iterable of sets"),
+        ({"right": TokenSets([0], [])}, TypeError, "must both be TokenSets, or neither"),
+        ({"sets": ["text"]}, TypeError, "rows[0] is of type str"),
+        ({"sets": [[1.5]]}, TypeError, "rows[0] holds an element of type float"),
+        ({"sets": 7}, TypeError, "sets must be TokenSets or an iterable of sets, not 7"),
+        ({"sets": [MANY], "method": "bitmap"}, ValueError, "method 'bitmap' needs at most 512 different elements"),
+    ],
+)
+def test_bad_arguments(arguments, error, message):
+    with pytest.raises(error) as caught:
+        exact.pairs(**{"sets": [[1, 2]], **arguments})
+    assert message in str(caught.value)
