@@ -24,6 +24,7 @@ FOLDERS = {
     "grouping": ["grouping", "bits", "sets", "slots"],
     "guards": [],
     "hamming": ["hamming"],
+    "hashing": ["hashing"],
     "keys": [],
     "matches": ["matches"],
     "names": ["tables", "bands", "bits", "slots"],

@@ -19,10 +19,12 @@ BELOW = {
     "readers": ["common"],
     "tokens": ["common", "kernels"],
     "shingling": ["tokens", "common", "kernels"],
+    "hashing": ["common", "kernels"],
     "sketch": ["shingling", "tokens", "common", "kernels"],
 }
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]
 BELOW["families"] = ["banding", *BELOW["banding"]]
+BELOW["distances"] = ["families", *BELOW["families"]]
 BELOW["join"] = BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["pipeline"] = ["join", "index", "readers", *BELOW["index"]]

@@ -1,0 +1,36 @@
+"""Batches of strings and sets, and their pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lshfast.families.family import check_pairs
+from lshfast.tokens import TokenSets
+
+
+def strings_of(items: Any, name: str) -> list[Any]:
+    """Return one string as a list, or a sequence of strings, all str or all bytes; or raise TypeError."""
+    found = [items] if isinstance(items, (str, bytes)) else listed(items, name, "strings")
+    for kind in (str, bytes):
+        if all(isinstance(item, kind) for item in found):
+            return found
+    for item in found:
+        if not isinstance(item, (str, bytes)):
+            raise TypeError(f"{name} must be strings, not {type(item).__name__}")
+    raise TypeError(f"{name} must be all str or all bytes, not some of each")
+
+
+def listed(items: Any, name: str, wanted: str) -> list[Any]:
+    """Return the items as a list, or raise TypeError that says what is wanted."""
+    if isinstance(items, TokenSets) or not hasattr(items, "__iter__"):
+        raise TypeError(f"{name} must be {wanted}, not {type(items).__name__}")
+    return list(items)
+
+
+def paired(a: list[Any], b: list[Any]) -> list[tuple[Any, Any]]:
+    """Return the pairs of two batches, of which one may be a single item."""
+    n = check_pairs(len(a), len(b))
+    for kind in (str, bytes):
+        if a and b and isinstance(a[0], kind) != isinstance(b[0], kind):
+            raise TypeError("a and b must both be str or both be bytes")
+    return list(zip(a * n if len(a) == 1 else a, b * n if len(b) == 1 else b, strict=True))

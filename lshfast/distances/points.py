@@ -1,0 +1,169 @@
+"""Distances of points and of directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of, check_number
+from lshfast.common.types import Float64Array
+from lshfast.families.family import check_pairs
+
+# Numbers that are subtracted at once: they stay in the cache.
+PIECE_NUMBERS = 2**17
+
+
+def minkowski(a: npt.ArrayLike, b: npt.ArrayLike, r: float = 2) -> Float64Array:
+    """Return the L_r distances (sum |a_i - b_i|**r)**(1 / r) of pairs of points; r = inf stands for max |a_i - b_i|.
+
+    For fixed points, the distance falls or stays as r increases; it stays if the points differ in one coordinate at
+    most. For r below 1, the triangle inequality fails, so r is refused. Nothing overflows but a distance that a float64
+    cannot hold, which is inf.
+
+    Parameters
+    ----------
+    a, b : array_like of numbers, shape (n, dim) or (dim,)
+        Finite; one of them may be a single point.
+    r : float, default 2
+        In 1..inf.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+
+    Raises
+    ------
+    TypeError
+        If the coordinates or `r` are not numbers.
+    ValueError
+        If a coordinate is NaN or infinite, the shapes do not fit, or `r` is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.distances import minkowski
+    >>> [minkowski([2, 7], [6, 4], r).tolist() for r in (1, 2, np.inf)]
+    [[7.0], [5.0], [4.0]]
+    """
+    r = check_number("r", r)
+    if not r >= 1:
+        raise ValueError(f"r must be in 1..inf, not {r}")
+    a, b = _points(a, b)
+    distances = np.empty(check_pairs(len(a), len(b)))
+    for rows, left, right in _pieces(a, b):
+        with np.errstate(over="ignore", under="ignore"):
+            apart = np.abs(left - right)
+            greatest = apart.max(axis=1)
+            if r == np.inf:
+                distances[rows] = greatest
+            else:
+                shares = apart / np.where((greatest > 0) & (greatest < np.inf), greatest, 1)[:, None]
+                distances[rows] = greatest * np.maximum(1, (shares**r).sum(axis=1)) ** (1 / r)
+    return distances
+
+
+def angles(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    """Return the angles between pairs of vectors, in radians; `numpy.degrees` converts them.
+
+    The angle is a metric of directions. One minus its cosine is not: see `one_minus_cosines`.
+
+    Parameters
+    ----------
+    a, b : array_like of numbers, shape (n, dim) or (dim,)
+        Finite, not all zeros; one of them may be a single vector.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In 0..pi, also exact for small angles (Kahan's formula).
+
+    Raises
+    ------
+    TypeError
+        If the coordinates are not numbers.
+    ValueError
+        If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lshfast.distances import angles
+    >>> np.degrees(angles([1, 2, -1], [2, 1, 1])).round(9).tolist()
+    [60.0]
+    """
+    a, b = _directions(a, b)
+    found = np.empty(check_pairs(len(a), len(b)))
+    for rows, left, right in _pieces(a, b):
+        apart, together = np.linalg.norm(left - right, axis=1), np.linalg.norm(left + right, axis=1)
+        found[rows] = 2 * np.arctan2(apart, together)
+    return found
+
+
+def one_minus_cosines(a: npt.ArrayLike, b: npt.ArrayLike) -> Float64Array:
+    """Return 1 - cos of the angles between pairs of vectors, which is often called the cosine distance.
+
+    It is not a metric. Directions at 0, 45 and 90 degrees have 1 - cos 90 = 1, more than 2 (1 - cos 45) = .586.
+
+    Parameters
+    ----------
+    a, b : array_like of numbers, shape (n, dim) or (dim,)
+        Finite, not all zeros; one of them may be a single vector.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In 0..2.
+
+    Raises
+    ------
+    TypeError
+        If the coordinates are not numbers.
+    ValueError
+        If a coordinate is NaN or infinite, a vector is all zeros, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> from lshfast.distances import one_minus_cosines
+    >>> one_minus_cosines([[1, 0], [1, 0], [1, 1]], [[0, 1], [1, 1], [0, 1]]).round(3).tolist()
+    [1.0, 0.293, 0.293]
+    """
+    return np.asarray(2 * np.sin(angles(a, b) / 2) ** 2)
+
+
+def _points(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
+    found = []
+    for name, items in (("a", a), ("b", b)):
+        array = array_of(items, name)
+        if array.dtype.kind not in "iuf":
+            raise TypeError(f"{name} must be numbers, not {array.dtype}")
+        if array.ndim not in (1, 2) or not array.shape[-1]:
+            raise ValueError(f"{name} must have shape (n, dim) or (dim,) with dim at least 1, not {array.shape}")
+        numbers = np.atleast_2d(array.astype(np.float64))
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} must be finite, not {numbers[~np.isfinite(numbers)][0]}")
+        found.append(numbers)
+    if found[0].shape[1] != found[1].shape[1]:
+        raise ValueError(f"a and b must have equally many coordinates, not {found[0].shape[1]} and {found[1].shape[1]}")
+    return found[0], found[1]
+
+
+def _directions(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
+    """Return points divided by their lengths."""
+    found = []
+    for name, points in zip("ab", _points(a, b), strict=True):
+        greatest = np.abs(points).max(axis=1, initial=0.0)
+        if (greatest == 0).any():
+            raise ValueError(f"{name} must have no vector of zeros, and row {greatest.argmin()} is one")
+        scaled = np.ldexp(points, -np.frexp(greatest)[1][:, None])
+        found.append(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
+    return found[0], found[1]
+
+
+def _pieces(a: Float64Array, b: Float64Array) -> Iterator[tuple[slice, Float64Array, Float64Array]]:
+    """Yield slices of pairs with the points of each side."""
+    n, step = check_pairs(len(a), len(b)), max(1, PIECE_NUMBERS // a.shape[1])
+    for start in range(0, n, step):
+        rows = slice(start, min(n, start + step))
+        yield rows, a if len(a) == 1 else a[rows], b if len(b) == 1 else b[rows]
