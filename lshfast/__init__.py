@@ -1,7 +1,8 @@
 """lshfast: locality-sensitive hashing, exact and fast.
 
-Everything that can be imported from `lshfast`, `lshfast.datasketch` and `lshfast.kernels` and is a documented function
-or class is public; all other modules are internal and may change.
+Everything that can be imported from `lshfast`, `lshfast.datasketch`, `lshfast.distances`, `lshfast.estimators`,
+`lshfast.exact`, `lshfast.families`, `lshfast.hashing` and `lshfast.kernels` and is a documented function or class is
+public; all other modules are internal and may change.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
