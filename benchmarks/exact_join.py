@@ -28,8 +28,7 @@ from contest import compared, in_own_process, label, memory, print_table, take_t
 from data import read_jsonl
 
 import lshfast
-from lshfast import TokenSets
-from lshfast.join import exact
+from lshfast import TokenSets, exact
 
 PEER = "SetSimilaritySearch"
 SHINGLE = 5

@@ -9,7 +9,9 @@ public; all other modules are internal and may change.
 [True, False, True]
 """
 
-from lshfast import startup  # noqa: F401  before all others: see there
+from lshfast import startup  # noqa: F401, I001  before all others: see there
+import lshfast.exact
+import lshfast.families  # noqa: F401  so that users need not import these two
 from lshfast.banding import Bands, choose_bands
 from lshfast.common.errors import FormatError
 from lshfast.datasketch import (
@@ -57,7 +59,7 @@ from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.lmdb import LmdbStore
 from lshfast.index.stores.redis import RedisStore
 from lshfast.jobs import dedup_files
-from lshfast.join import PAIR, candidates, component_groups, exact, find_copies, star_groups, verify
+from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
 from lshfast.kernels.text import TextError
 from lshfast.pipeline import (
     DedupResult,
@@ -151,7 +153,6 @@ __all__ = [
     "dedup_files",
     "estimate_overlap",
     "estimate_sizes",
-    "exact",
     "find_copies",
     "hamming_pairs",
     "pairs",

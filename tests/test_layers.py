@@ -28,6 +28,7 @@ BELOW["distances"] = ["families", *BELOW["families"]]
 BELOW["join"] = BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
 BELOW["pipeline"] = ["join", "index", "readers", *BELOW["index"]]
+BELOW["exact"] = ["join", *BELOW["join"]]
 BELOW["jobs"] = ["pipeline", *BELOW["pipeline"]]
 BELOW["cli"] = ["jobs", "startup", *BELOW["jobs"]]
 TOP = {"__init__", "__main__", "startup"}

@@ -125,7 +125,7 @@ class PrefixIndex:
 
     Examples
     --------
-    >>> from lshfast.join.exact import PrefixIndex
+    >>> from lshfast.exact import PrefixIndex
     >>> index = PrefixIndex(threshold=0.9, measure="containment")
     >>> index.insert([{"a", "b", "c", "d"}, {"x", "y"}]).tolist()
     [0, 1]

@@ -102,7 +102,7 @@ def dedup(
         Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write near-duplicates that the run is
         sure to miss.
     exact : bool, default False
-        Find all similar pairs by an exact join (`lshfast.join.exact`) instead of bands: no pair is missed, so `recall`,
+        Find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so `recall`,
         `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the tokens of all
         texts, and more time.
     progress : callable, optional

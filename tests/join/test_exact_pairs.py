@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast import TokenSets
-from lshfast.join import exact
+from lshfast import TokenSets, exact
 from lshfast.join.thresholds import MEASURES, least_fraction, plain_threshold, rule_of
 from lshfast.kernels import setjoin
 from tests.reference.set_strings import similar_pairs

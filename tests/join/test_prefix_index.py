@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from lshfast import FormatError, TokenSets
-from lshfast.join import exact, prefix_file
-from lshfast.join.exact import PrefixIndex
+from lshfast import FormatError, TokenSets, exact
+from lshfast.exact import PrefixIndex
+from lshfast.join import prefix_file
 from lshfast.join.thresholds import MEASURES
 from lshfast.kernels.checksum import checksum
 from tests.join.test_exact_pairs import similarity

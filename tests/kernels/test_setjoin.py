@@ -7,8 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from lshfast import TokenSets
-from lshfast.join import exact
+from lshfast import TokenSets, exact
 from lshfast.join.thresholds import rule_of
 from lshfast.kernels import setjoin
 from tests.conftest import csr

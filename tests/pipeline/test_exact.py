@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lshfast
-from lshfast.join import exact
+from lshfast import exact
 from lshfast.pipeline.plan import make_plan
 
 
