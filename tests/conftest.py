@@ -16,9 +16,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # A busy machine is no failure, and `level` holds for all examples of a test.
 LENIENT = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile("local", deadline=None, suppress_health_check=LENIENT)
-settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.register_profile("random", deadline=None, suppress_health_check=LENIENT)
+settings.register_profile("fixed", settings.get_profile("random"), derandomize=True, max_examples=60)
+settings.load_profile(os.environ.get("EXAMPLES", "fixed"))
 
 
 @pytest.fixture(params=kernels.available())
