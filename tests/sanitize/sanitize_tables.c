@@ -456,6 +456,7 @@ static void build(struct built *b, size_t round) {
     index->rows = 1 + below(3);
     index->bands = 1 + below(MOST_BANDS);
     index->k = index->rows * index->bands + below(3);
+    index->slots = index->k;
     index->limit = round % 7 == 0 ? 0 : below(round % 5 == 0 ? 150 : 40);
     index->shift = SHIFTS[round % COUNT(SHIFTS)];
     index->tables = b->tables;
