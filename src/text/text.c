@@ -436,6 +436,11 @@ void text_walk_begin(struct text_walk *walk) {
     walk->words.sum = walk->words.summed = 0;
 }
 
+void text_prefetch(const uint8_t *text, size_t length) {
+    size_t end = length < TEXT_STRETCH_BYTES ? length : TEXT_STRETCH_BYTES;
+    for (size_t at = 0; at < end; at += 64) prefetch(text + at);
+}
+
 size_t text_shared(const uint8_t *a, size_t n, const uint8_t *b, size_t m) {
     size_t most = n < m ? n : m, i = 0;
     while (most - i >= 512 && memcmp(a + i, b + i, 512) == 0) i += 512;

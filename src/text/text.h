@@ -90,6 +90,9 @@ struct text_mark {
 /* At least so many bytes are worth a mark. */
 #define TEXT_LEAST_SHARED 256
 
+/* Ask for the beginning of a text that is shingled soon, so that a comparison need not wait for it. */
+void text_prefetch(const uint8_t *text, size_t length);
+
 /* How many bytes two texts begin with in common. */
 size_t text_shared(const uint8_t *a, size_t n, const uint8_t *b, size_t m);
 

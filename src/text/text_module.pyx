@@ -51,6 +51,7 @@ cdef extern from "text/text.h":
     struct text_mark:
         size_t at
     const size_t TEXT_LEAST_SHARED
+    void text_prefetch(const uint8_t*, size_t) nogil
     size_t text_shared(const uint8_t*, size_t, const uint8_t*, size_t) nogil
     size_t text_cut_words(const uint8_t*, size_t) nogil
     size_t text_cut_characters(const uint8_t*, size_t) nogil
@@ -367,6 +368,8 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
             for i in range(n):
                 text = <const uint8_t*>addresses[i]
                 shared = 0 if last == NULL else text_shared(last, lengths[i - 1], text, lengths[i])
+                if i + 1 < n and shared >= TEXT_LEAST_SHARED:
+                    text_prefetch(<const uint8_t*>addresses[i + 1], lengths[i + 1])
                 got = _shingle(&run, text, lengths[i], shared, &tokens[before], &tokens[made])
                 if got == SIZE_MAX:
                     break
