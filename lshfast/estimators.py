@@ -23,6 +23,11 @@ RADIUS_SHARE = 0.95
 PLAN_POINTS = 1024
 PLAN_QUERIES = 32
 
+# The largest typical radius of angles, since no plan finds opposite vectors; and the least one of other distances, as a
+# share of the largest coordinate, since far smaller cells could not be numbered.
+LARGEST_ANGLE = 0.75 * np.pi
+LEAST_RADIUS = 2.0**-40
+
 # Sparse points of queries may have so many times the nonzeros of the longest fitted point.
 SPARSE_ROOM = 2
 
@@ -43,7 +48,8 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         Neighbors that `kneighbors` and `transform` return.
     radius : float, optional
         Distance up to which the recall is promised, and that of `radius_neighbors`. By default, a distance within
-        which 95 % of a sample of the fitted points have `n_neighbors` other points.
+        which 95 % of a sample of the fitted points have `n_neighbors` other points; at most
+        3/4 pi with cosine, and otherwise at least 2**-40 of the largest coordinate.
     recall : float, default 0.95
         Least probability, in (0, 1), of finding a point at the distance `radius`; nearer ones are found with a higher
         probability.
@@ -259,6 +265,11 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
         if self.graph == "radius":
             return self.radius_neighbors_graph(X, mode=self.mode)
         more = self.mode == "distance"
+        if more and self._count(None) >= self.n_samples_fit_:
+            raise ValueError(
+                f"n_neighbors must be less than n_samples_fit = {self.n_samples_fit_} with mode='distance', which "
+                f"returns one more, not {self._count(None)}"
+            )
         return self.kneighbors_graph(X, self._count(None) + more, mode=self.mode)
 
     @property
@@ -311,7 +322,10 @@ class LSHNeighbors(base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, 
             points[np.sort(chosen[:RADIUS_POINTS])], k + 1, threads=self._threads()
         )
         radius = float(np.quantile(found.distances[found.offsets[1:] - 1], RADIUS_SHARE))
-        return radius if radius > 0 else float(np.finfo(np.float32).eps)
+        radius = max(radius, float(np.finfo(np.float32).eps))
+        if self.metric == "cosine":
+            return min(radius, LARGEST_ANGLE)
+        return max(radius, LEAST_RADIUS * float(abs(points).max()))
 
     def _distances(self, points: Any, chosen: Int64Array) -> Float64Array:
         """Return distances of some of the chosen points to the others, which the index is planned for."""

@@ -167,3 +167,23 @@ def test_what_cannot_be_asked():
         ours.kneighbors_graph(mode="ones")
     with pytest.raises(ValueError, match="zero vector"):
         LSHNeighbors("cosine").fit(np.zeros((5, 2)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "points"),
+    [
+        ("manhattan", np.repeat([[1.7e12], [1.8e12]], 10, 0)),
+        ("euclidean", np.repeat([[1.7e18], [1.8e18]], 10, 0)),
+        ("cosine", np.array([[1.0], [-1.0], [2.0], [-3.0]])),
+    ],
+)
+def test_a_typical_radius_that_cannot_be_planned_is_changed(metric, points):
+    """Most points have copies far from the origin, or their neighbours are opposite."""
+    ours = LSHNeighbors(metric, n_neighbors=3).fit(points)
+    assert ours.kneighbors(return_distance=False).shape == (len(points), 3)
+
+
+def test_a_graph_of_distances_needs_one_more_point():
+    ours = LSHNeighbors(n_neighbors=2).fit([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(ValueError, match="n_neighbors must be less than n_samples_fit = 2 with mode='distance'"):
+        ours.transform([[1.0, 2.0]])

@@ -113,7 +113,7 @@ class CoordinateCells(Family[Any]):
         def work(rows: slice) -> None:
             part = points[rows]
             dense = part.dense() if isinstance(part, SparsePoints) else part
-            cells = np.floor(dense[:, coordinates] / self.width + offsets)
+            cells = np.floor(dense[:, coordinates].astype(np.float64, copy=False) / self.width + offsets)
             if not (np.abs(cells) <= MAX_CELL).all():
                 raise ValueError(f"items must have cells of at most 2**52; the width of {self.width} is too small")
             numbers = cells.astype(np.int64)

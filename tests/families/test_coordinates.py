@@ -66,3 +66,9 @@ def test_description_and_what_is_refused():
         family.hash([[1e300, 0, 0]], 50)
     with pytest.raises(ValueError, match=r"distance must be in 0"):
         family.collision_probability(-1)
+
+
+def test_the_type_of_coordinates_does_not_change_the_cells():
+    x = (np.random.default_rng(0).random((200, 4)) * 1e6).astype(np.float32)
+    family = CoordinateCells(4, 0.7)
+    assert (family.hash(x, 50) == family.hash(x.astype(np.float64), 50)).all()

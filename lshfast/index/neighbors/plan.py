@@ -69,7 +69,7 @@ class NeighborsPlan(Family[Any]):
         if not isinstance(self.base, Family):
             raise TypeError(f"base must be a Family, not {self.base!r}")
         for name in ("bands", "rows", "probes", "n"):
-            object.__setattr__(self, name, check_int(name, getattr(self, name), 1))
+            object.__setattr__(self, name, check_int(name, getattr(self, name), 1, 2**62))
         check_radius("radius", self.radius, self.points)
 
     @property

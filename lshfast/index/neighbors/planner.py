@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int, check_number
+from lshfast.common.checks import array_of, check_int, check_number
 from lshfast.common.types import Float64Array
 from lshfast.families.family import Family
 from lshfast.families.probing import Probing
@@ -81,7 +81,7 @@ class PlanRequest:
         values = {
             "radius": check_radius("radius", self.radius, self.points),
             "recall": check_number("recall", self.recall),
-            "n": check_int("n", self.n, 1),
+            "n": check_int("n", self.n, 1, 2**62),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -106,7 +106,10 @@ class PlanRequest:
             if far < independent < np.inf:
                 return np.array([far, independent], np.float64), np.array([FAR_SHARE, 1 - FAR_SHARE], np.float64)
             return np.array([far], np.float64), np.ones(1)
-        ordered = np.sort(np.asarray(self.sample, np.float64).reshape(-1))
+        sample = array_of(self.sample, "sample")
+        if sample.dtype.kind not in "iuf":
+            raise TypeError(f"sample must be numbers, not {sample.dtype}")
+        ordered = np.sort(sample.astype(np.float64).reshape(-1))
         if not len(ordered) or not ((ordered >= 0) & (ordered <= self.points.longest) & (ordered < np.inf)).all():
             raise ValueError(f"sample must be at least one distance, and all in [0, {self.points.longest:g}]")
         edges = np.unique(np.rint(np.geomspace(1, len(ordered), min(64, len(ordered)))).astype(np.int64))
@@ -154,7 +157,8 @@ def plan_neighbors(request: PlanRequest, groups: Sequence[Sequence[Family[Any]]]
         fewest = min(plan.bands for plan in plans)
         raise ValueError(
             f"no plan of at most {request.most_bands} tables finds entries at radius {request.radius:g} with "
-            f"probability {request.recall:g}, but {fewest} tables do: allow more memory, or a lower recall or radius"
+            f"probability {request.recall:g}{'' if fewest >= 2**30 else f', but {fewest} tables do'}: "
+            "allow more memory, or a lower recall or radius"
         )
     return min(kept, key=cost_of)
 
