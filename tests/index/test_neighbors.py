@@ -383,7 +383,7 @@ def test_shapes_and_types_of_points():
         ({"metric": "hamming", "radius": 4}, ValueError, "at least 0 and at most 3, not 4"),
         ({"recall": 1}, ValueError, r"recall must be in \(0, 1\), not 1"),
         ({"recall": math.nan}, ValueError, r"recall must be in \(0, 1\), not nan"),
-        ({"n": 0}, ValueError, "n must be in 1\.\.4611686018427387904, not 0"),
+        ({"n": 0}, ValueError, r"n must be in 1..4611686018427387904, not 0"),
         ({"n": 10.5}, TypeError, "n must be an int, not 10.5"),
         ({"dim": 0}, ValueError, "dim must be"),
         ({"dtype": "float16"}, ValueError, "dtype must be 'float32' or 'float64', not 'float16'"),
