@@ -1,5 +1,6 @@
 """Multi-probe: the most promising buckets of rotated vectors."""
 
+cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
 import numpy as np
@@ -47,6 +48,8 @@ cdef enum:
     MAX_OUTPUTS = 1 << 20
 
 
+@cython.auto_pickle(False)
+@cython.final
 cdef class _Space:
     """The memory that a search works in."""
 
