@@ -3,6 +3,7 @@
 import ast
 import importlib
 import pkgutil
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -79,3 +80,18 @@ def test_no_module_has_the_name_of_what_its_package_exports():
             continue  # whose names are datasketch's
         inside = {module.name for module in pkgutil.iter_modules(package.__path__)}
         assert inside.isdisjoint(getattr(package, "__all__", ())), package.__name__
+
+
+def test_the_core_needs_numpy_alone():
+    """Other packages are those of extras, which only functions import."""
+    known = sys.stdlib_module_names | {"lshfast", "numpy"}
+    extras = {"cli", "datasketch", "jobs", "readers", "estimators", "stores"}  # their modules name what they need
+    wrong = []
+    for path in modules():
+        if extras & set(path.relative_to(PACKAGE).with_suffix("").parts):
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:  # not inside of functions and conditions
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            wrong += [f"{path}: {name}" for name in names if name.split(".")[0] not in known]
+    assert wrong == []

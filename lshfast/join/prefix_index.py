@@ -6,11 +6,10 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self
 
 from lshfast.common.checks import Seed, check_seed
 from lshfast.common.threads import ordered_map, thread_count
@@ -23,6 +22,9 @@ from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
 from lshfast.join.thresholds import Measure, Rule, Threshold, plain_threshold, rule_of
 from lshfast.kernels import setjoin
 from lshfast.tokens import TokenSets
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MATCH = np.dtype([("query", np.int64), ("id", np.int64), ("similarity", np.float64)])
 
