@@ -83,7 +83,7 @@ int timespec_get(struct timespec *, int), memcmp(const void *, const void *, siz
 float floorf(float);
 double floor(double), sqrt(double), fabs(double);
 void free(void *), _aligned_free(void *), *malloc(size_t), *calloc(size_t, size_t), *realloc(void *, size_t), *_aligned_malloc(size_t, size_t), *memset(void *, int, size_t),
-    *memcpy(void *, const void *, size_t), *memmove(void *, const void *, size_t);
+    *memcpy(void *, const void *, size_t), *memmove(void *, const void *, size_t), *memchr(const void *, int, size_t);
 END
   for header in math time stdlib malloc setjmp; do echo '#include <string.h>' >"$folder/include/$header.h"; done
   # Clang's own headers for MSVC declare the instructions only of the processor that is named.

@@ -7,6 +7,7 @@ from typing_extensions import CapsuleType
 
 FIRST_PIECE: Final[int]
 LONGEST_PIECE: Final[int]
+MOST_HASHES_OF_KEYS: Final[int]
 __pyx_capi__: dict[str, CapsuleType]
 __test__: dict[str, str]
 
@@ -33,6 +34,12 @@ def filters_hold(
     hashes: int,
     first: int = 0,
 ) -> bool: ...
+def hold_keys(
+    filter: npt.NDArray[np.uint8], keys: npt.NDArray[np.uint64], bits: int, hashes: int
+) -> npt.NDArray[np.bool_]: ...
+def add_keys(
+    filter: npt.NDArray[np.uint8], keys: npt.NDArray[np.uint64], bits: int, hashes: int
+) -> npt.NDArray[np.bool_]: ...
 def filters_add(
     filters: npt.NDArray[np.uint8],
     slots: npt.NDArray[np.uint64],

@@ -29,6 +29,7 @@ class Grouping:
         threshold: float,
         exact: bool,
         chains: bool,
+        containment: bool = False,
     ) -> Self: ...
     @property
     def compared(self) -> int: ...

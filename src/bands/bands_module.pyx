@@ -39,6 +39,9 @@ cdef extern from "bands/filters.h":
         uint64_t bits
     bint c_filters_hold "filters_hold"(band_key_kernel*, const band_filters*, const uint8_t*, const uint64_t*) nogil
     void c_filters_add "filters_add"(band_key_kernel*, const band_filters*, uint8_t*, const uint64_t*) nogil
+    const size_t FILTERS_MOST_HASHES
+    void filters_hold_keys(const uint8_t*, uint64_t, size_t, const uint64_t*, size_t, uint8_t*) nogil
+    void filters_add_keys(uint8_t*, uint64_t, size_t, const uint64_t*, size_t, uint8_t*) nogil
 
 # Pairs are written in pieces of this size first, each further piece twice as long.
 FIRST_PIECE = 1 << 12
@@ -279,3 +282,39 @@ def filters_add(uint8_t[:, ::1] filters not None, const uint64_t[::1] slots not 
     slots = aligned(slots)
     cdef band_filters shape = shape_of(filters, slots.shape[0], first, rows, bits, hashes)
     c_filters_add(kernel(), &shape, &filters[0, 0], &slots[0])
+
+
+MOST_HASHES_OF_KEYS = FILTERS_MOST_HASHES
+
+
+cdef _look_up(const uint8_t[::1] filter, uint8_t* written, const uint64_t[::1] keys, uint64_t bits, size_t hashes):
+    """Return which keys the filter holds, and add them if it is written, one after the other."""
+    cdef size_t at = 0, some, n = len(keys)
+    cdef uint64_t last_pause = 0
+    if bits < 1 or (bits - 1) // 8 >= <size_t>len(filter):
+        raise ValueError(f"bits must be in 1..{8 * len(filter)}, the length of the filter, not {bits}")
+    if not 1 <= hashes <= FILTERS_MOST_HASHES:
+        raise ValueError(f"hashes must be in 1..{FILTERS_MOST_HASHES}, not {hashes}")
+    keys = aligned(keys)
+    held_array = np.empty(n, np.uint8)
+    cdef uint8_t[::1] held = held_array
+    with nogil:
+        while at < n:
+            some = min(n - at, WORK // 64 + 1)
+            if written == NULL:
+                filters_hold_keys(&filter[0], bits, hashes, &keys[at], some, &held[at])
+            else:
+                filters_add_keys(written, bits, hashes, &keys[at], some, &held[at])
+            at += some
+            pause(&last_pause)
+    return held_array.view(np.bool_)
+
+
+def hold_keys(const uint8_t[::1] filter not None, const uint64_t[::1] keys not None, uint64_t bits, size_t hashes):
+    """Return which keys a Bloom filter of single keys holds, bool (n,)."""
+    return _look_up(filter, NULL, keys, bits, hashes)
+
+
+def add_keys(uint8_t[::1] filter not None, const uint64_t[::1] keys not None, uint64_t bits, size_t hashes):
+    """Add keys to a Bloom filter of single keys, one after the other, and return which it held before, bool (n,)."""
+    return _look_up(filter, &filter[0] if len(filter) else NULL, keys, bits, hashes)

@@ -49,3 +49,56 @@ void filters_add(band_key_kernel *kernel, const struct band_filters *shape, uint
         for (size_t i = 0; i < count; i++) add(bytes + (at + i) * shape->stride, keys[i], shape->bits, shape->hashes);
     }
 }
+
+/* ---- single keys ---- */
+
+/* Keys whose bytes are asked for before the first of them is looked up: a large filter is in no cache. */
+#define FILTERS_KEYS_AT_ONCE 8
+
+static inline uint64_t next_bit(uint64_t *x, uint64_t step, uint64_t bits) {
+    uint64_t bit = wide_high(wide_product(*x, bits));
+    *x += step;
+    return bit;
+}
+
+/* Write the bits of some keys, and ask for their bytes. */
+static void find_bits(const uint8_t *filter, uint64_t bits, size_t hashes, const uint64_t *keys, size_t some,
+                      uint64_t *found) {
+    for (size_t k = 0; k < some; k++) {
+        uint64_t x = mix64(keys[k]), step = mix64(x) | 1;
+        for (size_t i = 0; i < hashes; i++) {
+            uint64_t bit = next_bit(&x, step, bits);
+            prefetch(filter + (bit >> 3));
+            found[k * hashes + i] = bit;
+        }
+    }
+}
+
+/* Tell which keys the filter holds, and then add each of them if `add`. */
+static inline void look_up(uint8_t *filter, uint64_t bits, size_t hashes, const uint64_t *keys, size_t n, uint8_t *held,
+                           int add) {
+    uint64_t found[FILTERS_KEYS_AT_ONCE * FILTERS_MOST_HASHES];
+    for (size_t at = 0; at < n; at += FILTERS_KEYS_AT_ONCE) {
+        size_t some = n - at < FILTERS_KEYS_AT_ONCE ? n - at : FILTERS_KEYS_AT_ONCE;
+        find_bits(filter, bits, hashes, keys + at, some, found);
+        for (size_t k = 0; k < some; k++) {
+            uint8_t all = 1;
+            for (size_t i = 0; i < hashes; i++) {
+                uint64_t bit = found[k * hashes + i];
+                uint8_t *byte = filter + (bit >> 3);
+                all &= (uint8_t)(*byte >> (bit & 7) & 1);
+                if (add) *byte |= (uint8_t)(1u << (bit & 7));
+            }
+            held[at + k] = all;
+        }
+    }
+}
+
+void filters_hold_keys(const uint8_t *filter, uint64_t bits, size_t hashes, const uint64_t *keys, size_t n,
+                       uint8_t *held) {
+    look_up((uint8_t *)filter, bits, hashes, keys, n, held, 0);
+}
+
+void filters_add_keys(uint8_t *filter, uint64_t bits, size_t hashes, const uint64_t *keys, size_t n, uint8_t *held) {
+    look_up(filter, bits, hashes, keys, n, held, 1);
+}

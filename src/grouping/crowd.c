@@ -9,18 +9,30 @@
 /* Members whose bitmaps are compared at once. */
 #define BLOCK 256
 
-void crowd_prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest) {
-    size_t least = (size_t)(threshold * (double)tokens); /* overlap with a row that has nothing else */
-    while (least > 0 && (double)(least - 1) / (double)tokens >= threshold) least--;
-    while (least < tokens && (double)least / (double)tokens < threshold) least++;
-    size_t equal = sets_overlap_needed(tokens, tokens, threshold);
+void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest) {
+    size_t least = 1; /* overlap with any row; one token of containment, as the other row may have no more */
+    size_t equal = sets_overlap_needed(tokens, tokens, rule);
+    if (rule.measure == SETS_JACCARD) { /* with a row that has nothing else */
+        least = (size_t)(rule.threshold * (double)tokens);
+        while (least > 0 && (double)(least - 1) / (double)tokens >= rule.threshold) least--;
+        while (least < tokens && (double)least / (double)tokens < rule.threshold) least++;
+    }
     *longest = least ? tokens - least + 1 : tokens;
     *shortest = equal ? tokens - equal + 1 : tokens;
     if (*shortest > *longest) *shortest = *longest;
 }
 
-void crowd_least_overlaps(double threshold, size_t sums, uint32_t *overlaps) {
-    for (size_t sum = 0; sum < sums; sum++) overlaps[sum] = (uint32_t)sets_overlap_needed(sum / 2, sum - sum / 2, threshold);
+/* The place in a table of least overlaps. */
+static inline size_t place_of_sizes(size_t a, size_t b, enum sets_measure measure) {
+    return measure == SETS_CONTAINMENT ? (a < b ? a : b) : a + b;
+}
+
+void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps) {
+    for (size_t place = 0; place < sums; place++) {
+        size_t a = rule.measure == SETS_CONTAINMENT ? place : place / 2;
+        size_t b = rule.measure == SETS_CONTAINMENT ? place : place - a;
+        overlaps[place] = (uint32_t)sets_overlap_needed(a, b, rule);
+    }
 }
 
 /* ---- words ---- */
@@ -90,7 +102,7 @@ int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_
                    struct crowd_row *described) {
     size_t longest, shortest, rare;
     struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0};
-    crowd_prefix_lengths(made.member.tokens, grouping->threshold, &longest, &shortest);
+    crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &shortest);
     rare = sort_out(grouping, row, scratch, &made.member);
     if (rare == SIZE_MAX) return 1;
     made.listed = rare < longest ? rare : longest;
@@ -194,7 +206,8 @@ static int count_list(const struct search *search, uint32_t word, size_t *touche
 /* The least overlap of similar sets of a and b tokens; more than both have if there is none. */
 static inline size_t least_overlap(const struct grouping *grouping, size_t a, size_t b) {
     const struct crowd *crowd = &grouping->crowd;
-    return a + b < crowd->sums ? crowd->overlaps[a + b] : sets_overlap_needed(a, b, grouping->threshold);
+    size_t place = place_of_sizes(a, b, grouping->rule.measure);
+    return place < crowd->sums ? crowd->overlaps[place] : sets_overlap_needed(a, b, grouping->rule);
 }
 
 static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }

@@ -147,8 +147,8 @@ static int compare_middles(const struct grouping *grouping, size_t row, int32_t 
     size_t shared = first + last;
     if (2 * shared < least || !shared) return 0;
     size_t overlap = shared + sets_overlap(a + first, n - shared, b + first, m - shared, scratch->table);
-    *similarity = overlap < sets_overlap_needed(n, m, grouping->threshold)
-                      ? -1 : (double)overlap / (double)(n + m - overlap);
+    *similarity = overlap < sets_overlap_needed(n, m, grouping->rule)
+                      ? -1 : sets_similarity(grouping->rule.measure, overlap, n, m);
     return 1;
 }
 
@@ -167,7 +167,7 @@ static enum answer compare_tokens(const struct grouping *grouping, size_t row, i
         }
     }
     held->probed = held->overlap = 0;
-    while (!sets_jaccard_with_row(held, grouping->tokens[other], grouping->counts[other], grouping->threshold,
+    while (!sets_compare_with_row(held, grouping->tokens[other], grouping->counts[other], grouping->rule,
                                   GROUPING_STRETCH / 8, similarity)) {
         if (grouping_must_stop(scratch, GROUPING_STRETCH)) return STOPPED;
     }
@@ -183,7 +183,7 @@ static enum answer compare(const struct grouping *grouping, size_t row, int32_t 
         return equal < grouping->least ? DIFFERENT : compare_tokens(grouping, row, other, scratch, held, similarity);
     }
     *similarity = (double)equal / (double)grouping->k;
-    return *similarity >= grouping->threshold ? SIMILAR : DIFFERENT;
+    return *similarity >= grouping->rule.threshold ? SIMILAR : DIFFERENT;
 }
 
 size_t grouping_missing(struct grouping *grouping, const struct grouping_place *place, size_t end, size_t most,
@@ -274,7 +274,7 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
         if (has_crowd && crowd_describe(grouping, row, scratch, &described)) return GROUPING_STOPPED;
         enum grouping_stop stop = place_row(grouping, place, &described, scratch);
         if (stop != GROUPING_DONE) return stop;
-        if (grouping->chains || grouping->parent[row] == (int32_t)row) {
+        if (grouping_is_met(grouping, row)) {
             add_row(grouping, row);
             if (has_crowd) crowd_append(&grouping->crowd, &described, scratch);
         }

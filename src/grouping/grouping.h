@@ -2,8 +2,9 @@
  *
  * Rows are walked in order of preference. Stars: a row is compared with the kept rows (centres) that it shares a bucket
  * with, the most preferred first, until one is similar; otherwise it is kept. Chains: it is compared with all earlier
- * rows it shares a bucket with, except those that are in its component already. Each comparison is one that the
- * definition of the groups needs, and no pair is held.
+ * rows it shares a bucket with, except those that are in its component already. Climbs: as stars, but it is compared with
+ * all earlier rows until one is similar, so that a path of first similar rows leads from each row to one that has none.
+ * Each comparison is one that the definition of the groups needs, and no pair is held.
  *
  * Contract: rows are numbered 0..n in the order of the walk, n < 2^31. All arrays are owned by the caller, and nothing is
  * allocated. Rows of different components of buckets share no state: threads may walk them at the same time. */
@@ -38,7 +39,8 @@ struct crowd {
     uint64_t multiplier;   /* odd, and random: nobody can choose tokens of one word */
     size_t width;          /* words of 64 bits that a bitmap has */
     const struct bits_kernels *kernels;
-    const uint32_t *overlaps; /* by the sum of the sizes of two sets: the least overlap of similar ones; `sums` of them */
+    const uint32_t *overlaps; /* the least overlap of similar sets, by the sum of their sizes, or by the smaller size where
+                               * the measure is containment; `sums` of them */
     size_t sums;
 
     struct crowd_member *members; /* in the order of their rows; `count` of them, with room for `room` */
@@ -68,21 +70,27 @@ struct grouping {
     const uint64_t *signatures; /* of all rows there are; row i's is signatures[of[i] * k..] */
     const int64_t *of;
     size_t k, least; /* slots, and how many of them must agree before tokens are compared */
-    double threshold;
+    struct sets_rule rule;
     int exact;  /* compare tokens; otherwise a pair's similarity is the share of slots that agree */
     int chains; /* chains instead of stars */
+    int climbs; /* not with chains: a row is compared with all earlier rows, and not with centres only */
 
     const uint64_t **tokens; /* by row: its different tokens, or NULL where they are not at hand */
     size_t *counts;          /* by row: how many tokens */
     int32_t *heads, *tails;  /* by bucket: the first and the last row that was added, or GROUPING_NO_ROW */
     int32_t *next;           /* (n, bands): the row that was added to the same bucket after it, or GROUPING_NO_ROW */
     int32_t *run;            /* (n, bands), of chains: a row of the bucket up to which all are in the row's component */
-    int32_t *parent;         /* by row: a centre's is itself, another row's its centre; or, of chains, of a forest;
+    int32_t *parent;         /* by row: a centre's is itself, another row's what it is similar to; or, of chains, of a forest;
                               * GROUPING_NO_ROW of a row that is not placed yet */
     int32_t *left, *right;   /* pairs that were found similar, from the place on where a walk begins */
     double *similarity;
     struct crowd crowd;
 };
+
+/* Whether later rows are compared with a row that is placed. */
+static inline int grouping_is_met(const struct grouping *grouping, size_t row) {
+    return grouping->chains || grouping->climbs || grouping->parent[row] == (int32_t)row;
+}
 
 /* So many rows of a chain are compared with one before it is looked up in its crowd: most find their component soon, and
  * need not be looked up in vain among all of it. */
@@ -132,7 +140,7 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
 
 /* How many of a row's rarest tokens must be looked up (longest), and how many are enough where the other row has no
  * fewer tokens (shortest). The threshold is above 0: a prefix tells nothing of rows that have no token in common. */
-void crowd_prefix_lengths(size_t tokens, double threshold, size_t *longest, size_t *shortest);
+void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest);
 
 /* Count words of tokens: counts holds 2^CROWD_COUNT_BITS. */
 void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts);
@@ -141,8 +149,9 @@ void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, u
  * those beyond `most`. Returns how many have a number. */
 size_t crowd_number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits);
 
-/* Write the least overlap of two sets whose sizes sum to 0, 1, 2, ... sums - 1 and that are not less similar than this. */
-void crowd_least_overlaps(double threshold, size_t sums, uint32_t *overlaps);
+/* Write the least overlap of similar sets whose sizes sum to 0, 1, 2, ... sums - 1, or of which the smaller has so many
+ * tokens where the measure is containment. */
+void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps);
 
 /* Add the entries from..to to lists, which hold GROUPING_NO_ROW before the first is added. */
 void crowd_list(struct crowd *crowd, size_t from, size_t to);

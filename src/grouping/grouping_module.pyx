@@ -21,6 +21,11 @@ cdef extern from "sets/sets.h":
     size_t sets_table_size(size_t) nogil
     void sets_use_key(uint64_t) nogil
     void sets_label_components(size_t, int64_t*) nogil
+    enum sets_measure:
+        SETS_JACCARD, SETS_CONTAINMENT
+    struct sets_rule:
+        sets_measure measure
+        double threshold
 
 cdef extern from "bits/bits.h":
     struct bits_kernels:
@@ -68,8 +73,8 @@ cdef extern from "grouping/grouping.h":
         const uint64_t* signatures
         const int64_t* of
         size_t k, least
-        double threshold
-        int exact, chains
+        sets_rule rule
+        int exact, chains, climbs
         const uint64_t** tokens
         size_t* counts
         int32_t* heads
@@ -104,7 +109,8 @@ cdef extern from "grouping/grouping.h":
                             int32_t*) except -1 nogil
     void crowd_count_tokens(const uint64_t*, size_t, uint64_t, uint8_t*) nogil
     size_t crowd_number_frequent(const uint8_t*, uint8_t, size_t, uint16_t*) nogil
-    void crowd_least_overlaps(double, size_t, uint32_t*) nogil
+    bint grouping_is_met(const grouping*, size_t) nogil
+    void crowd_least_overlaps(sets_rule, size_t, uint32_t*) nogil
     void crowd_list(crowd*, size_t, size_t) nogil
     int crowd_add(grouping*, size_t, grouping_scratch*) except -1 nogil
     void grouping_join_buckets(const int32_t*, size_t, size_t, size_t, int32_t*, int64_t*) nogil
@@ -195,6 +201,8 @@ cdef class Grouping:
         Slots that must agree before tokens are compared.
     threshold : float
     exact, chains : bool
+    containment : bool
+        Compare rows by containment, which is exact. Then rows of chains climb, see grouping.h.
     """
 
     cdef grouping state
@@ -206,7 +214,7 @@ cdef class Grouping:
 
     def __cinit__(self, const int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None,
                   const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t least,
-                  double threshold, bint exact, bint chains):
+                  double threshold, bint exact, bint chains, bint containment=False):
         cdef size_t n = buckets.shape[0], bands = buckets.shape[1]
         _check_buckets(buckets, counts)
         buckets, signatures, of = aligned_rows(buckets), aligned_rows(signatures), aligned(of)
@@ -217,12 +225,14 @@ cdef class Grouping:
                              f"{signatures.shape[1]}")
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+        if containment and not exact:
+            raise ValueError("signatures do not tell the containment of rows: exact must be true")
         self.n, self.held = n, {}
         first_array = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         cdef const int64_t[::1] first = first_array
         total = int(first_array[-1])
         arrays = [np.full(total + 1, -1, np.int32), np.full(total + 1, -1, np.int32), np.empty((n + 1) * bands, np.int32),
-                  np.empty((n + 1) * bands if chains else 1, np.int32)]
+                  np.empty((n + 1) * bands if chains and not containment else 1, np.int32)]
         cdef int32_t[::1] heads = arrays[0], tails = arrays[1], next = arrays[2], run = arrays[3]
         self.left, self.right, self.similarity = np.full(n, -1, np.int32), np.full(n, -1, np.int32), np.empty(n)
         parent_array = np.full(n + 1, -1, np.int32)
@@ -235,7 +245,8 @@ cdef class Grouping:
         if not state.tokens or not state.counts:
             raise MemoryError
         state.n, state.bands, state.k, state.least = n, bands, signatures.shape[1], least
-        state.threshold, state.exact, state.chains = threshold, exact, chains
+        state.rule.measure, state.rule.threshold = SETS_CONTAINMENT if containment else SETS_JACCARD, threshold
+        state.exact, state.chains, state.climbs = exact, chains and not containment, chains and containment
         state.heads, state.tails, state.run, state.next = &heads[0], &tails[0], &run[0], &next[0]
         state.parent, state.first = &parent[0], &first[0]
         if n:
@@ -331,7 +342,7 @@ cdef class Grouping:
             raise ValueError(f"counts must have {1 << CROWD_COUNT_BITS} numbers, not {len(counts)}")
         if not frequent:
             raise ValueError("frequent must be in 1..255, not 0")
-        if not self.state.exact or self.state.threshold == 0:
+        if not self.state.exact or self.state.rule.threshold == 0:
             raise ValueError("a crowd tells nothing of signatures, or of rows that need no token in common")
         self.end_crowd()
         crowd = &self.state.crowd
@@ -341,7 +352,7 @@ cdef class Grouping:
         cdef size_t numbered, sums = SUMS
         with nogil:
             numbered = crowd_number_frequent(&counts[0], frequent, CROWD_MOST_BITS - 1, &bits[0])
-            crowd_least_overlaps(self.state.threshold, sums, &overlaps[0])
+            crowd_least_overlaps(self.state.rule, sums, &overlaps[0])
         self.of_crowd = counts, bits_array, overlaps_array
         crowd.bits, crowd.frequent, crowd.multiplier, crowd.width = &bits[0], frequent, multiplier, numbered // 64 + 1
         crowd.kernels, crowd.overlaps, crowd.sums = bits_levels[in_use[0]], &overlaps[0], sums
@@ -414,7 +425,7 @@ cdef class Grouping:
         while row < end:
             if self.state.tokens[row] == NULL or self.state.parent[row] < 0:
                 raise ValueError(f"row {row} is not at hand, or not placed yet")
-            if not self.state.chains and self.state.parent[row] != <int32_t>row:
+            if not grouping_is_met(&self.state, row):
                 row += 1
                 continue
             try:

@@ -36,11 +36,15 @@ cdef int pause(uint64_t* last) except -1 nogil:
     if now - last[0] < PATIENCE:
         return 0
     last[0] = now
-    with gil:
-        PyErr_CheckSignals()
-        over = getattr(_worker, "over", None)
-        if over is not None and over.is_set():
-            raise Stopped
+    return _look()
+
+
+# A function of its own: with variables that are Python objects, `pause` would take the GIL at each call.
+cdef int _look() except -1 with gil:
+    PyErr_CheckSignals()
+    over = getattr(_worker, "over", None)
+    if over is not None and over.is_set():
+        raise Stopped
     return 0
 
 

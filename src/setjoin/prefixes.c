@@ -31,6 +31,41 @@ void setjoin_post(const struct setjoin_index *index, const uint32_t *prefixes, s
     }
 }
 
+static inline int comes_before(struct setjoin_posting a, struct setjoin_posting b) {
+    return a.rest != b.rest ? a.rest > b.rest : a.row < b.row;
+}
+
+/* The gaps of Shell's sort for which it takes O(n^(4/3)) steps (Sedgewick 1982). */
+static size_t gap_of(unsigned step) {
+    return step ? ((size_t)1 << 2 * step) + ((size_t)3 << (step - 1)) + 1 : 1;
+}
+
+static void order_class(struct setjoin_posting *postings, size_t n) {
+    unsigned step = 0;
+    while (gap_of(step) < n) step++;
+    while (step-- > 0) {
+        size_t gap = gap_of(step);
+        for (size_t i = gap; i < n; i++) {
+            struct setjoin_posting posting = postings[i];
+            size_t at = i;
+            for (; at >= gap && comes_before(posting, postings[at - gap]); at -= gap) postings[at] = postings[at - gap];
+            postings[at] = posting;
+        }
+    }
+}
+
+void setjoin_order_by_suffix(const struct setjoin_index *index, size_t from, size_t to, struct setjoin_posting *postings) {
+    for (size_t rank = from; rank < to; rank++) {
+        size_t at = index->starts[rank], end = index->starts[rank + 1];
+        while (at < end) {
+            uint32_t class_end = index->class_starts[index->class_of[postings[at].row] + 1];
+            size_t first = at;
+            while (at < end && postings[at].row < class_end) at++;
+            order_class(postings + first, at - first);
+        }
+    }
+}
+
 /* A class can reach the threshold if the overlap it needs is at most its size, which holds from some class on, and at most
  * `size`, up to some class. */
 static void find_classes(const struct setjoin_rule *rule, const struct setjoin_index *index, uint32_t size,
@@ -82,7 +117,7 @@ static size_t begin_probe(const struct setjoin_rule *rule, const struct setjoin_
     return steps;
 }
 
-/* The first posting of a row at or after `row`. */
+/* The first posting of a row at or after `row`, which begins a class where postings are ordered by suffix. */
 static size_t first_from(const struct setjoin_posting *postings, size_t low, size_t high, uint32_t row) {
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -99,11 +134,12 @@ static size_t meet(const struct setjoin_index *index, const struct setjoin_set *
     const struct setjoin_posting *postings = index->postings;
     const uint32_t probe_rest = (uint32_t)(probe->count - walk->rank), stamp = (uint32_t)walk->probe + 1;
     uint32_t *stamps = walk->stamps, class_end = 0, need = 0, high = walk->window.high;
-    size_t from = walk->posting, to = walk->postings_end, at = from, held = walk->held;
+    size_t from = walk->posting, to = walk->postings_end, at = from, held = walk->held, skipped = 0;
     if (to - at > work) to = at + work;
     for (; at < to && held < SETJOIN_BATCH; at++) {
         uint32_t row = postings[at].row, rest = postings[at].rest;
         if (row >= high) {
+            if (index->by_suffix) continue;
             walk->postings_end = at;
             break;
         }
@@ -113,7 +149,14 @@ static size_t meet(const struct setjoin_index *index, const struct setjoin_set *
             need = walk->window.needs[class];
         }
         uint32_t most = rest < probe_rest ? rest : probe_rest;
-        if (most + 1 < need || stamps[row] == stamp) continue;
+        if (most + 1 < need) {
+            if (!index->by_suffix) continue;
+            size_t next = first_from(postings, at, to, class_end);
+            skipped += next - at - 1;
+            at = next - 1;
+            continue;
+        }
+        if (stamps[row] == stamp) continue;
         stamps[row] = stamp;
         prefetch(index->sets + row);
         struct setjoin_candidate candidate = {row, need, rest, probe_rest};
@@ -121,8 +164,8 @@ static size_t meet(const struct setjoin_index *index, const struct setjoin_set *
     }
     walk->held = held;
     walk->posting = at;
-    walk->met += at - from;
-    return at - from + 1;
+    walk->met += at - from - skipped;
+    return at - from - skipped + 1;
 }
 
 static void begin_merge(const struct setjoin_candidate *candidate, const struct setjoin_set *set,
@@ -206,6 +249,10 @@ static void open_postings(const struct setjoin_index *index, const struct setjoi
     uint32_t rank = probe_ranks[probe->start + walk->rank++];
     walk->postings_end = index->starts[rank + 1];
     walk->posting = first_from(index->postings, index->starts[rank], walk->postings_end, walk->window.low);
+    if (index->by_suffix && walk->window.high > 0) {
+        uint32_t class = index->class_of[walk->window.high - 1];
+        walk->postings_end = first_from(index->postings, walk->posting, walk->postings_end, index->class_starts[class + 1]);
+    }
 }
 
 int setjoin_search(const struct setjoin_kernels *kernels, const struct setjoin_rule *rule,

@@ -46,36 +46,22 @@ struct setjoin_table {
     unsigned bits; /* 2^bits slots, bits in 10..63 */
     size_t used;
     uint64_t key; /* odd and secret, so that nobody can choose tokens by their places */
-    uint8_t *filter; /* or NULL: 2^(filter_bits - 2) bytes, zeros at first */
-    unsigned filter_bits;
 };
 
-/* Note tokens in the filter: tokens that were noted once only need not be counted, and have no rank. */
-void setjoin_note(const struct setjoin_table *table, const uint64_t *tokens, size_t n);
-
-/* Count tokens[from..to), with a filter those that were noted at least twice. Returns where it ended: before `to` where the
- * table became three quarters full. Bit i of marks, where that is not NULL, is set for each tokens[i] that was counted. */
-size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to, uint64_t *marks);
+/* Count tokens[from..to). Returns where it ended: before `to` where the table became three quarters full. */
+size_t setjoin_count(struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to);
 
 /* Move slots [from, to) into a table of more slots. */
 void setjoin_move(const struct setjoin_table *table, size_t from, size_t to, struct setjoin_table *into);
 
-/* How many counters of `bytes` bytes of a filter, a multiple of 8, are at two: nearly the number of tokens that will be
- * counted. */
-size_t setjoin_noted_twice(const uint8_t *filter, size_t bytes);
-
-/* Write tokens and counts of slots in [from, to) whose count is at least `least`, and return their number. The others lose
- * their count: their tokens have no rank. */
-size_t setjoin_list(struct setjoin_table *table, size_t from, size_t to, uint64_t least, uint64_t *tokens,
-                    uint64_t *counts);
+/* Write tokens and counts of slots in [from, to), and return their number. */
+size_t setjoin_list(const struct setjoin_table *table, size_t from, size_t to, uint64_t *tokens, uint64_t *counts);
 
 /* Give n tokens of the table the ranks from `first` on. */
 void setjoin_rank(struct setjoin_table *table, const uint64_t *tokens, size_t n, uint32_t first);
 
-/* Write the ranks of those of tokens[from..to) that have one, in the order of the tokens, and return their number. Where
- * marks is not NULL, only tokens that were counted are looked up. */
-size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to,
-                      const uint64_t *marks, uint32_t *ranks);
+/* Write the ranks of those of tokens[from..to) that are in the table, in the order of the tokens, and return their number. */
+size_t setjoin_number(const struct setjoin_table *table, const uint64_t *tokens, size_t from, size_t to, uint32_t *ranks);
 
 /* Leave out repeated ones of n ascending numbers; return how many are left. */
 size_t setjoin_unique(uint32_t *numbers, size_t n);
@@ -110,7 +96,8 @@ struct setjoin_index {
     const uint32_t *class_starts; /* the first set of each class, and the number of sets */
     size_t classes;
     const uint64_t *starts; /* of each rank's postings, and the end of the last */
-    const struct setjoin_posting *postings; /* of one rank by ascending row */
+    const struct setjoin_posting *postings; /* of one rank by ascending row; by_suffix: by class, then as is said below */
+    int by_suffix;
 };
 
 /* How many of a set's ranks are in the first `prefix` of its tokens. */
@@ -136,6 +123,10 @@ void setjoin_count_postings(const struct setjoin_index *index, const uint32_t *p
 /* Write postings at ends[rank], which rises. */
 void setjoin_post(const struct setjoin_index *index, const uint32_t *prefixes, size_t from, size_t to, uint64_t *ends,
                   struct setjoin_posting *postings);
+
+/* Order the postings of the ranks [from, to) by class, and within a class by the number of tokens after the one that they
+ * are of, the greatest first: where one has too few for an overlap, so have all behind it in its class. */
+void setjoin_order_by_suffix(const struct setjoin_index *index, size_t from, size_t to, struct setjoin_posting *postings);
 
 /* What was found: a row of the index, a probing row, and their overlap. */
 struct setjoin_found {

@@ -1,7 +1,7 @@
 """Exact joins of sets: ranks of tokens, indexes of prefixes, and the search for pairs."""
 
 cimport cython
-from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 import os
@@ -9,7 +9,7 @@ import os
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, aligned, check_out, pause, product_of
+from lshfast.kernels.guards cimport WORK, aligned, pause, product_of
 
 cdef extern from "rows.h":
     bint rows_are_valid(const int64_t*, size_t, size_t) nogil
@@ -33,15 +33,11 @@ cdef extern from "setjoin/setjoin.h":
         unsigned bits
         size_t used
         uint64_t key
-        uint8_t* filter
-        unsigned filter_bits
-    void setjoin_note(const setjoin_table*, const uint64_t*, size_t) nogil
-    size_t setjoin_count(setjoin_table*, const uint64_t*, size_t, size_t, uint64_t*) nogil
+    size_t setjoin_count(setjoin_table*, const uint64_t*, size_t, size_t) nogil
     void setjoin_move(const setjoin_table*, size_t, size_t, setjoin_table*) nogil
-    size_t setjoin_noted_twice(const uint8_t*, size_t) nogil
-    size_t setjoin_list(setjoin_table*, size_t, size_t, uint64_t, uint64_t*, uint64_t*) nogil
+    size_t setjoin_list(const setjoin_table*, size_t, size_t, uint64_t*, uint64_t*) nogil
     void setjoin_rank(setjoin_table*, const uint64_t*, size_t, uint32_t) nogil
-    size_t setjoin_number(const setjoin_table*, const uint64_t*, size_t, size_t, const uint64_t*, uint32_t*) nogil
+    size_t setjoin_number(const setjoin_table*, const uint64_t*, size_t, size_t, uint32_t*) nogil
     size_t setjoin_unique(uint32_t*, size_t) nogil
     void setjoin_sort(uint32_t*, size_t, uint32_t*) nogil
     struct setjoin_set:
@@ -60,9 +56,11 @@ cdef extern from "setjoin/setjoin.h":
         size_t classes
         const uint64_t* starts
         const setjoin_posting* postings
+        bint by_suffix
     size_t setjoin_in_prefix(const setjoin_set*, size_t) nogil
     void setjoin_count_postings(const setjoin_index*, const uint32_t*, size_t, size_t, uint64_t*) nogil
     void setjoin_post(const setjoin_index*, const uint32_t*, size_t, size_t, uint64_t*, setjoin_posting*) nogil
+    void setjoin_order_by_suffix(const setjoin_index*, size_t, size_t, setjoin_posting*) nogil
     struct setjoin_found:
         uint32_t row, probe, overlap
     struct setjoin_window:
@@ -143,6 +141,18 @@ def indexed_prefixes(rule, const uint32_t[::1] sizes not None, bint own):
     return out_array
 
 
+def longest_prefixes(rule, const uint32_t[::1] sizes not None, bint probing):
+    """Return the longest prefix that sets of ascending sizes may need, uint32; `probing`: they will probe an index."""
+    cdef setjoin_rule made = _rule_of(rule)
+    cdef size_t i, n = len(sizes)
+    _check_sizes(sizes)
+    out_array = np.empty(n, np.uint32)
+    cdef uint32_t[::1] out = out_array
+    for i in range(n):
+        out[i] = <uint32_t>setjoin_longest_prefix(&made, sizes[i], probing)
+    return out_array
+
+
 cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens, const int64_t[::1] rows) except? 0:
     if len(offsets) < 1 or not rows_are_valid(&offsets[0], len(offsets) - 1, len(tokens)):
         raise ValueError(f"offsets must rise from 0 to at most {len(tokens)}, the number of tokens")
@@ -151,33 +161,16 @@ cdef size_t _checked_rows(const int64_t[::1] offsets, const uint64_t[::1] tokens
     return len(rows)
 
 
-cdef _check_marks(const uint64_t[::1] marks, size_t n):
-    if <size_t>len(marks) != n // 64 + 1:
-        raise ValueError(f"marks must be {n // 64 + 1} words, not {len(marks)}")
-    check_out(&marks[0], sizeof(uint64_t))
-
-
 @cython.auto_pickle(False)
 cdef class TokenRanks:
-    """Counts of tokens, and then their ranks.
-
-    With `noted` > 0, about that many tokens are noted first, and only those that were noted at least twice are counted.
-    """
+    """Counts of tokens, and then their ranks."""
 
     cdef setjoin_table table
-    cdef object slots_array, filter_array
+    cdef object slots_array
 
-    def __cinit__(self, size_t noted=0):
-        cdef unsigned bits = 10
-        cdef uint8_t[::1] filter
+    def __cinit__(self):
         self._use_slots(FIRST_BITS)
         self.table.key = secret
-        if noted:
-            while bits < 40 and (<size_t>1 << bits) // 4 < noted:
-                bits += 1
-            self.filter_array = np.zeros(<size_t>1 << (bits - 2), np.uint8)
-            filter = self.filter_array
-            self.table.filter, self.table.filter_bits = &filter[0], bits
 
     cdef _use_slots(self, unsigned bits):
         cdef uint64_t[::1] slots
@@ -185,13 +178,6 @@ cdef class TokenRanks:
         slots = array
         self.table.slots, self.table.bits, self.table.used = &slots[0], bits, 0
         self.slots_array = array
-
-    cdef _use_slots_for(self, size_t n):
-        """Make room for about n tokens."""
-        cdef unsigned bits = FIRST_BITS
-        while (<size_t>1 << bits) // 4 * 3 < n + n // 4:
-            bits += 1
-        self._use_slots(bits)
 
     cdef _grow(self, uint64_t* last_pause):
         """Double the slots."""
@@ -209,33 +195,13 @@ cdef class TokenRanks:
         """The number of tokens in the table."""
         return self.table.used
 
-    def note(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-             const int64_t[::1] rows not None):
-        """Note the tokens of rows, each of which holds different tokens."""
-        self._run(offsets, tokens, rows, False, 0, None)
-
     def count(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-              const int64_t[::1] rows not None, uint64_t[::1] marks=None, size_t most=UINT32_MAX - 1):
-        """Count the tokens of rows; return False, and stop, where there are more than `most` different ones.
-
-        Bit i % 64 of marks[i // 64], zeros at first, is set for each tokens[i] that is counted.
-        """
-        return self._run(offsets, tokens, rows, True, most, marks)
-
-    cdef bint _run(self, const int64_t[::1] offsets, const uint64_t[::1] tokens, const int64_t[::1] rows, bint counting,
-                   size_t most, uint64_t[::1] marks) except -1:
-        cdef uint64_t* marks_base = NULL
+              const int64_t[::1] rows not None, size_t most=UINT32_MAX - 1):
+        """Count the tokens of rows; return False, and stop, where there are more than `most` different ones."""
         offsets, tokens, rows = aligned(offsets), aligned(tokens), aligned(rows)
         cdef size_t n = _checked_rows(offsets, tokens, rows), i = 0, first, some, at, end, done = 0, did
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
-        if not counting and self.table.filter == NULL:
-            raise ValueError("there is no filter to note tokens in")
-        if marks is not None:
-            _check_marks(marks, len(tokens))
-            marks_base = &marks[0]
-        if counting and self.table.filter != NULL and self.table.used == 0:
-            self._use_slots_for(setjoin_noted_twice(self.table.filter, len(self.filter_array)))
         while i < n:
             first = i
             with nogil:
@@ -247,11 +213,7 @@ cdef class TokenRanks:
                 done += i - first
                 while at < end:
                     some = min(end - at, <size_t>WORK)
-                    if counting:
-                        did = setjoin_count(&self.table, base, at, at + some, marks_base) - at
-                    else:
-                        setjoin_note(&self.table, base + at, some)
-                        did = some
+                    did = setjoin_count(&self.table, base, at, at + some) - at
                     at += did
                     done += did
                     if done >= WORK:
@@ -264,19 +226,15 @@ cdef class TokenRanks:
                             self._grow(&last_pause)
         return self.table.used <= most
 
-    def entries(self, size_t least):
-        """Return tokens and counts, uint64, of the tokens counted at least `least` times; the others get no rank.
-
-        After this, no more tokens are counted, and the memory of the filter is free.
-        """
-        self.table.filter, self.filter_array = NULL, None
+    def entries(self):
+        """Return the tokens and their counts, uint64."""
         cdef size_t at, made = 0, end = <size_t>1 << self.table.bits
         cdef uint64_t last_pause = 0
         arrays = [np.empty(self.table.used + 1, np.uint64) for _ in range(2)]
         cdef uint64_t[::1] tokens = arrays[0], counts = arrays[1]
         with nogil:
             for at in range(0, end, 1 << 20):
-                made += setjoin_list(&self.table, at, min(end, at + (1 << 20)), least, &tokens[made], &counts[made])
+                made += setjoin_list(&self.table, at, min(end, at + (1 << 20)), &tokens[made], &counts[made])
                 pause(&last_pause)
         return tuple(array[:made] for array in arrays)
 
@@ -293,23 +251,18 @@ cdef class TokenRanks:
                 pause(&last_pause)
 
     def number(self, const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-               const int64_t[::1] rows not None, rule, bint probing, const uint64_t[::1] marks=None):
+               const int64_t[::1] rows not None, rule, bint probing):
         """Return the sets of ranks of rows: (sizes, counts, ranks), uint32. Tokens without a rank must not be repeated.
 
         A row's size is its number of different tokens. Its ranks are ascending, without repetition. A row gets none, and
-        its size is not computed, if no token of the longest prefix that it may need has a rank. With the marks of `count`, only tokens that were
-        counted are looked up.
+        its size is not computed, if no token of the longest prefix that it may need has a rank.
         """
-        cdef const uint64_t* marks_base = NULL
         offsets, tokens, rows = aligned(offsets), aligned(tokens), aligned(rows)
         cdef setjoin_rule made_rule = _rule_of(rule)
         cdef size_t n = _checked_rows(offsets, tokens, rows), i, length, some, rare, total = 0, longest = 0, made = 0
         cdef size_t done = 0
         cdef uint64_t last_pause = 0
         cdef const uint64_t* base = &tokens[0] if len(tokens) else NULL
-        if marks is not None:
-            _check_marks(marks, len(tokens))
-            marks_base = &marks[0]
         for i in range(n):
             length = offsets[rows[i] + 1] - offsets[rows[i]]
             total += length
@@ -326,7 +279,7 @@ cdef class TokenRanks:
                     done = 0
                     pause(&last_pause)
                 length = offsets[rows[i] + 1] - offsets[rows[i]]
-                some = setjoin_number(&self.table, base, offsets[rows[i]], offsets[rows[i] + 1], marks_base, &ranks[made])
+                some = setjoin_number(&self.table, base, offsets[rows[i]], offsets[rows[i] + 1], &ranks[made])
                 done += length + 8 * some + 1
                 rare = length - some
                 # Longer sets have prefixes at least as long, so repeats need not be known to leave this row out.
@@ -430,13 +383,17 @@ cdef class SizeClasses:
 
 @cython.auto_pickle(False)
 cdef class Prefixes(SizeClasses):
-    """An index of the prefixes of sets; `own`: it is searched for its own sets only."""
+    """An index of the prefixes of sets.
+
+    `own`: it is searched for its own sets only. `by_suffix`: sets of one size that have a token are ordered by the number of
+    their tokens after it, so that a search looks at those with enough of them only.
+    """
 
     cdef object starts_array, postings_array
     cdef readonly bint own
     cdef readonly size_t postings
 
-    def __cinit__(self, rule, SetRecords sets not None, bint own):
+    def __cinit__(self, rule, SetRecords sets not None, bint own, bint by_suffix=False):
         cdef size_t at, end, n = sets.n
         cdef uint64_t last_pause = 0
         prefixes_array = np.append(indexed_prefixes(rule, self.class_sizes[:-1], own), np.uint32(0)).astype(np.uint32)
@@ -458,6 +415,11 @@ cdef class Prefixes(SizeClasses):
                 setjoin_post(&self.index, &prefixes[0], at, min(n, at + (1 << 14)), &starts[1],
                              <setjoin_posting*>&postings[0])
                 pause(&last_pause)
+            self.index.by_suffix = by_suffix
+            if by_suffix:
+                for at in range(0, sets.most, 1 << 8):
+                    setjoin_order_by_suffix(&self.index, at, min(sets.most, at + (1 << 8)), <setjoin_posting*>&postings[0])
+                    pause(&last_pause)
 
 
 @cython.auto_pickle(False)

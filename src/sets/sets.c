@@ -98,6 +98,26 @@ size_t sets_distinct_next(struct sets_rows *rows, const uint64_t *before, size_t
     return rows->made + more;
 }
 
+struct sets_divisor sets_divisor_of(uint64_t one_in) {
+    struct sets_divisor divisor = {0, UINT64_MAX / one_in, 0};
+    while (one_in % 2 == 0) one_in /= 2, divisor.shift++;
+    divisor.inverse = one_in; /* right in three bits; each step of Newton's method doubles them */
+    for (int i = 0; i < 5; i++) divisor.inverse *= 2 - one_in * divisor.inverse;
+    return divisor;
+}
+
+size_t sets_sample(const uint64_t *tokens, size_t n, const struct sets_divisor *divisor, uint64_t *out) {
+    uint64_t inverse = divisor->inverse, most = divisor->most;
+    unsigned right = divisor->shift, left = (64 - right) % 64;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t token = tokens[i], product = token * inverse;
+        out[count] = token;
+        count += (product >> right | (right ? product << left : 0)) <= most;
+    }
+    return count;
+}
+
 /* A number x + y·i of the field of p^2 elements, i^2 = -1, both parts below 2^61 + 8. */
 struct field_pair {
     uint64_t x, y;
@@ -129,13 +149,13 @@ void sets_fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], u
     out[2] = p61_of(even.y);
 }
 
-size_t sets_overlap_needed(size_t a, size_t b, double threshold) {
-    double both = (double)a + (double)b;
+size_t sets_overlap_needed(size_t a, size_t b, struct sets_rule rule) {
     size_t most = a < b ? a : b;
-    size_t needed = (size_t)(threshold * both / (1 + threshold));
+    double both = (double)a + (double)b, t = rule.threshold;
+    size_t needed = (size_t)(rule.measure == SETS_CONTAINMENT ? t * (double)most : t * both / (1 + t));
     if (needed > most) needed = most;
-    while (needed > 0 && (double)(needed - 1) / (both - (double)(needed - 1)) >= threshold) needed--;
-    while (needed <= most && (double)needed / (both - (double)needed) < threshold) needed++;
+    while (needed > 0 && sets_similarity(rule.measure, needed - 1, a, b) >= t) needed--;
+    while (needed <= most && sets_similarity(rule.measure, needed, a, b) < t) needed++;
     return needed;
 }
 
@@ -148,8 +168,7 @@ size_t sets_overlap(const uint64_t *a, size_t n, const uint64_t *b, size_t m, ui
 }
 
 double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table) {
-    size_t overlap = sets_overlap(a, n, b, m, table);
-    return overlap ? (double)overlap / ((double)n + (double)m - (double)overlap) : 0;
+    return sets_similarity(SETS_JACCARD, sets_overlap(a, n, b, m, table), n, m);
 }
 
 /* Where a step of `work` at most ends that begins at `from` and may go to `to`. */
@@ -184,10 +203,10 @@ static size_t fill_left(struct pair_walk *walk, const int64_t *offsets, const ui
 }
 
 /* Look for tokens of the right row in the set, at most `work` of them. Returns 1 where the pair's similarity is known. */
-static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count, double threshold, size_t work,
+static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count, struct sets_rule rule, size_t work,
                        double *out) {
     struct token_set set = walk->set;
-    size_t set_count = walk->count, needed = sets_overlap_needed(set_count, count, threshold);
+    size_t set_count = walk->count, needed = sets_overlap_needed(set_count, count, rule);
     size_t most = set_count < count ? set_count : count, overlap = walk->overlap, i = walk->probed;
     *out = -1;
     if (needed > most) return 1;
@@ -204,19 +223,19 @@ static int probe_right(struct pair_walk *walk, const uint64_t *row, size_t count
     walk->overlap = overlap;
     walk->probed = i;
     if (i < count) return 0;
-    if (overlap >= needed) *out = (double)overlap / (double)(set_count + count - overlap);
+    if (overlap >= needed) *out = sets_similarity(rule.measure, overlap, set_count, count);
     return 1;
 }
 
-int sets_jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work,
+int sets_compare_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, struct sets_rule rule, size_t work,
                           double *out) {
-    if (walk->count + m > 0) return probe_right(walk, row, m, threshold, work, out);
-    *out = threshold > 0 ? -1 : 0;
+    if (walk->count && m) return probe_right(walk, row, m, rule, work, out);
+    *out = rule.threshold > 0 ? -1 : 0;
     return 1;
 }
 
-int sets_jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
-                       size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work,
+int sets_compare_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                       size_t pairs, struct sets_rule rule, uint64_t *table, struct pair_walk *walk, size_t work,
                        double *out) {
     while (walk->pair < pairs) {
         size_t p = walk->pair;
@@ -227,7 +246,7 @@ int sets_jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int
         }
         size_t count = (size_t)(offsets[right[p] + 1] - offsets[right[p]]), before = walk->probed;
         const uint64_t *row = count ? tokens + offsets[right[p]] : NULL;
-        if (!sets_jaccard_with_row(walk, row, count, threshold, work, out + p)) return 0;
+        if (!sets_compare_with_row(walk, row, count, rule, work, out + p)) return 0;
         size_t done = walk->probed - before + 1;
         walk->pair++;
         walk->probed = walk->overlap = 0;

@@ -50,6 +50,20 @@ struct sets_rows {
 size_t sets_distinct_next(struct sets_rows *rows, const uint64_t *before, size_t m, const uint64_t *out_before,
                           const uint64_t *tokens, size_t n, uint64_t *table, uint64_t *out);
 
+/* Numbers that divide into others without a division: a multiple of odd << shift is one whose product with the inverse of
+ * odd mod 2^64, turned right by shift bits, is at most `most` (Lemire, Kaser, Kurz 2019). */
+struct sets_divisor {
+    uint64_t inverse, most;
+    unsigned shift;
+};
+
+/* one_in is at least 1. */
+struct sets_divisor sets_divisor_of(uint64_t one_in);
+
+/* Write the tokens that are multiples of the divisor, in order, and return their number. out has room for n; it may be
+ * tokens. */
+size_t sets_sample(const uint64_t *tokens, size_t n, const struct sets_divisor *divisor, uint64_t *out);
+
 /* What both parts of a fingerprint's key are at least, so that half a token can be taken from them. */
 #define SETS_KEY_LEAST ((uint64_t)1 << 32)
 
@@ -58,8 +72,23 @@ size_t sets_distinct_next(struct sets_rows *rows, const uint64_t *before, size_t
  * agree for at most n - 1 of all keys. */
 void sets_fingerprint(const uint64_t *tokens, size_t n, const uint64_t key[2], uint64_t out[3]);
 
-/* The least overlap o of sets of a and b tokens with o / (a + b - o) >= threshold, as doubles divide. */
-size_t sets_overlap_needed(size_t a, size_t b, double threshold);
+/* How similar sets of a and b tokens are that share o: o / (a + b - o), or o / min(a, b); 0 where one has no tokens. */
+enum sets_measure { SETS_JACCARD, SETS_CONTAINMENT };
+
+static inline double sets_similarity(enum sets_measure measure, size_t overlap, size_t a, size_t b) {
+    if (a == 0 || b == 0) return 0;
+    if (measure == SETS_CONTAINMENT) return (double)overlap / (double)(a < b ? a : b);
+    return (double)overlap / ((double)a + (double)b - (double)overlap);
+}
+
+/* Which sets are similar: those whose similarity, as doubles divide, is at least the threshold, in [0, 1]. */
+struct sets_rule {
+    enum sets_measure measure;
+    double threshold;
+};
+
+/* The least overlap of similar sets of a and b tokens; more than both have where there is none. */
+size_t sets_overlap_needed(size_t a, size_t b, struct sets_rule rule);
 
 /* Where a walk over pairs stands; all zero at the start. */
 struct pair_walk {
@@ -71,25 +100,25 @@ struct pair_walk {
     struct token_set set;
 };
 
-/* Jaccard similarity of the pairs (left[i], right[i]) of rows of (offsets, tokens), each row a set; -1 where it is
- * below the threshold, which is found out early. Two empty rows have similarity 0. The table serves the longest
- * left row; it is filled once for each run of equal lefts, so sort the pairs by them. Looks at about `work` (at least 1)
- * tokens and pairs and returns 1 if all is done, 0 if it has to be called again. */
-int sets_jaccard_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
-                       size_t pairs, double threshold, uint64_t *table, struct pair_walk *walk, size_t work,
+/* Similarity of the pairs (left[i], right[i]) of rows of (offsets, tokens), each row a set; -1 where it is below the
+ * threshold, which is found out early. Two empty rows have similarity 0. The table serves the longest left row; it is
+ * filled once for each run of equal lefts, so sort the pairs by them. Looks at about `work` (at least 1) tokens and pairs
+ * and returns 1 if all is done, 0 if it has to be called again. */
+int sets_compare_pairs(const int64_t *offsets, const uint64_t *tokens, const int64_t *left, const int64_t *right,
+                       size_t pairs, struct sets_rule rule, uint64_t *table, struct pair_walk *walk, size_t work,
                        double *out);
 
 /* Put the next tokens of a row of walk->count different ones into walk->set, at most `work`; the rest of the walk is zero
  * at first. Returns 1 if all are in. */
 int sets_fill(struct pair_walk *walk, const uint64_t *tokens, uint64_t *table, size_t work);
 
-/* Write the Jaccard similarity of walk's set and a row of m different tokens, or -1 where it is below the threshold. Looks
- * at about `work` tokens (at least 1) and returns 1 if all is done, 0 if it has to be called again; walk->probed and
- * walk->overlap are 0 before a new row. */
-int sets_jaccard_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, double threshold, size_t work,
+/* Write the similarity of walk's set and a row of m different tokens, or -1 where it is below the threshold. Looks at about
+ * `work` tokens (at least 1) and returns 1 if all is done, 0 if it has to be called again; walk->probed and walk->overlap
+ * are 0 before a new row. */
+int sets_compare_with_row(struct pair_walk *walk, const uint64_t *row, size_t m, struct sets_rule rule, size_t work,
                           double *out);
 
-/* How many tokens two sets of n and m have in common, and their similarity, with no threshold; the table serves n. */
+/* How many tokens two sets of n and m have in common, and their Jaccard similarity, with no threshold; the table serves n. */
 size_t sets_overlap(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 double sets_jaccard(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *table);
 

@@ -1,5 +1,6 @@
 """Comparing token sets and signatures, and grouping what is alike: the kernels of the last stages."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
@@ -31,11 +32,20 @@ cdef extern from "sets/sets.h":
         size_t first
     size_t sets_distinct_next(sets_rows*, const uint64_t*, size_t, const uint64_t*, const uint64_t*, size_t, uint64_t*,
                               uint64_t*) nogil
+    struct sets_divisor:
+        pass
+    sets_divisor sets_divisor_of(uint64_t) nogil
+    size_t sets_sample(const uint64_t*, size_t, const sets_divisor*, uint64_t*) nogil
     void sets_fingerprint(const uint64_t*, size_t, const uint64_t*, uint64_t*) nogil
-    size_t sets_overlap_needed(size_t, size_t, double) nogil
+    enum sets_measure:
+        SETS_JACCARD, SETS_CONTAINMENT
+    struct sets_rule:
+        sets_measure measure
+        double threshold
+    size_t sets_overlap_needed(size_t, size_t, sets_rule) nogil
     struct pair_walk:
         pass
-    bint sets_jaccard_pairs(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t, double, uint64_t*,
+    bint sets_compare_pairs(const int64_t*, const uint64_t*, const int64_t*, const int64_t*, size_t, sets_rule, uint64_t*,
                             pair_walk*, size_t, double*) nogil
     double sets_jaccard(const uint64_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
     void sets_join_components(const int64_t*, const int64_t*, size_t, int64_t*) nogil
@@ -113,6 +123,32 @@ def distinct(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not
     return out_offsets_array, out_array[:made]
 
 
+def sample(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, uint64_t one_in):
+    """Return (offsets, tokens) with those tokens of each row that are multiples of `one_in`, at least 1, in order."""
+    offsets, tokens = aligned(offsets), aligned(tokens)
+    cdef size_t i, at, some, count, n = _checked_rows(offsets, tokens), made = 0, done = 0
+    cdef uint64_t last_pause = 0
+    if one_in < 1:
+        raise ValueError(f"one_in must be at least 1, not {one_in}")
+    cdef sets_divisor divisor = sets_divisor_of(one_in)
+    out_offsets_array = np.zeros(n + 1, np.int64)
+    out_array = np.empty(len(tokens) + 1, np.uint64)
+    cdef int64_t[::1] out_offsets = out_offsets_array
+    cdef uint64_t[::1] out = out_array
+    with nogil:
+        for i in range(n):
+            at, count = offsets[i], offsets[i + 1] - offsets[i]
+            while count:
+                some = min(count, <size_t>WORK)
+                made += sets_sample(&tokens[at], some, &divisor, &out[made])
+                at, count, done = at + some, count - some, done + some
+                if done >= WORK:
+                    done = 0
+                    pause(&last_pause)
+            out_offsets[i + 1] = <int64_t>made
+    return out_offsets_array, out_array[:made].copy()
+
+
 def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None, key not None):
     """Return each row's number of tokens and the product of key - token over them, uint64 (n, 3).
 
@@ -139,17 +175,26 @@ def fingerprints(const int64_t[::1] offsets not None, const uint64_t[::1] tokens
     return out_array
 
 
-def overlap_needed(size_t a, size_t b, double threshold):
-    """Return the least overlap of sets of a and b tokens whose Jaccard similarity reaches the threshold."""
+def overlap_needed(size_t a, size_t b, double threshold, bint containment=False):
+    """Return the least overlap of sets of a and b tokens whose similarity, as of `similarities`, reaches the threshold."""
+    cdef sets_rule rule = _rule(threshold, containment)
+    return sets_overlap_needed(a, b, rule) if a or b else 0
+
+
+cdef sets_rule _rule(double threshold, bint containment) except *:
+    cdef sets_rule rule
     _check_threshold(threshold)
-    return sets_overlap_needed(a, b, threshold) if a or b else 0
+    rule.measure, rule.threshold = SETS_CONTAINMENT if containment else SETS_JACCARD, threshold
+    return rule
 
 
-def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
-            const int64_t[::1] left not None, const int64_t[::1] right not None, double threshold):
-    """Return the Jaccard similarity of each pair of rows, float64; -1 where it is below the threshold.
+def similarities(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not None,
+                 const int64_t[::1] left not None, const int64_t[::1] right not None, double threshold,
+                 bint containment=False):
+    """Return the similarity of each pair of rows, float64; -1 where it is below the threshold.
 
-    Each row must hold different tokens. Pairs sorted by `left` are fastest.
+    For rows of a and b tokens that share o it is o / (a + b - o), the Jaccard similarity, or o / min(a, b), the
+    containment. Each row must hold different tokens. Pairs sorted by `left` are fastest.
     """
     offsets, tokens, left, right = aligned(offsets), aligned(tokens), aligned(left), aligned(right)
     cdef size_t n = _checked_rows(offsets, tokens), pairs = len(left)
@@ -157,7 +202,7 @@ def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
     cdef pair_walk walk
     memset(&walk, 0, sizeof(walk))
     _check_pairs(left, right, n)
-    _check_threshold(threshold)
+    cdef sets_rule rule = _rule(threshold, containment)
     out_array = np.empty(pairs, np.float64)
     if pairs == 0:
         return out_array
@@ -166,8 +211,8 @@ def jaccard(const int64_t[::1] offsets not None, const uint64_t[::1] tokens not 
     cdef uint64_t[::1] table = table_array
     cdef const uint64_t* first = &tokens[0] if len(tokens) else NULL
     with nogil:
-        while not sets_jaccard_pairs(&offsets[0], first, &left[0], &right[0], pairs, threshold, &table[0], &walk, WORK,
-                                &out[0]):
+        while not sets_compare_pairs(&offsets[0], first, &left[0], &right[0], pairs, rule, &table[0], &walk, WORK,
+                                     &out[0]):
             pause(&last_pause)
     return out_array
 
@@ -194,23 +239,47 @@ def agreements(const uint64_t[:, ::1] signatures not None, const int64_t[::1] le
     return out_array
 
 
-def components(const int64_t[::1] left not None, const int64_t[::1] right not None, size_t n):
-    """Return the smallest row of each row's component, int64 (n,)."""
-    left, right = aligned(left), aligned(right)
-    _check_pairs(left, right, n)
-    labels_array = np.arange(n, dtype=np.int64)
-    cdef int64_t[::1] labels = labels_array
-    cdef size_t at = 0, some, pairs = len(left)
-    cdef uint64_t last_pause = 0
-    if n:
+@cython.auto_pickle(False)
+cdef class Components:
+    """The components of a graph over n rows, to which pairs are added in any number of steps."""
+
+    cdef object array
+    cdef int64_t[::1] labels
+
+    def __init__(self, size_t n):
+        self.array = np.arange(n, dtype=np.int64)
+        self.labels = self.array
+
+    def join(self, const int64_t[::1] left not None, const int64_t[::1] right not None):
+        """Join the two rows of each pair."""
+        left, right = aligned(left), aligned(right)
+        cdef int64_t[::1] labels = self.labels
+        cdef size_t at = 0, some, pairs = len(left)
+        cdef uint64_t last_pause = 0
+        _check_pairs(left, right, len(labels))
         with nogil:
             while at < pairs:
                 some = min(pairs - at, <size_t>WORK)
                 sets_join_components(&left[at], &right[at], some, &labels[0])
                 at += some
                 pause(&last_pause)
-            sets_label_components(n, &labels[0])
-    return labels_array
+
+    def finished(self):
+        """Return the smallest row of each row's component, int64 (n,); nothing may be joined after this."""
+        cdef int64_t[::1] labels = self.labels
+        cdef size_t n = len(labels)
+        if n:
+            with nogil:
+                sets_label_components(n, &labels[0])
+        self.labels = np.empty(0, np.int64)
+        return self.array
+
+
+def components(const int64_t[::1] left not None, const int64_t[::1] right not None, size_t n):
+    """Return the smallest row of each row's component, int64 (n,)."""
+    graph = Components(n)
+    graph.join(left, right)
+    return graph.finished()
 
 
 def stars(const int64_t[::1] order not None, const int64_t[::1] offsets not None,

@@ -82,6 +82,23 @@ uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *b
     return mix64(p61_of(sum + length)); /* no length comes near 2^61 */
 }
 
+void text_two_tokens_of_bytes(const struct token_hasher hashers[2], const uint8_t *bytes, size_t length, uint64_t out[2]) {
+    uint64_t first = 0, second = 0;
+    size_t left = length;
+    for (; left > LIMB_BYTES; bytes += LIMB_BYTES, left -= LIMB_BYTES) {
+        uint64_t limb = load_little_endian(bytes) & LIMB_MASK;
+        first = add_limb(&hashers[0], first, limb);
+        second = add_limb(&hashers[1], second, limb);
+    }
+    if (left) {
+        uint64_t limb = load_limb(bytes, left);
+        first = add_limb(&hashers[0], first, limb);
+        second = add_limb(&hashers[1], second, limb);
+    }
+    out[0] = mix64(p61_of(first + length));
+    out[1] = mix64(p61_of(second + length));
+}
+
 void text_tokens_scalar(const struct token_hasher *hasher, const uint8_t *const *starts, const size_t *lengths,
                         size_t n, uint64_t *out) {
     for (size_t i = 0; i < n; i++) out[i] = text_token_of_bytes(hasher, starts[i], lengths[i]);
@@ -101,6 +118,7 @@ void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, ui
 static void shingler_of(struct shingler *shingler, size_t size, const struct hash_key *key, uint64_t base) {
     shingler->words = text_hasher_under(key);
     shingler->size = size;
+    shingler->stops = NULL;
     shingler->powers[0] = 1;
     for (size_t i = 1; i <= size; i++) shingler->powers[i] = p61_product(shingler->powers[i - 1], base);
 }
@@ -111,6 +129,58 @@ void text_shingler_of_words(struct shingler *shingler, size_t size, const struct
 
 void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key) {
     shingler_of(shingler, size, key, key->characters);
+}
+
+/* ---- stop words ---- */
+
+/* The inverse of mix64. */
+static inline uint64_t unmix64(uint64_t x) {
+    x = (x ^ x >> 31 ^ x >> 62) * UINT64_C(0x319642B2D24D8EC3);
+    x = (x ^ x >> 27 ^ x >> 54) * UINT64_C(0x96DE1B173F119089);
+    return x ^ x >> 30 ^ x >> 60;
+}
+
+/* Eight places a word: few are more than one place behind their own. */
+static unsigned stops_bits(size_t n) {
+    unsigned bits = 4;
+    while ((size_t)1 << bits < 8 * n) bits++;
+    return bits;
+}
+
+static inline size_t own_place(const struct text_stops *stops, uint64_t hash) {
+    return (size_t)(hash * UINT64_C(0x9E3779B97F4A7C15) >> stops->shift);
+}
+
+size_t text_stops_places(size_t n) { return ((size_t)1 << stops_bits(n)) + n; }
+
+void text_stops_of(struct text_stops *stops, uint64_t *places, const uint64_t *tokens, size_t n) {
+    const uint64_t none = UINT64_MAX; /* no hash mod p */
+    size_t room = text_stops_places(n);
+    stops->places = places;
+    stops->shift = 64 - stops_bits(n);
+    stops->reach = 0;
+    for (size_t i = 0; i < room; i++) places[i] = none;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = unmix64(tokens[i]), *own = places + own_place(stops, hash);
+        size_t behind = 0;
+        while (own[behind] != none && own[behind] != hash) behind++;
+        own[behind] = hash;
+        if (behind > stops->reach) stops->reach = behind;
+    }
+}
+
+/* Of the shingles of windows over word hashes, keep those whose first word is in the table; return their number. */
+static size_t keep_begun_by_stops(const struct text_stops *stops, const uint64_t *hashes, size_t windows, uint64_t *out) {
+    size_t kept = 0, reach = stops->reach;
+    for (size_t i = 0; i < windows; i++) {
+        uint64_t hash = p61_of(hashes[i]);
+        const uint64_t *own = stops->places + own_place(stops, hash);
+        int found = own[0] == hash;
+        for (size_t behind = 1; behind <= reach; behind++) found |= own[behind] == hash;
+        out[kept] = out[i];
+        kept += (size_t)found;
+    }
+    return kept;
 }
 
 /* ---- words ---- */
@@ -341,7 +411,7 @@ NOT_INLINED static int walk_words(const struct text_kernels *kernels, const stru
         if (total >= size) {
             size_t windows = total - size + 1;
             kernels->word_windows(words->hashes, windows, shingler, out + made);
-            made += windows;
+            made += shingler->stops ? keep_begun_by_stops(shingler->stops, words->hashes, windows, out + made) : windows;
             words->held = size - 1;
             memmove(words->hashes, words->hashes + windows, words->held * sizeof *words->hashes);
         } else {
@@ -482,10 +552,10 @@ void text_walk_resume(struct text_walk *walk, int words, const struct text_mark 
     memcpy(words ? walk->words.hashes : walk->codes, mark->hashes, mark->held * sizeof *mark->hashes);
 }
 
-/* What a text of fewer words or characters than a shingle has is one shingle. */
+/* What a text of fewer words or characters than a shingle has is one shingle, but none with stop words. */
 static size_t walk_end(const struct text_walk *walk, const struct shingler *shingler, const uint64_t *hashes, size_t held,
                        uint64_t *out) {
-    if (walk->made || !held) return walk->made;
+    if (walk->made || !held || shingler->stops) return walk->made;
     out[0] = mix64(horner(hashes, held, shingler->powers[1]));
     return 1;
 }

@@ -26,10 +26,19 @@ struct token_hasher {
     uint64_t a, a2; /* the multiplier and its square mod p */
 };
 
+/* Words that alone begin a shingle: a table of their hashes with open addressing. No hash is more than `reach` places
+ * behind its own, so that a lookup compares reach + 1 of them and has no branch to mispredict. */
+struct text_stops {
+    const uint64_t *places; /* 2^(64 - shift) + reach of them */
+    unsigned shift;
+    size_t reach;
+};
+
 struct shingler {
     struct token_hasher words;
     size_t size;                     /* words or characters a shingle, 1 to TEXT_MAX_SHINGLE */
     uint64_t powers[TEXT_MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
+    const struct text_stops *stops;  /* of words only; NULL where every word begins a shingle. The caller's, kept by it */
 };
 
 /* Bytes of a token that are two limbs at most: what the levels with lanes for it hash side by side. */
@@ -55,6 +64,10 @@ struct hash_key text_hash_key_of(uint64_t seed);
 struct token_hasher text_hasher_of(uint64_t seed);
 struct token_hasher text_hasher_under(const struct hash_key *key);
 uint64_t text_token_of_bytes(const struct token_hasher *hasher, const uint8_t *bytes, size_t length);
+
+/* The tokens of some bytes under two keys, in the time of one: each is a chain of products that wait for each other. */
+void text_two_tokens_of_bytes(const struct token_hasher hashers[2], const uint8_t *bytes, size_t length, uint64_t out[2]);
+
 void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
 void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out);
 
@@ -62,8 +75,16 @@ void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struc
 void text_shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key);
 void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key);
 
+/* Words of text_stops at most. */
+#define TEXT_MAX_STOPS 65536
+
+/* How many places a table of n <= TEXT_MAX_STOPS words needs; and the table, from their tokens under the key of the
+ * shingler. A token may be given repeatedly. The places are the caller's, and must outlive the table. */
+size_t text_stops_places(size_t n);
+void text_stops_of(struct text_stops *stops, uint64_t *places, const uint64_t *tokens, size_t n);
+
 /* At most so many shingles come out of a text of so many bytes: a word takes two bytes with its separator, or three
- * bytes where it needs none. */
+ * bytes where it needs none. So much room is needed with stop words as well. */
 static inline size_t text_most_words(size_t length) { return length / 2 + 1; }
 
 /* Write the shingles of a text and return their number, or SIZE_MAX with *bad = offset where it is not UTF-8.

@@ -31,8 +31,13 @@ cdef extern from "text/text.h":
         uint64_t bytes, words, characters, integers
     struct token_hasher:
         pass
-    struct shingler:
+    struct text_stops:
         pass
+    struct shingler:
+        const text_stops* stops
+    const size_t TEXT_MAX_STOPS
+    size_t text_stops_places(size_t) nogil
+    void text_stops_of(text_stops*, uint64_t*, const uint64_t*, size_t) nogil
     struct text_kernels:
         void (*tokens)(const token_hasher*, const uint8_t**, const size_t*, size_t, uint64_t*) noexcept nogil
     const text_kernels** text_levels
@@ -40,6 +45,7 @@ cdef extern from "text/text.h":
     token_hasher text_hasher_of(uint64_t seed) nogil
     token_hasher text_hasher_under(const hash_key*) nogil
     uint64_t text_token_of_bytes(const token_hasher*, const uint8_t*, size_t) nogil
+    void text_two_tokens_of_bytes(const token_hasher*, const uint8_t*, size_t, uint64_t*) nogil
     void text_tokens_of_integers(const uint64_t*, size_t, uint64_t, uint64_t*) nogil
     void text_tokens_of_integers_under(const uint64_t*, size_t, const hash_key*, uint64_t*) nogil
     void text_shingler_of_words(shingler*, size_t, const hash_key*) nogil
@@ -64,6 +70,9 @@ cdef extern from "text/text.h":
     size_t text_character_shingles(const text_kernels*, const shingler*, const uint8_t*, size_t,
                                    text_walk*, size_t, uint64_t*, size_t*) nogil
 
+cdef extern from "text/samples.h":
+    void text_words_at(const uint8_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
+
 cdef extern from "field.h":
     const uint64_t P61
 
@@ -79,6 +88,9 @@ cdef enum:
     BATCH_TEXTS = 256  # texts whose tokens are made at a time
 
 # Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
+cdef extern from "rows.h":
+    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+
 cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
 
 MAX_SIZE = TEXT_MAX_SHINGLE
@@ -205,6 +217,19 @@ cdef class Texts:
             np.concatenate([(<Texts>part).lengths for part in parts]),
             [(<Texts>part).owners for part in parts],
         )
+
+    @staticmethod
+    def of_buffer(const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+        """Return the texts data[offsets[i]:offsets[i + 1]] of a buffer in place, which must not change."""
+        offsets = aligned(offsets)
+        cdef size_t n = len(offsets) - 1 if len(offsets) else 0
+        if len(offsets) == 0 or not rows_are_valid(&offsets[0], n, len(data)):
+            raise ValueError(f"offsets must rise from 0 to at most {len(data)}")
+        starts = np.asarray(offsets)
+        lengths = np.diff(starts)
+        addresses = starts[:-1].astype(np.uint64) + np.uint64(<uint64_t>&data[0] if len(data) else 0)
+        addresses[lengths == 0] = NO_BYTES
+        return _texts_at(addresses, lengths, [data])
 
     cdef _read_objects(self, source):
         cdef list owners
@@ -338,7 +363,21 @@ cdef size_t _shingle(Run* run, const uint8_t* text, size_t length, size_t shared
     return _walk(run, text, length, out)
 
 
-cdef _shingles(Texts texts, Unit unit, size_t size, seed):
+cdef uint64_t* _stops_of(text_stops* stops, Texts words, seed) except NULL:
+    """Make the table of the words of some texts, in memory that the caller frees."""
+    tokens_array = _shingles(words, WORDS, 1, seed)[1]
+    cdef const uint64_t[::1] tokens = tokens_array
+    cdef size_t n = len(tokens)
+    if not 1 <= n <= TEXT_MAX_STOPS:
+        raise ValueError(f"stop words must be 1 to {TEXT_MAX_STOPS} words, not {n}")
+    cdef uint64_t* places = <uint64_t*>malloc(text_stops_places(n) * sizeof(uint64_t))
+    if places == NULL:
+        raise MemoryError
+    text_stops_of(stops, places, &tokens[0], n)
+    return places
+
+
+cdef _shingles(Texts texts, Unit unit, size_t size, seed, Texts stop_words=None):
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef Py_ssize_t i = 0, n = len(texts)
@@ -348,6 +387,8 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     cdef const uint8_t* text
     cdef const uint8_t* last = NULL
     cdef Run run
+    cdef text_stops stops
+    cdef uint64_t* places = NULL
     run.level, run.unit, run.mark.at, run.bad = kernels(), unit, 0, SIZE_MAX
     if not 1 <= size <= TEXT_MAX_SHINGLE:
         raise ValueError(f"size must be in 1..{TEXT_MAX_SHINGLE}, not {size}")
@@ -356,15 +397,19 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
     offsets_array, tokens_array = np.zeros(n + 1, np.int64), np.empty(capacity + 1, np.uint64)
     cdef int64_t[::1] offsets = offsets_array
     cdef uint64_t[::1] tokens = tokens_array
+    if stop_words is not None:
+        places = _stops_of(&stops, stop_words, seed)
     run.walk = <text_walk*>malloc(text_walk_size())
-    if run.walk == NULL:
-        raise MemoryError
     try:
+        if run.walk == NULL:
+            raise MemoryError
         with nogil:
             if unit == WORDS:
                 text_shingler_of_words(&run.how, size, &key)
             else:
                 text_shingler_of_characters(&run.how, size, &key)
+            if places != NULL:
+                run.how.stops = &stops
             for i in range(n):
                 text = <const uint8_t*>addresses[i]
                 shared = 0 if last == NULL else text_shared(last, lengths[i - 1], text, lengths[i])
@@ -382,6 +427,7 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
                     pause(&last_pause)
     finally:
         free(run.walk)
+        free(places)
     if run.bad != SIZE_MAX:
         raise TextError(i, f"not UTF-8 at byte {run.bad}")
     if made < capacity // 8:
@@ -392,6 +438,14 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed):
 def word_shingles(Texts texts not None, size_t size, seed):
     """Return (offsets, tokens) of the texts' shingles of `size` words; seed is an int or a HashKey."""
     return _shingles(texts, WORDS, size, seed)
+
+
+def stop_word_shingles(Texts texts not None, Texts stop_words not None, size_t size, seed):
+    """Return (offsets, tokens) of those shingles of `size` words of which the first is a word of `stop_words`.
+
+    A word near the end, with fewer than size - 1 words behind it, begins no shingle. seed is an int or a HashKey.
+    """
+    return _shingles(texts, WORDS, size, seed, stop_words)
 
 
 def character_shingles(Texts texts not None, size_t size, seed):
@@ -419,6 +473,57 @@ def tokens_of_texts(Texts texts not None, seed):
             kernels().tokens(&hasher, starts, sizes, count, &out[first])
             first += count
             pause(&last_pause)
+    return out_array
+
+
+def words_at(Texts texts not None, const uint64_t[::1] points not None):
+    """Return words of 8 bytes of each text, uint64 (n, m): at one place for each point, the same in texts of one length.
+
+    Texts of at most 8 m bytes are read as a whole; samples.h says at which places others are read.
+    """
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    points = aligned(points)
+    cdef size_t i, m = len(points), n = len(lengths), done = 0
+    cdef uint64_t last_pause = 0
+    if not m:
+        raise ValueError("points must be at least one")
+    out_array = np.empty((n, m), np.uint64)
+    cdef uint64_t[:, ::1] out = out_array
+    with nogil:
+        for i in range(n):
+            text_words_at(<const uint8_t*>addresses[i], lengths[i], &points[0], m, &out[i, 0])
+            done += m
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
+    return out_array
+
+
+def two_tokens_of_texts(Texts texts not None, seed, other):
+    """Return the tokens of each text's bytes under two seeds or HashKeys, uint64 (n, 2)."""
+    cdef const uint64_t[::1] addresses = texts.addresses
+    cdef const int64_t[::1] lengths = texts.lengths
+    cdef Py_ssize_t i, n = len(texts)
+    cdef size_t done = 0
+    cdef uint64_t last_pause = 0
+    cdef token_hasher[2] hashers
+    cdef hash_key key = _key_of(seed)
+    hashers[0] = text_hasher_under(&key)
+    key = _key_of(other)
+    hashers[1] = text_hasher_under(&key)
+    out_array = np.empty((n, 2), np.uint64)
+    if n == 0:
+        return out_array
+    cdef uint64_t[:, ::1] out_rows = out_array
+    cdef uint64_t* out = &out_rows[0, 0]
+    with nogil:
+        for i in range(n):
+            text_two_tokens_of_bytes(hashers, <const uint8_t*>addresses[i], lengths[i], out + 2 * i)
+            done += lengths[i] + 1
+            if done >= WORK:
+                done = 0
+                pause(&last_pause)
     return out_array
 
 

@@ -598,11 +598,13 @@ def answers_of_sketches(compiler, tmp_path_factory):
     return asked(tmp_path_factory.mktemp("sketches"), "sketches", SKETCHES, COMPARE_SKETCHES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_answers_are_those_of_the_python_api(answers, question):
     judge(answers, question)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", SKETCH_QUESTIONS)
 def test_the_answers_of_the_sketches_are_those_of_the_python_api(answers_of_sketches, question):
     judge(answers_of_sketches, question)

@@ -61,7 +61,7 @@ def test_results_are_the_same_in_processes_that_drew_different_keys():
         tokens = np.random.default_rng(0).integers(0, 300, 20_000, dtype=np.uint64)
         made = sets.distinct(np.arange(0, 20_001, 100), tokens)
         left = np.random.default_rng(1).integers(0, 200, 5_000)
-        alike = sets.jaccard(*made, left, left[::-1].copy(), 0.1)
+        alike = sets.similarities(*made, left, left[::-1].copy(), 0.1)
         print(hashlib.sha256(b"".join(array.tobytes() for array in (*made, alike))).hexdigest())
     """
     assert run(code).stdout == run(code).stdout != ""
@@ -120,7 +120,7 @@ def outs(*shapes):
 
 CALLS = {
     "distinct": (sets.distinct, [OFFSETS, TOKENS], []),
-    "jaccard": (sets.jaccard, [OFFSETS, TOKENS, LEFT, RIGHT, 0.0], []),
+    "similarities": (sets.similarities, [OFFSETS, TOKENS, LEFT, RIGHT, 0.0], []),
     "agreements": (sets.agreements, [SIGNATURES, LEFT, RIGHT], []),
     "components": (sets.components, [LEFT, RIGHT, 3], []),
     "stars": (sets.stars, [np.arange(3), np.array([0, 1, 2, 2]), np.array([1, 0])], []),
@@ -351,9 +351,10 @@ def test_numbers_are_sorted(n, kind):
 # ---- interrupts ----
 
 INTERRUPTED = """
-    import signal
+    import signal, tempfile
     import numpy as np
     from lshfast import *
+    from lshfast import exact, external
     from lshfast.kernels import *
     from lshfast.kernels import bands, bits, cardinality, grouping, sets, simhash, sketch, tables, weighted
     class Interrupt(BaseException): pass
@@ -369,8 +370,8 @@ INTERRUPTED = """
 # Each would take minutes at least.
 LONG = {
     "one bucket": "k = np.ones((400_000, 2), np.uint64); begin(); bands.pairs_of_band(k, 1, np.arange(400_000), 10)",
-    "jaccard": "t = np.arange(2_000_000, dtype=np.uint64); i = np.zeros(10**6, np.int64); begin();"
-    " sets.jaccard(np.array([0, 10**6, 2 * 10**6]), t, i, i, 0.0)",
+    "similarities": "t = np.arange(2_000_000, dtype=np.uint64); i = np.zeros(10**6, np.int64); begin();"
+    " sets.similarities(np.array([0, 10**6, 2 * 10**6]), t, i, i, 0.0)",
     "agreements": "s = np.ones((2, 65536), np.uint64); i = np.zeros(10**7, np.int64); begin();"
     " sets.agreements(s, i, i)",
     "classic": "s = TokenSets([0, 10**7], np.arange(10**7, dtype=np.uint64)); begin();"
@@ -384,6 +385,15 @@ LONG = {
     "search": "x = tables.BandTables(1, 1, 1, None, 2000, True); o = np.zeros((30_000, 2001), np.uint64);"
     " x.write(x.allot(30_000), o); begin(); x.search(np.zeros((9_999, 1, 1), np.uint64),"
     " np.zeros((9_999, 2000), np.uint64), ('euclidean', 'float64', 2000))",
+    "exact join": "s = np.random.default_rng(1).integers(0, 2, (60_000, 60)) > 0;"
+    " s = TokenSets(np.append(0, np.cumsum(s.sum(1))), np.nonzero(s)[1].astype(np.uint64)); begin();"
+    " exact.pairs(s, threshold=0.5, method='prefix', threads=1)",
+    "exact join of bits, two threads": "s = np.random.default_rng(1).integers(0, 2, (600_000, 52), np.int8) > 0;"
+    " s = TokenSets(np.append(0, np.cumsum(s.sum(1))), np.nonzero(s)[1].astype(np.uint64)); begin();"
+    " exact.pairs(s, threshold=0.7, threads=2)",
+    "pairs of copies": "s = TokenSets(np.arange(100_001), np.ones(100_000, np.uint64)); begin(); exact.pairs(s)",
+    "external pairs": "k = np.zeros((200_000, 1), np.uint64); begin();"
+    " external.external_candidates(k, tempfile.gettempdir(), screen=lambda i, j: i < 0)",
     "sketch of two threads": "s = TokenSets(np.arange(5) * 2_000_000, np.arange(8_000_000, dtype=np.uint64)); begin();"
     " MinHasher(65536, 'classic').sketch(s, threads=2)",
 }

@@ -23,15 +23,12 @@ def records(sizes=(2, 3), counts=(2, 3), starts=(0, 2), ranks=(0, 1, 0, 1, 2), m
     return setjoin.SetRecords(u32(*sizes), u32(*counts), np.array(starts, np.uint64), u32(*ranks), most)
 
 
-def ranked(rows, least=1, noted=0):
+def ranked(rows):
     """Return the table of some rows, and its tokens in the order of their ranks."""
     offsets, tokens = csr(rows)
-    numbers = np.arange(len(rows), dtype=np.int64)
-    table = setjoin.TokenRanks(noted)
-    if noted:
-        table.note(offsets, tokens, numbers)
-    table.count(offsets, tokens, numbers)
-    found, counts = table.entries(least)
+    table = setjoin.TokenRanks()
+    table.count(offsets, tokens, np.arange(len(rows), dtype=np.int64))
+    found, counts = table.entries()
     order = np.lexsort((found, counts))
     table.assign(found[order])
     return table, found[order].tolist(), counts[order].tolist()
@@ -45,28 +42,35 @@ def test_ranks():
     assert (sizes.tolist(), number.tolist(), ranks.tolist()) == ([3, 2, 2], [3, 2, 2], [1, 2, 3, 2, 3, 0, 3])
 
 
-@pytest.mark.parametrize("noted", [0, 20_000])
-def test_a_table_that_grows(noted):
+def test_a_table_that_grows():
     """More tokens than the first table holds; each occurs as often as its number says."""
     rows = [list(range(start, 3000)) for start in range(0, 3000, 500)]
-    _, tokens, counts = ranked(rows, 2, noted)
-    assert tokens == list(range(500, 3000))
+    _, tokens, counts = ranked(rows)
+    assert tokens == list(range(3000))
     assert counts == [token // 500 + 1 for token in tokens]
 
 
 def test_count_stops():
     offsets, tokens = csr([list(range(2000))])
-    assert not setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), None, 512)
-    assert setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), None, 2000)
+    assert not setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), 512)
+    assert setjoin.TokenRanks().count(offsets, tokens, np.zeros(1, np.int64), 2000)
 
 
 def test_rows_without_a_rank_in_their_prefix():
+    table = ranked([[1, 2]])[0]
     rows = [[*range(100, 108), 1, 2], [*range(200, 210), 1, 2]]
-    table, tokens, _ = ranked(rows, 2, 100)
-    assert tokens == [1, 2]
     for threshold, expected in [(0.9, [0, 0]), (0.2, [2, 0]), (0.1, [2, 2])]:
         rule = rule_of("jaccard", threshold).of_kernels
         assert table.number(*csr(rows), np.arange(2), rule, False)[1].tolist() == expected
+
+
+def test_longest_prefixes():
+    """A set of 10 needs its first 2 tokens at .9 if its partner may be larger; it may be as small as 9."""
+    rule = rule_of("jaccard", 0.9).of_kernels
+    assert setjoin.longest_prefixes(rule, u32(9, 10, 20), False).tolist() == [1, 2, 3]
+    rule = rule_of("containment", 1.0, "indexed").of_kernels
+    assert setjoin.longest_prefixes(rule, u32(5), False).tolist() == [1]
+    assert setjoin.longest_prefixes(rule, u32(5), True).tolist() == [5]
 
 
 def test_a_search_in_many_steps(level):
@@ -121,7 +125,7 @@ def test_searches_can_be_interrupted(method):
             "must be in 0..2, not 0..3",
         ),
         (lambda: setjoin.TokenRanks().assign(np.ones(1, np.uint64)), ValueError, "there are 0 tokens"),
-        (lambda: setjoin.TokenRanks().note(*csr([[1]]), np.zeros(1, np.int64)), ValueError, "no filter"),
+        (lambda: setjoin.longest_prefixes(RULE, u32(2, 1), True), ValueError, "sizes must rise"),
         (lambda: setjoin.TokenRanks().count(*csr([[1]]), np.ones(1, np.int64)), ValueError, "rows must be below 1"),
         (
             lambda: setjoin.TokenRanks().count(np.array([0, 2]), np.ones(1, np.uint64), np.zeros(1, np.int64)),

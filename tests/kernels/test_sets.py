@@ -91,7 +91,7 @@ def test_rows_may_begin_behind_the_first_token():
         assert rows_of(*sets.distinct(offsets[1:], tokens)) == [[1, 2], [5]]
         found = sets.fingerprints(offsets[1:3], tokens, SOME_KEY)
         assert found[0].tolist() == list(minhash.fingerprint([1, 2, 1], SOME_KEY))
-        assert sets.jaccard(offsets[1:], tokens, np.array([1]), np.array([1]), 1.0).tolist() == [1.0]
+        assert sets.similarities(offsets[1:], tokens, np.array([1]), np.array([1]), 1.0).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("offsets", [[], [0, 2, 1], [-1, 2], [0, 4], [0, 2**62], [0, 2, -(2**63)]], ids=str)
@@ -100,7 +100,7 @@ def test_bad_rows_are_refused(offsets):
     for call in (
         lambda: sets.distinct(offsets, tokens),
         lambda: sets.fingerprints(offsets, tokens, SOME_KEY),
-        lambda: sets.jaccard(offsets, tokens, row, row, 0.5),
+        lambda: sets.similarities(offsets, tokens, row, row, 0.5),
     ):
         with pytest.raises(ValueError, match="offsets must rise from 0 to at most 3"):
             call()
@@ -117,7 +117,7 @@ def similarity(a, b):
 
 def assert_jaccard(rows, pairs, threshold):
     left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
-    found = sets.jaccard(*csr(rows), left, right, threshold).tolist()
+    found = sets.similarities(*csr(rows), left, right, threshold).tolist()
     for (i, j), value in zip(pairs, found, strict=True):
         true = similarity(rows[i], rows[j])
         if rows[i] or rows[j]:
@@ -163,7 +163,7 @@ def test_similarity_exactly_at_the_threshold(part, whole, threshold):
         n = times * whole
         rows = [list(range(n)), list(range(n - part * times, n)), list(range(n - part * times + 1, n))]
         offsets, tokens = csr(rows)
-        found = sets.jaccard(offsets, tokens, np.array([0, 1, 0, 2]), np.array([1, 0, 2, 0]), threshold)
+        found = sets.similarities(offsets, tokens, np.array([0, 1, 0, 2]), np.array([1, 0, 2, 0]), threshold)
         assert found.tolist() == [threshold, threshold, -1, -1]
 
 
@@ -191,7 +191,7 @@ def test_jaccard_of_structured_tokens(structure):
 def test_bad_pairs_are_refused(left, right, threshold, message):
     left, right = np.array(left, np.int64), np.array(right, np.int64)
     with pytest.raises(ValueError, match=message):
-        sets.jaccard(*csr([[1], [2]]), left, right, threshold)
+        sets.similarities(*csr([[1], [2]]), left, right, threshold)
     if "threshold" not in message:
         with pytest.raises(ValueError, match=message):
             sets.agreements(np.ones((2, 3), np.uint64), left, right)

@@ -56,6 +56,7 @@ def test_the_names_share_a_tag(kind):
     assert set(held.tags_of(rows).tolist()) == {TAG}
 
 
+@pytest.mark.slow
 def test_many_keys_of_one_tag_in_an_index(kind, tmp_path):
     """Each step of an index takes them in time that is linear in their number."""
     n = MANY if kind == "int" else MANY // 10

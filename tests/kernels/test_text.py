@@ -249,6 +249,10 @@ def test_tokens_of_texts(strings, seed):
     """Bytes need not be UTF-8 here."""
     tokens = text.tokens_of_texts(Texts(strings), seed).tolist()
     assert tokens == [hashing.token_of_bytes(string, seed) for string in strings]
+    two = text.two_tokens_of_texts(Texts(strings), seed, 5)
+    assert two.tolist() == [
+        [token, hashing.token_of_bytes(string, 5)] for token, string in zip(tokens, strings, strict=True)
+    ]
 
 
 KEYS = st.builds(
@@ -265,6 +269,7 @@ def test_everything_under_a_key(level, lines, size, key):
         assert rows_of(*kernel(Texts(lines), size, held)) == [expected(unit, line, size, key) for line in lines]
     tokens = [hashing.token_of_bytes(line.encode(), key) for line in lines]
     assert text.tokens_of_texts(Texts(lines), held).tolist() == tokens
+    assert text.two_tokens_of_texts(Texts(lines), 5, held)[:, 1].tolist() == tokens
     numbers = np.arange(5, dtype=np.uint64)
     assert text.tokens_of_integers(numbers, held).tolist() == [hashing.token_of_int(n, key) for n in range(5)]
 

@@ -37,6 +37,21 @@ def positions(length: int, i: int, least: Fraction) -> range:
     return range(1, max(0, math.floor((length * (1 - least) - i + 1 + least) / least)) + 1)
 
 
+def meeting(universe: int, length: int, least: Fraction) -> Fraction:
+    """Return the probability that two random sets of one size, of whose strings at most two symbols are indexed, meet.
+
+    The symbol at position i is the k-th of the universe in C(k - 1, i - 1) C(u - k, L - i) of C(u, L) cases. Two
+    strings meet if their first symbols are equal, or the first of one is the second of the other, but not both.
+    """
+    at = [[Fraction(0)] * universe]
+    for i in range(1, length + 1):
+        ways = [math.comb(k, i - 1) * math.comb(universe - 1 - k, length - i) for k in range(universe)]
+        at.append([Fraction(way, math.comb(universe, length)) for way in ways])
+    indexed = range(1, prefix(length, least) + 1)
+    met = [(i, j) for i in indexed for j in positions(length, i, least) if j in indexed]
+    return sum((left * right for i, j in met for left, right in zip(at[i], at[j], strict=True)), Fraction(0))
+
+
 def triples(length: int, least: Fraction) -> Iterator[tuple[int, int, int]]:
     """Yield (i, j, q): buckets for position j and suffix length q, for the symbol at i with p symbols after it."""
     for i in range(1, prefix(length, least) + 1):

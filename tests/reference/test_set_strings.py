@@ -42,7 +42,7 @@ def test_f35_sets_as_strings():
     assert book.string_of("dab", "abcd") == "abd"
     order = "aeiou" + "zyxwvtsrqpnmlkjhgfdcb"
     assert book.string_of("qwerty", order) == "eywtrq"
-    assert book.string_of("asdfghjkliu", order) == "aiuslkjhgfd"
+    assert book.string_of("asdfghjui", order) == "aiusjhgfd"
     assert book.rarest_first(["ab", "bc", "b"]) == ["a", "c", "b"]
 
 
@@ -88,6 +88,8 @@ def test_f37_doubles_lose_pairs():
 def test_f38_positions():
     nine = F(9, 10)
     assert [list(book.positions(10, i, nine)) for i in (1, 2)] == [[1, 2], [1]]
+    looked_up = [("acdefghijk"[i - 1], j) for i in (1, 2) for j in book.positions(10, i, nine)]
+    assert looked_up == [("a", 1), ("a", 2), ("c", 1)]
     union = set("acdefghijk") | set("bcdefghijk")
     assert F(len(set("acdefghijk") & set("bcdefghijk")), len(union)) == F(9, 11) < nine
     assert [(i, book.positions(12, i, F(3, 4)).stop - 1) for i in range(1, 6)] == [
@@ -100,8 +102,16 @@ def test_f38_positions():
     assert [book.positions(12, i, F(19, 20)).stop - 1 for i in (1, 2)] == [1, 0]
 
 
+def test_f38_random_sets():
+    """Example 3.9.5: of 100 symbols, two random sets of 9, and two of 10."""
+    assert round(float(book.meeting(100, 9, F(9, 10))), 7) == 0.0496381
+    assert round(float(book.meeting(100, 10, F(9, 10))), 7) == 0.1073341
+
+
 def test_f39_e20_e21_suffixes():
     """p and q are lengths of suffixes; three quotients that the book calls above .8 are below it."""
+    indexed = range(1, book.prefix(10, F(9, 10)) + 1)
+    assert [("acdefghijk"[i - 1], i, 10 - i) for i in indexed] == [("a", 1, 9), ("c", 2, 8)]
     eight = F(8, 10)
     found = list(book.triples(10, eight))
     table = {

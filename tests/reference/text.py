@@ -84,6 +84,15 @@ def word_shingles(text: str, size: int, seed: "int | Key") -> list[int]:
     return _shingles(hashes, size, key_of(seed).words)
 
 
+def stop_word_shingles(text: str, stop_words: list[str], size: int, seed: "int | Key") -> list[int]:
+    """Return the tokens of the windows of `size` words whose first word is a stop word, in text order."""
+    found = words(text)
+    stops = {word for entry in stop_words for word in words(entry)}
+    hashes = [polynomial(word.encode("utf-8"), seed) for word in found]
+    starts = [start for start in range(len(found) - size + 1) if found[start] in stops]
+    return [mix64(horner(hashes[start : start + size], key_of(seed).words)) for start in starts]
+
+
 def character_shingles(text: str, size: int, seed: "int | Key") -> list[int]:
     """Return the tokens of a text's character shingles, in text order, with repetitions."""
     values = [lower(ord(character)) + 1 for character in text]

@@ -8,6 +8,7 @@
 #include "sets/sets.h"
 #include "sketch/sketch.h"
 #include "slots/slots.h"
+#include "text/samples.h"
 #include "text/text.h"
 #include "text/utf8.h"
 #include "sanitize_kit.h"
@@ -127,6 +128,20 @@ static void check_classify(void) {
     }
 }
 
+/* Two tokens in one pass are those of two passes. */
+static void check_two_tokens(void) {
+    const struct token_hasher hashers[2] = {text_hasher_of(7), text_hasher_of(8)};
+    for (size_t n = 0; n < 70; n++) {
+        uint8_t *bytes = buffer(n);
+        uint64_t out[2];
+        for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)anything();
+        text_two_tokens_of_bytes(hashers, bytes, n, out);
+        CHECK(out[0] == text_token_of_bytes(&hashers[0], bytes, n));
+        CHECK(out[1] == text_token_of_bytes(&hashers[1], bytes, n));
+        free(bytes);
+    }
+}
+
 static void check_tokens(void) {
     for (size_t round = 0; round < 600; round++) {
         size_t n = round < 300 ? round : below(20000), shift = below(16);
@@ -147,6 +162,7 @@ static void check_tokens(void) {
     }
     struct token_hasher hasher = text_hasher_of(1);
     CHECK(text_token_of_bytes(&hasher, NULL, 0) == 0);
+    check_two_tokens();
     for (size_t n = 0; n < 40; n++) {
         uint64_t *values = tokens_of(n), *out = numbers(n);
         text_tokens_of_integers(n ? values : NULL, n, n, n ? out : NULL);
@@ -278,6 +294,27 @@ static size_t some_length(size_t round) {
     }
 }
 
+/* Take every third word of a text, 200 at most, for stop words; NULL where it is not UTF-8. */
+static uint64_t *stops_of(struct text_stops *stops, const uint8_t *text, size_t length, const struct hash_key *key) {
+    uint64_t *tokens = numbers(text_most_words(length)), *places = NULL;
+    struct shingler *shingler = buffer(sizeof *shingler);
+    struct text_walk *walk = buffer(text_walk_size());
+    size_t bad, n = 0;
+    text_shingler_of_words(shingler, 1, key);
+    text_walk_begin(walk);
+    size_t made = text_word_shingles(&text_scalar, shingler, text, length, walk, SIZE_MAX, tokens, &bad);
+    if (made != SIZE_MAX) {
+        for (size_t i = 0; i < made && n < 200; i += 3) tokens[n++] = tokens[i];
+        places = numbers(text_stops_places(n));
+        text_stops_of(stops, places, tokens, n);
+        CHECK(stops->reach <= n);
+    }
+    free(walk);
+    free(shingler);
+    free(tokens);
+    return places;
+}
+
 static void check_text(const uint8_t *text, size_t length, int words, size_t size, uint64_t seed) {
     size_t capacity = words ? text_most_words(length) : length, bad = SIZE_MAX;
     uint64_t *expected = numbers(capacity), *out = numbers(capacity);
@@ -288,6 +325,9 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
                       size_t, uint64_t *, size_t *) = words ? text_word_shingles : text_character_shingles;
     if (words) text_shingler_of_words(shingler, size, &key);
     else text_shingler_of_characters(shingler, size, &key);
+    struct text_stops stops;
+    uint64_t *places = words && length % 3 == 0 ? stops_of(&stops, text, length, &key) : NULL;
+    if (places) shingler->stops = &stops;
     text_walk_begin(walk);
     size_t made = shingle(&text_scalar, shingler, text, length, walk, SIZE_MAX, expected, &bad);
     CHECK(made == SIZE_MAX ? bad < length : made <= capacity);
@@ -322,6 +362,7 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
         free(before);
     }
     free(walk);
+    free(places);
     free(expected);
     free(out);
     free(shingler);
@@ -681,19 +722,70 @@ static void check_rows_that_begin_alike(void) {
 
 static const double THRESHOLDS[] = {0, 0.05, 1.0 / 3, 0.5, 0.6, 2.0 / 3, 0.7, 0.8, 0.9, 1};
 
+static void check_words_at(void) {
+    for (size_t length = 0; length < 300; length++) {
+        size_t m = 1 + below(10);
+        uint8_t *text = buffer(length);
+        uint64_t *points = buffer(m * sizeof *points), *out = buffer(m * sizeof *out), word;
+        for (size_t i = 0; i < length; i++) text[i] = (uint8_t)anything();
+        for (size_t i = 0; i < m; i++) points[i] = below(4) ? anything() : UINT64_MAX * below(2);
+        text_words_at(text, length, points, m, out);
+        for (size_t i = 0; i < m; i++) {
+            size_t at = (size_t)wide_high(wide_product(points[i], length - 7));
+            word = 0;
+            if (length <= 8 * m) {
+                at = 8 * i + 8 <= length || length < 8 ? 8 * i : length - 8;
+                if (8 * i < length) memcpy(&word, text + at, length < 8 ? length : 8);
+            } else {
+                CHECK(at <= length - 8);
+                memcpy(&word, text + at, 8);
+            }
+            CHECK(out[i] == word);
+            note(out[i]);
+        }
+        free(text);
+        free(points);
+        free(out);
+    }
+}
+
+static void check_samples(void) {
+    for (size_t round = 0; round < 500; round++) {
+        size_t n = below(60), made = 0, shift = below(64);
+        uint64_t one_in = round % 3 ? 1 + below(100) : anything() >> shift;
+        one_in += one_in == 0;
+        uint64_t *tokens = numbers(n), *out = buffer(n * sizeof *out);
+        for (size_t i = 0; i < n; i++) tokens[i] = below(2) ? anything() : one_in * below(1000);
+        struct sets_divisor divisor = sets_divisor_of(one_in);
+        size_t count = sets_sample(tokens, n, &divisor, out);
+        for (size_t i = 0; i < n; i++) {
+            if (tokens[i] % one_in == 0) CHECK(made < count && out[made++] == tokens[i]);
+        }
+        CHECK(made == count && sets_sample(tokens, n, &divisor, tokens) == count);
+        for (size_t i = 0; i < count; i++) CHECK(tokens[i] == out[i]);
+        note(count);
+        free(tokens);
+        free(out);
+    }
+}
+
 static void check_overlap(void) {
     for (size_t t = 0; t < COUNT(THRESHOLDS); t++) {
         for (size_t a = 0; a < 60; a++) {
             for (size_t b = a == 0; b < 60; b++) {
-                size_t needed = 0, most = a < b ? a : b;
+                size_t needed = 0, inside = 0, most = a < b ? a : b;
+                struct sets_rule jaccard = {SETS_JACCARD, THRESHOLDS[t]}, containment = {SETS_CONTAINMENT, THRESHOLDS[t]};
                 while (needed <= most && (double)needed / (double)(a + b - needed) < THRESHOLDS[t]) needed++;
-                CHECK(sets_overlap_needed(a, b, THRESHOLDS[t]) == needed);
+                CHECK(sets_overlap_needed(a, b, jaccard) == needed);
+                if (most == 0) continue;
+                while (inside <= most && (double)inside / (double)most < THRESHOLDS[t]) inside++;
+                CHECK(sets_overlap_needed(a, b, containment) == inside);
             }
         }
     }
 }
 
-static void check_jaccard(void) {
+static void check_similarities(void) {
     for (size_t round = 0; round < 1500; round++) {
         size_t n = 1 + below(8), pairs = below(20), m = 0, longest = 0;
         int64_t *offsets = buffer((n + 1) * sizeof *offsets);
@@ -720,17 +812,20 @@ static void check_jaccard(void) {
         }
         uint64_t *table = numbers(sets_table_size(longest_left));
         double *out = buffer(pairs * sizeof *out), threshold = THRESHOLDS[below(COUNT(THRESHOLDS))];
+        struct sets_rule rule = {below(2) ? SETS_CONTAINMENT : SETS_JACCARD, threshold};
         struct pair_walk walk = {0};
         size_t work = 1 + (round % 3 ? round % 40 : 1000000), calls = 0;
-        while (!sets_jaccard_pairs(offsets, tokens, left, right, pairs, threshold, table, &walk, work, out)) calls++;
+        while (!sets_compare_pairs(offsets, tokens, left, right, pairs, rule, table, &walk, work, out)) calls++;
         CHECK(calls <= 2 * (m + 40 * pairs) + 1);
         for (size_t p = 0; p < pairs; p++) {
             const uint64_t *a = tokens + offsets[left[p]], *b = tokens + offsets[right[p]];
             size_t size_a = (size_t)(offsets[left[p] + 1] - offsets[left[p]]), overlap = 0;
             size_t size_b = (size_t)(offsets[right[p] + 1] - offsets[right[p]]);
             for (size_t j = 0; j < size_b; j++) overlap += find(a, size_a, b[j]) < size_a;
-            double true_value = size_a + size_b ? (double)overlap / (double)(size_a + size_b - overlap) : 0;
-            if (size_a + size_b == 0) CHECK(out[p] == 0 || (out[p] == -1 && threshold > 0));
+            size_t least = size_a < size_b ? size_a : size_b;
+            size_t all = rule.measure == SETS_CONTAINMENT ? least : size_a + size_b - overlap;
+            double true_value = all ? (double)overlap / (double)all : 0;
+            if (all == 0) CHECK(out[p] == (threshold > 0 ? -1 : 0));
             else CHECK(out[p] == (true_value >= threshold ? true_value : -1));
         }
         free(offsets);
@@ -848,7 +943,7 @@ int main(void) {
         check_field, check_utf8, check_classify, check_tokens, check_batches_of_tokens, check_windows, check_shingles, check_sketches,
         check_rounds, check_band_keys, check_keys_of_bands, check_pairs, check_sorting, check_digits, check_distinct,
         check_rows_that_begin_alike,
-        check_overlap, check_jaccard, check_agreement, check_groups, check_rows,
+        check_words_at, check_samples, check_overlap, check_similarities, check_agreement, check_groups, check_rows,
     };
     for (size_t c = 0; c < COUNT(checks); c++) checks[c]();
     return print_digest();

@@ -28,7 +28,45 @@ static void run(band_key_kernel *kernel, struct band_filters shape) {
     free(given);
 }
 
+/* Filters of single keys, beside a list of bits. */
+static void check_keys(void) {
+    for (size_t round = 0; round < 600; round++) {
+        uint64_t bits = 1 + below(300);
+        size_t n = below(40), hashes = round % 9 ? 1 + below(9) : 1 + below(FILTERS_MOST_HASHES);
+        size_t bytes = (size_t)(bits + 7) / 8;
+        uint8_t *filter = buffer(bytes), *held = buffer(n), *before = buffer(n), *set = buffer(bits);
+        uint64_t *keys = buffer(n * sizeof *keys);
+        memset(filter, 0, bytes);
+        memset(set, 0, bits);
+        for (size_t i = 0; i < n; i++) keys[i] = below(3) && i ? keys[below(i)] : anything();
+        filters_hold_keys(filter, bits, hashes, keys, n, before);
+        filters_add_keys(filter, bits, hashes, keys, n, held);
+        for (size_t k = 0; k < n; k++) {
+            uint64_t x = mix64(keys[k]), step = mix64(x) | 1;
+            uint8_t all = 1;
+            for (size_t i = 0; i < hashes; i++, x += step) {
+                uint64_t bit = wide_high(wide_product(x, bits));
+                all &= set[bit];
+                set[bit] = 1;
+            }
+            CHECK(held[k] == all && before[k] == 0);
+        }
+        for (uint64_t bit = 0; bit < 8 * bytes; bit++) {
+            CHECK((filter[bit >> 3] >> (bit & 7) & 1) == (bit < bits ? set[bit] : 0));
+        }
+        filters_hold_keys(filter, bits, hashes, keys, n, held);
+        for (size_t k = 0; k < n; k++) CHECK(held[k]);
+        for (size_t i = 0; i < bytes; i++) note(filter[i]);
+        free(filter);
+        free(held);
+        free(before);
+        free(set);
+        free(keys);
+    }
+}
+
 int main(void) {
+    check_keys();
     static const size_t bands[] = {1, 3, 4, 5, 9}, rows[] = {1, 2, 8, 13};
     static const uint64_t bits[] = {1, 7, 8, 9, 1001};
     for (size_t b = 0; b < COUNT(bands); b++)

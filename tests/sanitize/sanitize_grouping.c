@@ -97,8 +97,8 @@ static void drop(struct corpus *c) {
 
 struct rules {
     size_t least;
-    double threshold;
-    int exact, chains;
+    struct sets_rule sets;
+    int exact, chains, climbs;
 };
 
 struct pairs {
@@ -136,15 +136,18 @@ static double similarity_of(const struct corpus *c, const struct rules *rules, s
         if (equal < rules->least) return -1;
         uint64_t *table = buffer(sets_table_size(c->counts[a]) * sizeof *table);
         similarity = sets_jaccard(c->tokens[a], c->counts[a], c->tokens[b], c->counts[b], table);
-        free(table);
         for (size_t i = 0; c->counts[a] < 100 && i < c->counts[a]; i++) {
             for (size_t j = 0; j < c->counts[b]; j++) overlap += c->tokens[a][i] == c->tokens[b][j];
         }
-        if (c->counts[a] < 100 && overlap) {
+        if (rules->sets.measure == SETS_CONTAINMENT) {
+            overlap = sets_overlap(c->tokens[a], c->counts[a], c->tokens[b], c->counts[b], table);
+            similarity = sets_similarity(SETS_CONTAINMENT, overlap, c->counts[a], c->counts[b]);
+        } else if (c->counts[a] < 100 && overlap) {
             CHECK(similarity == (double)overlap / (double)(c->counts[a] + c->counts[b] - overlap));
         }
+        free(table);
     }
-    return similarity >= rules->threshold ? similarity : -1;
+    return similarity >= rules->sets.threshold ? similarity : -1;
 }
 
 static struct pairs compare_all(const struct corpus *c, const struct rules *rules) {
@@ -153,7 +156,7 @@ static struct pairs compare_all(const struct corpus *c, const struct rules *rule
         pairs.group[row] = (int32_t)row;
         for (size_t other = 0; other < row; other++) {
             int known = rules->chains ? pairs.group[other] == pairs.group[row] : pairs.group[other] != (int32_t)other;
-            if (known || !meet(c, row, other)) continue;
+            if ((known && !rules->climbs) || !meet(c, row, other)) continue;
             double similarity = similarity_of(c, rules, row, other);
             pairs.compared++;
             if (similarity < 0) continue;
@@ -247,7 +250,7 @@ static void make_crowd(struct walk *walk) {
     c->frequent = (uint8_t)(1 + below(20));
     c->kernels = bits_levels[any_level()];
     c->sums = below(COUNT(walk->overlaps));
-    crowd_least_overlaps(g->threshold, c->sums, walk->overlaps);
+    crowd_least_overlaps(g->rule, c->sums, walk->overlaps);
     c->overlaps = walk->overlaps;
     memset(walk->counts, 0, (size_t)1 << CROWD_COUNT_BITS);
     for (size_t row = 0; row < walk->c->n; row += 1 + below(4)) {
@@ -263,7 +266,7 @@ static void make_crowd(struct walk *walk) {
     c->counts = walk->counts;
     for (size_t row = 0; row < walk->place.row;) {
         have(walk, row);
-        int added = !g->chains && g->parent[row] != (int32_t)row ? 1 : crowd_add(g, row, &walk->scratch);
+        int added = !grouping_is_met(g, row) ? 1 : crowd_add(g, row, &walk->scratch);
         if (added == 0) make_more_room(walk, row);
         row += added > 0;
     }
@@ -298,7 +301,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     int in_crowd = 0;
     g->n = c->n, g->bands = c->bands, g->k = c->k, g->least = rules->least;
     g->buckets = c->buckets, g->first = c->first, g->signatures = c->signatures, g->of = c->of;
-    g->threshold = rules->threshold, g->exact = rules->exact, g->chains = rules->chains;
+    g->rule = rules->sets, g->exact = rules->exact, g->chains = rules->chains, g->climbs = rules->climbs;
     g->tokens = calloc(c->n + 1, sizeof *g->tokens);
     g->counts = calloc(c->n + 1, sizeof *g->counts);
     g->heads = no_rows(c->buckets_in_all);
@@ -327,7 +330,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
         case GROUPING_FULL: make_more_room(&walk, walk.place.row); break;
         case GROUPING_CROWDED:
             CHECK(!in_crowd && rules->exact);
-            in_crowd = rules->threshold > 0;
+            in_crowd = rules->sets.threshold > 0;
             if (in_crowd) make_crowd(&walk);
             else walk.place.crowd = SIZE_MAX;
             break;
@@ -415,7 +418,9 @@ static void check_walks(void) {
     size_t in_crowd = 0;
     for (size_t round = 0; round < 4000; round++) {
         struct corpus c = new_corpus(round);
-        struct rules rules = {below(c.k + 1), THRESHOLDS[below(COUNT(THRESHOLDS))], below(8) > 0, round % 2 == 0};
+        struct sets_rule sets = {below(3) ? SETS_JACCARD : SETS_CONTAINMENT, THRESHOLDS[below(COUNT(THRESHOLDS))]};
+        int exact = sets.measure == SETS_CONTAINMENT || below(8);
+        struct rules rules = {below(c.k + 1), sets, exact, round % 2 == 0, round % 4 == 1};
         if (below(2)) rules.least = 0;
         struct pairs found = walk_rows(&c, &rules), wanted = compare_all(&c, &rules);
         CHECK(found.n == wanted.n);
@@ -442,15 +447,24 @@ static void check_lengths(void) {
     for (size_t t = 1; t < COUNT(THRESHOLDS); t++) {
         for (size_t n = 0; n < 60; n++) {
             size_t longest, shortest, few_longest, few_shortest;
-            crowd_prefix_lengths(n, THRESHOLDS[t], &longest, &shortest);
+            struct sets_rule rule = {SETS_JACCARD, THRESHOLDS[t]}, contained = {SETS_CONTAINMENT, THRESHOLDS[t]};
+            crowd_prefix_lengths(n, rule, &longest, &shortest);
             CHECK(shortest <= longest && longest <= n);
             note(longest);
             note(shortest);
             for (size_t m = 0; m <= n; m++) {
-                crowd_prefix_lengths(m, THRESHOLDS[t], &few_longest, &few_shortest);
+                crowd_prefix_lengths(m, rule, &few_longest, &few_shortest);
                 for (size_t overlap = 1; overlap <= m; overlap++) {
                     if ((double)overlap / (double)(n + m - overlap) < THRESHOLDS[t]) continue;
                     CHECK(n - overlap < longest && m - overlap < few_shortest);
+                }
+                size_t all, of_contained, of_few;
+                crowd_prefix_lengths(n, contained, &all, &of_contained);
+                crowd_prefix_lengths(m, contained, &of_few, &few_shortest);
+                CHECK(all == n && of_few == m && few_shortest <= m);
+                for (size_t overlap = 1; overlap <= m; overlap++) {
+                    if ((double)overlap / (double)m < THRESHOLDS[t]) continue;
+                    CHECK(n - overlap < all && m - overlap < few_shortest);
                 }
             }
         }

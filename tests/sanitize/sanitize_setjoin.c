@@ -11,47 +11,41 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static struct setjoin_table new_table(unsigned bits, uint64_t key, uint8_t *filter, unsigned filter_bits) {
-    struct setjoin_table table = {numbers((size_t)2 << bits), bits, 0, key, filter, filter_bits};
+static struct setjoin_table new_table(unsigned bits, uint64_t key) {
+    struct setjoin_table table = {numbers((size_t)2 << bits), bits, 0, key};
     memset(table.slots, 0, (size_t)16 << bits);
     return table;
 }
 
 /* Count tokens in a table that is doubled where it becomes full. */
-static void count_all(struct setjoin_table *table, const uint64_t *tokens, size_t n, uint64_t *marks) {
-    size_t first = below(n + 1), at = setjoin_count(table, tokens, 0, first, marks);
-    if (at == first) at = setjoin_count(table, tokens, first, n, marks);
+static void count_all(struct setjoin_table *table, const uint64_t *tokens, size_t n) {
+    size_t first = below(n + 1), at = setjoin_count(table, tokens, 0, first);
+    if (at == first) at = setjoin_count(table, tokens, first, n);
     while (at < n) {
-        struct setjoin_table larger = new_table(table->bits + 1, table->key, table->filter, table->filter_bits);
+        struct setjoin_table larger = new_table(table->bits + 1, table->key);
         size_t middle = below(((uint64_t)1 << table->bits) + 1);
         setjoin_move(table, 0, middle, &larger);
         setjoin_move(table, middle, (size_t)1 << table->bits, &larger);
         CHECK(larger.used == table->used);
         free(table->slots);
         *table = larger;
-        at = setjoin_count(table, tokens, at, n, marks);
+        at = setjoin_count(table, tokens, at, n);
     }
 }
 
 static void check_ranks(size_t round) {
     size_t n = below(round % 10 ? 200 : 4000), different = 1 + below(n + 1);
-    unsigned filter_bits = 10 + (unsigned)below(5);
-    uint8_t *filter = below(2) ? buffer((size_t)1 << (filter_bits - 2)) : NULL;
     uint64_t *tokens = numbers(n), key = anything() | 1;
-    if (filter) memset(filter, 0, (size_t)1 << (filter_bits - 2));
     for (size_t i = 0; i < n; i++) {
         size_t token = below(different);
         tokens[i] = token % 3 ? mix64(token) : token;
     }
-    struct setjoin_table table = new_table(10, key, filter, filter_bits);
-    if (filter) setjoin_note(&table, tokens, n);
-    uint64_t *marks = below(3) ? numbers(n / 64 + 1) : NULL;
-    if (marks) memset(marks, 0, (n / 64 + 1) * sizeof *marks);
-    count_all(&table, tokens, n, marks);
-    size_t slots = (size_t)1 << table.bits, least = filter ? 2 : 1 + below(3);
+    struct setjoin_table table = new_table(10, key);
+    count_all(&table, tokens, n);
+    size_t slots = (size_t)1 << table.bits;
     uint64_t *listed = numbers(table.used), *counts = numbers(table.used);
-    size_t listed_n = setjoin_list(&table, 0, slots, least, listed, counts);
-    if (filter) CHECK(setjoin_noted_twice(filter, (size_t)1 << (filter_bits - 2)) <= table.used);
+    size_t listed_n = setjoin_list(&table, 0, slots, listed, counts);
+    CHECK(listed_n == table.used);
     for (size_t i = 0; i < listed_n; i++) {
         uint64_t count = 0;
         for (size_t j = 0; j < n; j++) count += tokens[j] == listed[i];
@@ -59,15 +53,10 @@ static void check_ranks(size_t round) {
     }
     setjoin_rank(&table, listed, listed_n, 5);
     uint32_t *ranks = buffer(n * sizeof *ranks), *spare = buffer(n * sizeof *spare), *sorted;
-    size_t first = below(n + 1), made = setjoin_number(&table, tokens, 0, first, marks, ranks), at = 0;
-    made += setjoin_number(&table, tokens, first, n, marks, ranks + made);
-    for (size_t j = 0; j < n; j++) {
-        uint64_t count = 0;
-        for (size_t i = 0; i < n; i++) count += tokens[i] == tokens[j];
-        if (count < least) continue;
-        CHECK(listed[ranks[at++] - 5] == tokens[j]);
-    }
-    CHECK(at == made);
+    size_t first = below(n + 1), made = setjoin_number(&table, tokens, 0, first, ranks);
+    made += setjoin_number(&table, tokens, first, n, ranks + made);
+    CHECK(made == n);
+    for (size_t j = 0; j < n; j++) CHECK(listed[ranks[j] - 5] == tokens[j]);
     sorted = copy_of(ranks, made * sizeof *ranks);
     if (made) qsort(sorted, made, sizeof *sorted, by_value);
     setjoin_sort(ranks, made, spare);
@@ -82,9 +71,7 @@ static void check_ranks(size_t round) {
     free(counts);
     free(listed);
     free(table.slots);
-    free(marks);
     free(tokens);
-    free(filter);
 }
 
 /* ---- joins ---- */
@@ -190,6 +177,12 @@ static void post(struct setjoin_index *index, const struct collection *c, const 
     struct setjoin_posting *postings = buffer(starts[universe + 1] * sizeof *postings);
     setjoin_post(index, prefixes, 0, c->n, starts + 1, postings);
     index->starts = copy_of(starts, (universe + 1) * sizeof *starts);
+    index->by_suffix = (int)below(2);
+    if (index->by_suffix) {
+        size_t middle = below(universe + 1);
+        setjoin_order_by_suffix(index, middle, universe, postings);
+        setjoin_order_by_suffix(index, 0, middle, postings);
+    }
     index->postings = postings;
     free(starts);
     free(prefixes);

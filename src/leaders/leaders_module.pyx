@@ -1,0 +1,82 @@
+"""Leaders of sets: each set joins the first earlier leader that is similar enough, or becomes a leader itself."""
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+import numpy as np
+
+from lshfast.kernels.guards cimport WORK, aligned, pause
+
+cdef extern from "leaders/leaders.h":
+    const uint32_t LEADERS_NONE
+    struct leaders:
+        const int64_t* offsets
+        const uint32_t* ranks
+        uint64_t p, q
+        uint64_t* keys
+        uint32_t* first
+        uint32_t* last
+        unsigned shift
+        uint32_t* rows
+        uint32_t* next
+        size_t postings
+        uint32_t* met
+        uint32_t* held
+    size_t leaders_prefix(size_t, uint64_t, uint64_t) nogil
+    size_t leaders_of_row(leaders*, size_t, size_t*) nogil
+
+
+def leaders_of_sets(const int64_t[::1] offsets not None, const uint32_t[::1] ranks not None, size_t universe,
+                    uint64_t p, uint64_t q):
+    """Return the leader of each set, int64 (n,): the first earlier leader that is similar to it, or the set itself.
+
+    Row i is ``ranks[offsets[i]:offsets[i + 1]]``, ascending and distinct, below `universe`, the rarest first. Sets of a
+    and b elements are similar if they share at least p / q * (a + b), with 0 < p <= q / 2 and q < 2**32. No two rows
+    may be equal.
+    """
+    if len(offsets) == 0:
+        raise ValueError("offsets must hold at least one number: n + 1 for n rows")
+    cdef Py_ssize_t n = len(offsets) - 1, i, j, m = len(ranks)
+    cdef size_t room = 0, work = 0
+    cdef uint64_t last_pause = 0
+    cdef leaders state
+    if not (0 < p and 2 * p <= q < 2**32):
+        raise ValueError(f"p and q must be 0 < p <= q / 2 < 2**31, not {p} and {q}")
+    if n >= LEADERS_NONE or universe > LEADERS_NONE:
+        raise ValueError(f"there must be below 2**32 - 1 rows and ranks, not {n} and {universe}")
+    offsets = aligned(offsets)
+    ranks = aligned(ranks)
+    if offsets[0] < 0 or offsets[n] > m:
+        raise ValueError(f"offsets must be in 0..{m}, not {offsets[0]}..{offsets[n]}")
+    for i in range(n):
+        if not 0 <= offsets[i] <= offsets[i + 1] <= m or offsets[i + 1] - offsets[i] >= 2**31:
+            raise ValueError(f"offsets must ascend by less than 2**31, not from {offsets[i]} to {offsets[i + 1]}")
+        for j in range(offsets[i], offsets[i + 1]):
+            if ranks[j] >= universe or (j > offsets[i] and ranks[j] <= ranks[j - 1]):
+                raise ValueError(f"ranks of row {i} must ascend, below {universe}, not be {ranks[j]}")
+        room += leaders_prefix(offsets[i + 1] - offsets[i], p, q)
+    if room >= LEADERS_NONE:
+        raise ValueError("there are too many ranks: the prefixes of all rows must be below 2**32 - 1")
+    found_array = np.empty(n, np.int64)
+    cdef int64_t[::1] found = found_array
+    cdef unsigned bits = 1
+    while (<size_t>1 << bits) < 2 * room:
+        bits += 1
+    cdef uint64_t[::1] keys = np.empty(1 << bits, np.uint64)
+    cdef uint32_t[::1] first = np.full(1 << bits, LEADERS_NONE, np.uint32)
+    cdef uint32_t[::1] last = np.empty(1 << bits, np.uint32)
+    cdef uint32_t[::1] rows = np.empty(room + 1, np.uint32)
+    cdef uint32_t[::1] following = np.empty(room + 1, np.uint32)
+    cdef uint32_t[::1] met = np.zeros(n + 1, np.uint32)
+    cdef uint32_t[::1] held = np.zeros(universe + 1, np.uint32)
+    state.offsets, state.ranks = &offsets[0], (&ranks[0] if m else NULL)
+    state.p, state.q, state.postings = p, q, 0
+    state.keys, state.first, state.last, state.shift = &keys[0], &first[0], &last[0], 64 - bits
+    state.rows, state.next = &rows[0], &following[0]
+    state.met, state.held = &met[0], &held[0]
+    with nogil:
+        for i in range(n):
+            found[i] = leaders_of_row(&state, i, &work)
+            if work >= WORK:
+                work = 0
+                pause(&last_pause)
+    return found_array
