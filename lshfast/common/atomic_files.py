@@ -47,11 +47,14 @@ def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterat
     FileExistsError
         If the file exists and `overwrite` is false, also if it was created meanwhile.
     OSError
-        If the file cannot be written (disk full, for example); the message names the final path. The file that was
-        there before is unchanged then, with one exception: if only the folder cannot be synced, the new file is in
-        place, and a power failure may bring back the old one.
+        If the path is a folder, device, pipe or socket, which are never replaced, or the file cannot be written (disk
+        full, for example); the message names the final path. The file that was there before is unchanged then, with
+        one exception: if only the folder cannot be synced, the new file is in place, and a power failure may bring
+        back the old one.
     """
     name, real = printable(os.fspath(path)), os.path.realpath(path)
+    if overwrite:
+        _check_replaceable(real, name)
     _remove_abandoned(real)
     with _named(name):
         hidden = _HiddenFile(real, overwrite, name)
@@ -187,6 +190,14 @@ else:
         """Release the lock, also where a forked child has the file open."""
         with suppress(OSError):
             fcntl.flock(number, fcntl.LOCK_UN)
+
+
+def _check_replaceable(real: str, name: str) -> None:
+    """Raise OSError if the name is not that of a file: a privileged process could replace a device by a file."""
+    if os.path.isdir(real):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if os.path.exists(real) and not os.path.isfile(real):
+        raise OSError(errno.EINVAL, "this is a device, pipe or socket, not a file", name)
 
 
 def _hidden_prefix(real: str) -> str:

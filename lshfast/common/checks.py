@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -64,6 +65,25 @@ def check_int(name: str, value: int, least: int, most: int | None = None) -> int
     return int(value)
 
 
+_UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T"))}
+
+
+def check_bytes(name: str, value: int | str) -> int:
+    """Return a number of bytes, given as an int or as a str like "4G" (K, M, G and T are powers of 1024).
+
+    Examples
+    --------
+    >>> check_bytes("memory", "1.5G")
+    1610612736
+    """
+    if not isinstance(value, str):
+        return check_int(name, value, 0)
+    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGT]?)", value.strip().upper())
+    if found is None:
+        raise ValueError(f"{name} must be a number of bytes like 4G, 512M or 4294967296, not {value!r}")
+    return int(float(found[1]) * _UNITS[found[2]]) if "." in found[1] else int(found[1]) * _UNITS[found[2]]
+
+
 def check_bool(name: str, value: bool) -> bool:
     """Return the value as a bool, or raise an error that names the argument."""
     if not isinstance(value, (bool, np.bool_)):
@@ -99,3 +119,10 @@ def numbers_of(values: npt.ArrayLike, name: str, least: float, most: float) -> F
     if wrong.size:
         raise ValueError(f"{name} must be in {least}..{most}, not {wrong[0]}")
     return numbers
+
+
+def check_account(read: int, **parts: int) -> None:
+    """Raise RuntimeError if the numbers of rows by what became of them do not add up to those that were read."""
+    if sum(parts.values()) != read:
+        named = " + ".join(f"{count} {name}" for name, count in parts.items())
+        raise RuntimeError(f"rows were lost: {named} are not {read} read")

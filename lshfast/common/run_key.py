@@ -7,6 +7,7 @@ depends on the key. docs/security.md has the bounds.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from lshfast.kernels.text import HashKey
@@ -14,19 +15,29 @@ from lshfast.kernels.text import HashKey
 P = 2**61 - 1
 
 
+def _drawn_below(n: int) -> int:
+    """Draw a number in 0..n - 1, for n up to 2**64. The module `secrets` takes 10 ms longer: its import does."""
+    bits = (n - 1).bit_length()
+    while True:
+        number = int.from_bytes(os.urandom(8), "little") >> (64 - bits)
+        if number < n:
+            return number
+
+
 def draw_fingerprint_key() -> tuple[int, int]:
     """Draw a secret key for `lshfast.kernels.sets.fingerprints`: two numbers in 2**32..2**61 - 2."""
-    import secrets
-
-    return 2**32 + secrets.randbelow(P - 2**32), 2**32 + secrets.randbelow(P - 2**32)
+    return 2**32 + _drawn_below(P - 2**32), 2**32 + _drawn_below(P - 2**32)
 
 
 def draw_hash_key() -> HashKey:
     """Draw a secret key for tokens; its four numbers are independent."""
-    import secrets
+    return HashKey(*draw_hash_numbers())
 
-    a, c, e = (1 + secrets.randbelow(P - 1) for _ in range(3))
-    return HashKey(a, c, e, secrets.randbits(64))
+
+def draw_hash_numbers() -> tuple[int, int, int, int]:
+    """Draw the numbers of a `HashKey`, for a run of several processes."""
+    a, c, e = (1 + _drawn_below(P - 1) for _ in range(3))
+    return a, c, e, _drawn_below(2**64)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

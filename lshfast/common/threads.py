@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 # Items under way for each thread. The workers have enough to do while the calling thread reads its next batch of items.
-AHEAD = 12
+AHEAD = 6
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -56,8 +56,9 @@ def for_each_piece(work: Callable[[slice], None], costs: npt.NDArray[np.int64], 
 def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Yield function(item) for each item, in order, with at most AHEAD items per thread under way.
 
-    The calling thread takes the items from the iterator, so reading the next item overlaps with work on earlier ones.
-    It also processes a single item itself, because threads usually take longer to start than such work takes. If the
+    The calling thread is one of the threads. It takes the items from the iterator, so reading the next item overlaps
+    with work on earlier ones, and processes items itself instead of waiting for the others. So no more threads run
+    than there are CPUs for them: if a thread that holds the GIL loses its CPU to another one, all of them wait. If the
     iteration ends early, by an error or an interrupt, items under way are abandoned: their kernels stop within about
     50 ms.
     """
@@ -69,20 +70,54 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threa
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    pending: deque[Future[Result]] = deque()
+    pending: deque[_Task[Item, Result]] = deque()
     over = threading.Event()
-    with ThreadPoolExecutor(threads, initializer=guards.watch, initargs=(over,)) as pool:
+    with ThreadPoolExecutor(threads - 1, initializer=guards.watch, initargs=(over,)) as pool:
         try:
             for item in items:
-                pending.append(pool.submit(function, item))
+                pending.append(_Task(pool.submit(function, item), item))
                 while pending and (len(pending) > AHEAD * threads or pending[0].done()):
-                    yield pending.popleft().result()
+                    yield _next_result(function, pending)
             while pending:
-                yield pending.popleft().result()
+                yield _next_result(function, pending)
         finally:
             over.set()
-            for future in pending:
-                future.cancel()
+            for task in pending:
+                task.future.cancel()
+
+
+class _Task(Generic[Item, Result]):
+    """An item, and the result that a worker or the calling thread computes for it."""
+
+    def __init__(self, future: Future[Result], item: Item) -> None:
+        self.future, self.item = future, item
+        self._done: list[Result] = []
+        self._error: Exception | None = None
+
+    def done(self) -> bool:
+        return self.future.done()
+
+    def process(self, function: Callable[[Item], Result]) -> bool:
+        """Process the item in the calling thread, unless a worker has begun to; return whether it was processed."""
+        if self.done() or not self.future.cancel():
+            return False
+        try:
+            self._done.append(function(self.item))
+        except Exception as error:  # raised in the order of the items
+            self._error = error
+        return True
+
+    def result(self) -> Result:
+        if self._error is not None:
+            raise self._error
+        return self._done.pop() if self._done else self.future.result()
+
+
+def _next_result(function: Callable[[Item], Result], pending: deque[_Task[Item, Result]]) -> Result:
+    """Return the result of the first task. Until it is there, process tasks that no worker has begun."""
+    while not pending[0].done() and any(task.process(function) for task in pending):
+        pass
+    return pending.popleft().result()
 
 
 _switching = threading.Lock()

@@ -1,8 +1,9 @@
 """Read batches of texts from files and URLs, and write outputs: JSONL, CSV, TSV, Parquet and files of one text."""
 
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
+from lshfast.readers.edits import Edits
 from lshfast.readers.files import DataError, Reject
-from lshfast.readers.output import check_output, check_place
+from lshfast.readers.output import check_different, check_output, check_outputs, check_place
 from lshfast.readers.rows import check_rows, write_rows
 from lshfast.readers.tables import write_rejects, write_table, write_tables
 from lshfast.readers.to_parquet import id_kind
@@ -11,8 +12,11 @@ __all__ = [
     "Batch",
     "Corpus",
     "DataError",
+    "Edits",
     "Reject",
+    "check_different",
     "check_output",
+    "check_outputs",
     "check_place",
     "check_rows",
     "id_kind",

@@ -19,16 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
+from lshfast.kernels.text import Texts
 from lshfast.readers import csv_files, folder, jsonl, parquet
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
 from lshfast.readers.keys import RowKeys
 from lshfast.readers.listing import list_files
+from lshfast.readers.stored_texts import LinesOfFile, StoredTexts
 
 
 class _Reader(Protocol):
     def blocks(self, file: File) -> Iterator[Block]: ...
     def again(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
+    def texts_of(self, file: File, wanted: Rows) -> Iterator[tuple[Any, int]]: ...
 
 
 _READERS: dict[Format, _Reader] = {
@@ -46,12 +49,20 @@ _TYPED = {"parquet": parquet.column_types, "jsonl": jsonl.column_types}
 class Batch(NamedTuple):
     """Texts of consecutive rows, and the bytes on disk that were read for them.
 
-    `texts` is a list of str, or a pyarrow.Array of string or large_string for Parquet inputs. The sum of `source_bytes`
-    over all batches is `Corpus.total_bytes`.
+    `texts` is a `Texts` or a list of str, or a pyarrow.Array of string or large_string for Parquet inputs. The sum of
+    `source_bytes` over all batches is `Corpus.total_bytes`. `places` reads the same texts again, and is None if that
+    takes more than a read at an offset.
     """
 
     texts: Any
     source_bytes: int
+    places: StoredTexts | None = None
+
+    def strings(self) -> list[Any]:
+        """Return the texts as a list of str; a null is None, and in `Texts` an empty string."""
+        if isinstance(self.texts, Texts):
+            return [self.texts[row].decode() for row in range(len(self.texts))]
+        return self.texts if isinstance(self.texts, list) else list(self.texts.to_pylist())
 
 
 def open_corpus(
@@ -132,8 +143,8 @@ def open_corpus(
     >>> path = os.path.join(tempfile.mkdtemp(), "a.jsonl")
     >>> with open(path, "w") as file:
     ...     _ = file.write('{"text": "one"}\\n{"text": null}\\n')
-    >>> [batch.texts for batch in open_corpus(path).batches()]
-    [['one', '']]
+    >>> [list(batch.texts) for batch in open_corpus(path).batches()]
+    [[b'one', b'']]
     """
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
@@ -177,6 +188,11 @@ class Corpus:
         self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = RowKeys(self.layout, self.place)
+
+    @property
+    def held(self) -> bool:
+        """Return whether there are files whose texts cannot be read again at an offset, judged by their names."""
+        return not all(file.format == "jsonl" and jsonl.can_be_read_at(file) for file in self.files)
 
     @cached_property
     def types(self) -> Mapping[str, CellType]:
@@ -251,29 +267,29 @@ class Corpus:
             If an input needs orjson or pyarrow, and it is not installed.
         """
         self._reset()
-        pending: Any = []
+        pending: list[Any] = []
+        places: list[StoredTexts | None] = []
         size = source = 0
         for file in self.files:
             self._first.append(self.accepted)
             done = 0
             for block in self._blocks(file):
-                texts = self._admit(file, block)
-                joins = isinstance(texts, list) and isinstance(pending, list)
-                if len(texts) and joins and size + block.size <= self.layout.batch_bytes:
-                    pending.extend(texts)
+                texts, place = self._admit(file, block)
+                if len(texts):
+                    fits = size + block.size <= self.layout.batch_bytes
+                    if pending and not (fits and _can_join(pending[-1], texts)):
+                        yield _batch(pending, source, places)
+                        pending, places, size, source = [], [], 0, 0
+                    pending.append(texts)
+                    places.append(place)
                     size += block.size
-                elif len(texts):
-                    if len(pending):
-                        yield Batch(pending, source)
-                        source = 0
-                    pending, size = texts, block.size
                 source += block.position - done
                 done = block.position
             source += file.size - done
         self._keys.close()
         self.complete = True
-        if len(pending) or source:
-            yield Batch(pending, source)
+        if pending or source:
+            yield _batch(pending, source, places)
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
@@ -309,18 +325,74 @@ class Corpus:
             file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
             yield from _READERS[file.format].again(file, wanted)
 
+    def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
+        """Read the texts of some rows again.
+
+        Parameters
+        ----------
+        rows : int64 array of shape (m,)
+            Ascending.
+
+        Yields
+        ------
+        rows : int64 array
+        texts : Texts, list of str, or pyarrow.Array
+            As in `Batch`: the texts of these rows.
+        source_bytes : int
+            Bytes on disk that were read for them; their sum is `total_bytes`.
+
+        Raises
+        ------
+        DataError
+            If a file has changed since it was listed, or cannot be read.
+        """
+        for index, file in enumerate(self.files):
+            low, high = np.searchsorted(rows, self.span(index))
+            own, at, done = rows[low:high], 0, 0
+            if len(own):
+                lines = np.frombuffer(self._lines, np.int64)[own]
+                for texts, position in _READERS[file.format].texts_of(file, lines):
+                    yield own[at : at + len(texts)], texts, position - done
+                    at, done = at + len(texts), position
+                if at != len(own):
+                    raise file.fault(None, "changed while it was in use")
+            yield own[:0], [], file.size - done
+
+    def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
+        """Return what pass one has recorded, as arrays and as values of JSON, for `restore`."""
+        orders = self._keys.orders
+        arrays = {"lines": np.array(self._lines, np.int64), "starts": np.array(self._first, np.int64)}
+        if not isinstance(orders, list):
+            arrays["orders"] = np.array(orders)
+        values: dict[str, Any] = {"rejected": [tuple(reject) for reject in self.rejected], "ids": self._keys.ids}
+        if isinstance(orders, list):
+            values["orders"] = orders
+        return arrays, values
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[Any]], values: Mapping[str, Any]) -> None:
+        """Take over what another corpus with the same files and layout has recorded in pass one."""
+        self._reset()
+        self._lines.frombytes(arrays["lines"].tobytes())
+        self._first = arrays["starts"].tolist()
+        self.rejected = [Reject(*reject) for reject in values["rejected"]]
+        orders: Any = values.get("orders")
+        if orders is None:
+            orders = array("d" if arrays["orders"].dtype.kind == "f" else "q", arrays["orders"].tobytes())
+        self._keys.restore(values["ids"], orders)
+        self.complete = True
+
     def _file(self, row: int) -> File:
         if not 0 <= row < self.accepted:
             raise IndexError(f"row must be in [0, {self.accepted}), not {row}")
         return self.files[bisect_right(self._first, row) - 1]
 
-    def _admit(self, file: File, block: Block) -> Any:
-        """Number the good rows of a block and return their texts; reject the others."""
+    def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
+        """Number the good rows of a block; return their texts, and where these can be read again. Reject the others."""
         if not block.bad and not self.layout.keyed:
-            self._lines.extend(block.lines)
-            return block.texts
+            self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
+            return block.texts, _stored(file, block.texts, block.spans)
         good = []
-        for i, line in enumerate(block.lines):
+        for i, line in enumerate(np.asarray(block.lines, np.int64).tolist()):
             reason = block.bad.get(i)
             if reason is None and self.layout.keyed:
                 reason = self._keys.take(block.ids[i], block.orders[i], file.delimited)
@@ -333,5 +405,30 @@ class Corpus:
                 raise fault
             self.rejected.append(Reject(fault.path, fault.line, fault.reason))
         if isinstance(block.texts, list):
-            return [block.texts[i] for i in good]
-        return block.texts.take(optional("pyarrow").array(good, "int64"))
+            return [block.texts[i] for i in good], None
+        rows = np.array(good, np.int64)
+        if not isinstance(block.texts, Texts):
+            return block.texts.take(optional("pyarrow").array(rows)), None
+        texts = block.texts.take(rows)
+        return texts, _stored(file, texts, block.spans and (block.spans[0][rows], block.spans[1][rows]))
+
+
+def _stored(file: File, texts: Any, spans: tuple[Rows, Rows] | None) -> StoredTexts | None:
+    return None if spans is None else StoredTexts([LinesOfFile(file, *spans)], texts.lengths)
+
+
+def _batch(texts: list[Any], source_bytes: int, places: list[StoredTexts | None]) -> Batch:
+    stored = [place for place in places if place is not None]
+    whole = stored and len(stored) == len(places)
+    return Batch(_joined(texts), source_bytes, StoredTexts.concatenate(stored) if whole else None)
+
+
+def _can_join(one: Any, other: Any) -> bool:
+    """Return whether texts of two blocks can be one batch; arrays of pyarrow stay as they are."""
+    return type(one) is type(other) and isinstance(one, (list, Texts))
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return Texts.concatenate(parts) if parts and isinstance(parts[0], Texts) else [*chain.from_iterable(parts)]

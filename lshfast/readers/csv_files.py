@@ -87,6 +87,19 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
         yield found, position
 
 
+def records(file: File) -> Iterator[tuple[int, list[str], str | None, int]]:
+    """Yield all records, the header first: first line, fields, the reason if it is bad, position in the file."""
+    for line, fields, reason, _, position in _records(file, file.layout.batch_bytes):
+        yield line, fields, reason, position
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
+    text = column_index(file, columns(file), file.layout.column)
+    for rows, position in again(file, wanted):
+        yield [fields[text] for fields in rows], position
+
+
 def columns(file: File) -> list[str]:
     """Return the column names of a CSV file; an empty list if it is empty."""
     return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])

@@ -150,12 +150,13 @@ class Block:
     """Some consecutive rows of one file, good and bad, before they are numbered."""
 
     texts: Any  # the values of bad rows are ignored
-    lines: Sequence[int]
+    lines: Sequence[int] | Rows
     size: int = 0  # approximate bytes of text
     position: int = 0  # bytes of the file on disk read so far
     bad: dict[int, str] = field(default_factory=dict)  # index in the block: reason
     ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
     orders: list[Any] = field(default_factory=list)
+    spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
 
 
 @contextmanager

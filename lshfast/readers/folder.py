@@ -38,5 +38,10 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
     yield [_text(file, read_whole(file) or b"")], file.size
 
 
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
+    """Read the text again, and yield it with the position in the file."""
+    yield from again(file, wanted)
+
+
 def _text(file: File, data: bytes) -> str:
     return decode_whole(data, file.layout.encoding, "the file")

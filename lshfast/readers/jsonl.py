@@ -1,7 +1,7 @@
-"""JSONL: one object per line, parsed from slices of a block.
+"""JSONL: one object per line.
 
-orjson parses the lines. A line that it refuses is parsed by the standard library, which accepts more values and reports
-the reason.
+A scanner extracts the texts of all lines of a block at once. A line that it does not decide is parsed by orjson; a line
+that orjson refuses is parsed by the standard library, which accepts more values and reports the reason.
 """
 
 from __future__ import annotations
@@ -9,58 +9,243 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
+
 from lshfast.common.extras import optional
+from lshfast.kernels.json import PADDING, ScannedLines, read_spans, scan, scan_spans
+from lshfast.kernels.text import Texts
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Rows, is_int64, kind_of
-from lshfast.readers.lines import Lines, line_numbers, long_row, whole_lines
+from lshfast.readers.files import Block, File, Layout, Rows, is_int64, kind_of
+from lshfast.readers.lines import Lines, has_places, long_row, opened, whole_lines
 
+GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call
 TYPED_ROWS = 1000  # rows that determine the types of columns
+LF, CR = 10, 13
 _PIECE = 1 << 16  # bytes of these rows that are read at a time
 _TYPES = {int: "int64", float: "double", bool: "bool"}
 
 
 def blocks(file: File) -> Iterator[Block]:
     """Read a file in blocks: pass one."""
-    layout, keyed, loads, line = file.layout, file.layout.keyed, optional("orjson").loads, 0
-    column, nested, read = layout.column, "." in layout.column, Lines(file, layout.batch_bytes)
+    layout, line, read = file.layout, 0, Lines(file, file.layout.batch_bytes)
+    names = _scannable(layout)
+    optional("orjson")  # if it is missing, the error does not depend on the lines
+    for buffer, start, end, position in whole_lines(read):
+        block = Block([], [], end - start, position)
+        if not end:
+            line += 1
+            block = Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+        elif names:
+            line += _scan(block, line, (buffer, start, end), names, layout, read)
+        else:
+            line += _parse(block, line, _pieces(buffer, start, end), layout, read.encoding)
+        read.count = line
+        yield block
+
+
+def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:
+    """Yield all objects: line, members, the reason if the line is bad, and the position in the file."""
+    loads, line, read = optional("orjson").loads, 0, Lines(file, file.layout.batch_bytes)
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
-            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+            yield line, {}, long_row(file), position
             continue
-        texts: list[str] = []
-        lines: list[int] = []
-        block = Block(texts, lines, end - start, position)
         for line, piece in enumerate(_pieces(buffer, start, end), line + 1):  # noqa: B020
+            record, reason = {}, None
             try:
                 record = loads(piece)
-                text = value_at(record, column) if nested else record[column]
-                if type(text) is not str:
-                    if text is not None:
-                        raise TypeError
-                    text = ""
-            except (ValueError, LookupError, TypeError):
+                if type(record) is not dict:
+                    raise ValueError
+            except ValueError:
                 raw = bytes(piece)
                 if not raw.strip():
                     continue
-                record, text = {}, ""
                 try:
                     record = json_object(raw, encoding=read.encoding)
-                    text = _text_of(record, column)
                 except ValueError as error:
-                    block.bad[len(texts)] = str(error)
-            texts.append(text)
-            lines.append(line)
-            if keyed:
-                block.ids.append(_key_of(record, layout.id_column))
-                block.orders.append(_key_of(record, layout.order_column))
+                    record, reason = {}, str(error)
+            yield line, record, reason, position
         read.count = line
-        yield block
+
+
+def _scannable(layout: Layout) -> tuple[bytes, ...]:
+    """Return the columns to read in UTF-8, the texts first; () if the scanner cannot find one of them."""
+    names = [layout.column, *layout.keys]
+    if any("." in name for name in names):
+        return ()
+    try:
+        return tuple(name.encode() for name in names)
+    except UnicodeEncodeError:
+        return ()
+
+
+def can_be_read_at(file: File) -> bool:
+    """Return whether texts can be read again where their lines are, judged by the name and the layout of a file."""
+    return has_places(file) and file.layout.encoding == "utf-8" and bool(_scannable(file.layout))
+
+
+def _scan(
+    block: Block,
+    before: int,
+    part: tuple[bytearray, int, int],
+    names: tuple[bytes, ...],
+    layout: Layout,
+    read: Lines,
+) -> int:
+    """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before.
+
+    Lines that the scanner does not decide are parsed.
+    """
+    found = scan(*part, names[0], names[1:])
+    texts, lines = Texts.of_buffer(found.texts, found.offsets), found.lines + (before + 1)
+    keys = {name: found.values(key, _value) for key, name in enumerate(layout.keys)}
+    if len(found.undecided):
+        buffer, _, end = part
+        rest, lf = [], int(_are_short(*part))
+        for row in found.undecided.tolist():
+            line = bytes(buffer[found.starts[row] : min(found.stops[row] + lf, end)])
+            parsed = _row(line, layout.column, read.encoding)
+            text, record, reason = parsed or ("", {}, "")
+            rest.append(text)
+            if reason:
+                block.bad[row] = reason
+            for name, values in keys.items():
+                values[row] = _key_of(record, name)
+        texts = _replaced(texts, found.undecided, rest)
+    block.texts, block.lines = texts, lines
+    if read.base is not None:
+        block.spans = found.starts + read.base, found.stops + read.base
+    if keys:
+        none = [None] * len(lines)
+        block.ids, block.orders = (keys.get(name or "", none) for name in (layout.id_column, layout.order_column))
+    return found.count
+
+
+def _replaced(texts: Texts, rows: Rows, others: list[str]) -> Texts:
+    """Return texts with those of some rows replaced."""
+    places = np.arange(len(texts), dtype=np.int64)
+    places[rows] = np.arange(len(texts), len(texts) + len(rows), dtype=np.int64)
+    return Texts.concatenate([texts, others]).take(places)
+
+
+def texts_at(file: File, starts: Rows, stops: Rows) -> Texts:
+    """Read the texts of accepted lines of a file again, in any order; the lines are at ``starts[i]:stops[i]``."""
+    order = np.argsort(starts, kind="stable")
+    buffer, moved = _read_spans(file, starts[order], stops[order])
+    found = scan_spans(buffer, starts[order] - moved, stops[order] - moved, file.layout.column.encode())
+    texts = _accepted(file, found, buffer)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order), dtype=np.int64)
+    return texts.take(places)
+
+
+def _accepted(file: File, found: ScannedLines, data: bytearray | npt.NDArray[np.uint8]) -> Texts:
+    """Return the texts of lines that were accepted before."""
+    texts, wrong = Texts.of_buffer(found.texts, found.offsets), found.undecided
+    spans = zip(found.starts[wrong].tolist(), found.stops[wrong].tolist(), strict=True)
+    rest = [_accepted_text(file, bytes(data[start:stop])) for start, stop in spans]
+    return _replaced(texts, wrong, rest) if rest else texts
+
+
+def _accepted_text(file: File, line: bytes) -> str:
+    parsed = _row(line, file.layout.column, "utf-8")
+    if parsed is None or parsed[2]:
+        raise file.fault(None, "changed while it was in use")
+    return parsed[0]
+
+
+def _read_spans(file: File, starts: Rows, stops: Rows) -> tuple[npt.NDArray[np.uint8], Rows]:
+    """Read spans of a file in ascending order; return a buffer, and by how much each span is moved in it.
+
+    Spans with at most GAP_BYTES between them are read at once, with what is between them.
+    """
+    reach = np.maximum.accumulate(stops)
+    begins = np.flatnonzero(starts[1:] > reach[:-1] + GAP_BYTES) + 1
+    begins = np.concatenate([np.zeros(min(1, len(starts)), np.int64), begins])
+    ends = np.append(begins[1:], len(starts))[: len(begins)]
+    first, sizes = starts[begins], reach[ends - 1] - starts[begins]
+    targets = np.cumsum(sizes, dtype=np.int64) - sizes
+    buffer = np.empty(int(sizes.sum()) + PADDING, np.uint8)
+    with opened(file) as (_, raw):
+        whole = (
+            read_spans(raw.fileno(), first, sizes, buffer)
+            if isinstance(raw, io.FileIO)
+            else _read_each(raw, first.tolist(), sizes.tolist(), buffer.data)
+        )
+        if not whole:
+            raise file.fault(None, "changed while it was in use")
+    buffer[len(buffer) - PADDING :] = 0
+    return buffer, np.repeat(first - targets, ends - begins)
+
+
+def _read_each(raw: Any, starts: list[int], sizes: list[int], out: memoryview) -> bool:
+    """Read spans of a stream one behind the other, as the kernel `read_spans` does for files."""
+    target = 0
+    for start, size in zip(starts, sizes, strict=True):
+        raw.seek(start)
+        end = target + size
+        while target < end and (got := raw.readinto(out[target:end])):
+            target += got
+        if target < end:
+            return False
+    return True
+
+
+def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layout: Layout, encoding: str) -> int:
+    """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before."""
+    texts: list[str] = []
+    lines: list[int] = []
+    line = before
+    for line, piece in enumerate(pieces, before + 1):
+        parsed = _row(piece, layout.column, encoding)
+        if parsed is None:
+            continue
+        text, record, reason = parsed
+        if reason:
+            block.bad[len(texts)] = reason
+        texts.append(text)
+        lines.append(line)
+        if layout.keyed:
+            block.ids.append(_key_of(record, layout.id_column))
+            block.orders.append(_key_of(record, layout.order_column))
+    block.texts, block.lines = texts, lines
+    return line - before
+
+
+def _row(line: bytes | memoryview, column: str, encoding: str) -> tuple[str, dict[str, Any], str] | None:
+    """Parse a line: return its text, its record, and the reason if it is a bad row; None for white space."""
+    record: dict[str, Any] = {}
+    try:
+        record = optional("orjson").loads(line)
+        text = value_at(record, column)
+        if type(text) is str or text is None:
+            return text or "", record, ""
+    except (ValueError, LookupError, TypeError):
+        pass
+    raw, record = bytes(line), {}
+    if not raw.strip():
+        return None
+    try:
+        record = json_object(raw, encoding=encoding)
+        return _text_of(record, column), record, ""
+    except ValueError as error:
+        return "", record, str(error)
+
+
+def _value(data: bytes) -> Any:
+    """Parse a value of a member as the line that contains it would be parsed."""
+    try:
+        return optional("orjson").loads(data)
+    except ValueError:
+        return _JSON.decode(data.decode())
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
@@ -83,35 +268,61 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines again, and yield them with the position in the file: pass two."""
-    line, left = 0, line_numbers(wanted)
-    target = next(left, None)
+    for buffer, starts, stops, position in _lines_again(file, wanted):
+        view = memoryview(buffer)
+        yield [bytes(view[at:end]) for at, end in zip(starts.tolist(), stops.tolist(), strict=True)], position
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
+    names = _scannable(replace(file.layout, id_column=None, order_column=None))
+    for buffer, starts, stops, position in _lines_again(file, wanted):
+        if (starts >= stops).any():
+            raise file.fault(None, "changed while it was in use")
+        if names:
+            yield _accepted(file, scan_spans(buffer, starts, stops, names[0]), buffer), position
+        else:
+            spans = zip(starts.tolist(), stops.tolist(), strict=True)
+            yield Texts([_accepted_text(file, bytes(buffer[at:end])) for at, end in spans]), position
+
+
+def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Rows, int]]:
+    """Read a file up to the last of these lines: yield a buffer, where wanted lines are in it, and the position."""
+    line = done = 0
     for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
-        found = []
-        line += not end
-        while start < end and target is not None:
-            stop = buffer.find(b"\n", start, end)
-            stop = stop if stop >= 0 else end
-            line += 1
-            if line == target:
-                found.append(bytes(buffer[start : stop - (buffer[stop - 1] == 13)]))
-                target = next(left, None)
-            start = stop + 1
-        yield found, position
-        if target is None:
+        data = np.frombuffer(buffer, np.uint8)
+        ends = np.flatnonzero(data[start:end] == LF).astype(np.int64) + start
+        if end > start and data[end - 1] != LF:
+            ends = np.append(ends, end)
+        count = len(ends) if end else 1  # a line that is too long
+        stop = int(np.searchsorted(wanted, line + count, "right"))
+        own = wanted[done:stop] - (line + 1)
+        line, done = line + count, stop
+        if not end:
+            own = own[:0]
+        starts, stops = np.concatenate([[start], ends + 1])[own], ends[own]
+        stops = stops - ((stops > starts) & (data[stops - 1] == CR))
+        yield buffer, starts, stops, position
+        if done == len(wanted):
             return
 
 
 def _pieces(buffer: bytearray, start: int, end: int) -> Iterator[bytes | memoryview]:
     """Split a buffer into lines, with or without line ends. Short lines are copied, which saves 0.3 us each."""
     view = memoryview(buffer)
-    sample = min(end, start + (1 << 16))
-    if sample - start < 2000 * buffer.count(b"\n", start, sample):
+    if _are_short(buffer, start, end):
         yield from io.BytesIO(view[start:end])
         return
     while start < end:
         stop = buffer.find(b"\n", start, end)
         yield view[start : stop if stop >= 0 else end]
         start = stop + 1 if stop >= 0 else end
+
+
+def _are_short(buffer: bytearray, start: int, end: int) -> bool:
+    """Return whether the first lines have less than 2,000 bytes on average; such lines are parsed with their LF."""
+    sample = min(end, start + (1 << 16))
+    return sample - start < 2000 * buffer.count(b"\n", start, sample)
 
 
 def value_at(record: Any, name: str) -> Any:

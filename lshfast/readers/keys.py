@@ -23,6 +23,10 @@ class RowKeys:
         """Release the data that is only needed to add more rows."""
         self._row_of.clear()
 
+    def restore(self, ids: list[str | int], orders: array[int] | array[float] | list[str]) -> None:
+        """Take over the ids and order values of all rows."""
+        self.ids, self.orders = ids, orders
+
     def take(self, identity: Any, order: Any, untyped: bool) -> str | None:
         """Record the next row's id and order value, or return the reason to reject the row."""
         if self._layout.id_column is not None:

@@ -7,8 +7,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lshfast.common.extras import optional
+from lshfast.kernels.json import PADDING
 from lshfast.readers.encodings import Utf8Stream, actual_encoding
 from lshfast.readers.files import DataError, File, Rows, codec_of_bytes, reason_of, steady
+from lshfast.readers.sources import LocalFile, Spool
 
 _BOM = b"\xef\xbb\xbf"
 _LEAST = 64  # bytes of a buffer
@@ -18,8 +20,9 @@ class Lines:
     """The lines of a file as UTF-8. `encoding` is their original encoding, known from the first block on.
 
     Iteration yields complete lines, about `size` bytes at a time: a buffer, start and end in it, position in the file.
-    The buffer is reused for the next lines. It grows to hold the longest line, up to `Layout.max_row_bytes`. A longer
-    line is an error; if bad rows are skipped, it is yielded in pieces, and `unfinished` is true for all but its last.
+    The buffer has `PADDING` more bytes, and is reused for the next lines. It grows to hold the longest line, up to
+    `Layout.max_row_bytes`. A longer line is an error; if bad rows are skipped, it is yielded in pieces, and
+    `unfinished` is true for all but its last.
     """
 
     encoding: str
@@ -28,15 +31,18 @@ class Lines:
         self.encoding = file.layout.encoding
         self.count = 0  # lines that were read, for errors; set by the caller that counts them
         self.unfinished: bool = False
+        self.base: int | None = None  # where the buffer begins in a local file of UTF-8; None for other files
         self._file, self._size = file, size
 
     def __iter__(self) -> Iterator[tuple[bytearray, int, int, int]]:
         file, most = self._file, self._file.layout.max_row_bytes
-        buffer = bytearray(max(_LEAST, min(self._size, most, (1 << 16) + 4 * file.size)) + 1)
+        room = max(_LEAST, min(self._size, most, (1 << 16) + 4 * file.size)) + 1
+        buffer = bytearray(room + PADDING)
         begun = False
         with opened(file) as (stream, raw):
             head = _first_bytes(stream)
             self.encoding = actual_encoding(head, self.encoding)
+            in_place = stream is raw and self.encoding == "utf-8" and has_places(file)
             if self.encoding == "utf-8":
                 buffer[: len(head)] = head
                 have = len(head)
@@ -44,9 +50,10 @@ class Lines:
                 stream, have = Utf8Stream(stream, head, self.encoding), 0
             searched, got = 0, 1
             while got:
-                if have == len(buffer):
+                if have == room:
                     if have <= most:
-                        buffer = _grown(buffer, min(have, max(most, _LEAST) + 1 - have))
+                        room += min(have, max(most, _LEAST) + 1 - have)
+                        buffer = _grown(buffer, room + PADDING)
                     elif file.layout.on_error == "stop":
                         raise too_long(file, self.count + 1)
                     else:
@@ -54,17 +61,24 @@ class Lines:
                         yield buffer, 0, have, raw.tell()
                         self.unfinished = False
                         have = searched = 0
-                got = stream.readinto(memoryview(buffer)[have:])
+                got = stream.readinto(memoryview(buffer)[have:room])
                 have += got
                 end = buffer.rfind(b"\n", searched, have) + 1 if got else have
                 searched = have
                 if end:
                     start = 3 if not begun and buffer.startswith(_BOM) else 0
                     begun = True
-                    yield buffer, start, end, raw.tell()
+                    position = raw.tell()
+                    self.base = position - have if in_place else None
+                    yield buffer, start, end, position
                     buffer[: have - end] = buffer[end:have]
                     have -= end
                     searched = have
+
+
+def has_places(file: File) -> bool:
+    """Return whether bytes of a file can be read at an offset without reading those before, judged by its name."""
+    return file.codec is None and isinstance(file.source, (LocalFile, Spool))
 
 
 def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
@@ -81,9 +95,9 @@ def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
         yield buffer, start, end, position
 
 
-def _grown(buffer: bytearray, more: int) -> bytearray:
+def _grown(buffer: bytearray, size: int) -> bytearray:
     """Copy a buffer into a larger one; the old buffer may be in use."""
-    grown = bytearray(len(buffer) + more)
+    grown = bytearray(size)
     grown[: len(buffer)] = buffer
     return grown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -42,6 +42,25 @@ def check_output(
     """
     output_format(path)
     check_place(path, inputs, overwrite)
+
+
+def check_outputs(
+    paths: Iterable[str | None], inputs: Iterable[str | os.PathLike[str]] = (), overwrite: bool = False
+) -> list[str]:
+    """Check several outputs as `check_output` does, and that they are different; return those that are not None."""
+    files, given = list(inputs), [path for path in paths if path is not None]
+    for path in given:
+        check_output(path, files, overwrite)
+    check_different(given)
+    return given
+
+
+def check_different(paths: Sequence[str]) -> None:
+    """Raise ValueError if two outputs are one file."""
+    real = [os.path.realpath(path) for path in paths]
+    for number, path in enumerate(paths):
+        if real[number] in real[:number]:
+            raise ValueError(f"{path}: two outputs of one name")
 
 
 def check_place(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -49,14 +49,26 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
     return [name for name in texts if name not in (layout.column, *layout.keys)]
 
 
-def again(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
-    """Read these rows again, and yield them with the position in the file: pass two."""
-    for first, batch, position in _record_batches(file, None, wanted):
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
+    """Read the texts of rows that `blocks` accepted again, and yield them with the position in the file."""
+    for batch, position in again(file, wanted, [file.layout.column]):
+        texts = _as_strings(_column(batch, file.layout.column))
+        yield texts.fill_null("") if texts.null_count else texts, position
+
+
+def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
+    """Read these rows, or some of their columns, again, and yield them with the position in the file: pass two."""
+    for first, batch, position in _record_batches(file, names, wanted):
         low, high = np.searchsorted(wanted, (first, first + len(batch)))
         if high - low == len(batch):
             yield batch, position
         elif high > low:
             yield batch.take(optional("pyarrow").array(wanted[low:high] - first)), position
+
+
+def batches(file: File) -> Iterator[tuple[int, Any, int]]:
+    """Yield record batches of all columns: the number of the first row from 1, the batch, the position in the file."""
+    yield from _record_batches(file, None)
 
 
 def columns(file: File) -> list[str]:
@@ -207,6 +219,31 @@ def _column(batch: Any, name: str) -> Any:
         return batch.column(name)
     outer, *inner = name.split(".")
     return optional("pyarrow.compute").struct_field(batch.column(outer), inner)
+
+
+def replaced_texts(batch: Any, name: str, which: list[int], new_text: Callable[[int, str], str]) -> Any:
+    """Return a batch with new_text(i, text) in some rows of a column, which keeps its type."""
+    strings = _as_strings(_column(batch, name))
+    texts = strings.to_pylist()
+    for i in which:
+        texts[i] = new_text(i, texts[i])
+    outer, inner = (name, []) if name in batch.schema.names else (name.split(".")[0], name.split(".")[1:])
+    at = batch.schema.names.index(outer)
+    column = _with_texts(batch.column(at), inner, optional("pyarrow").array(texts, strings.type))
+    return batch.set_column(at, batch.schema.field(at), column)
+
+
+def _with_texts(column: Any, inner: list[str], strings: Any) -> Any:
+    """Return a column of texts, or of structs with texts inside, with other texts."""
+    pa, kind = optional("pyarrow"), column.type
+    if not inner:
+        return strings.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else strings.cast(kind)
+    fields = [kind.field(i) for i in range(kind.num_fields)]
+    columns = [
+        _with_texts(part, inner[1:], strings) if field.name == inner[0] else part
+        for field, part in zip(fields, column.flatten(), strict=True)
+    ]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=column.is_null())
 
 
 def _holds_text(kind: Any) -> bool:

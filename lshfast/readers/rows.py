@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lshfast.readers import to_csv, to_jsonl, to_parquet
 from lshfast.readers.corpus import Corpus
+from lshfast.readers.edits import Edits
 from lshfast.readers.files import Format
 from lshfast.readers.output import check_output, open_output, output_format, write_behind
 from lshfast.readers.selection import Columns, Selection
@@ -62,6 +63,7 @@ def write_rows(
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
     threads: int = 1,
+    edits: Edits | None = None,
 ) -> None:
     """Read a corpus again and write the rows to keep, in input order, with all their columns.
 
@@ -95,6 +97,8 @@ def write_rows(
         Called with the bytes on disk read since the last call; their sum is ``corpus.total_bytes``.
     threads : int
         With two or more, JSONL and CSV are compressed and written in a separate thread.
+    edits : Edits, optional
+        New texts for some rows. In a line of JSONL, the text alone is replaced, if it occurs there once.
 
     Raises
     ------
@@ -115,8 +119,10 @@ def write_rows(
     for name, values in extra.items():
         if len(values) != corpus.accepted:
             raise ValueError(f"annotation {name!r} has {len(values)} values for {corpus.accepted} rows")
+    if edits is not None and edits.rows.shape != keep.shape:
+        raise ValueError(f"edits are for {len(edits.rows)} rows, not {corpus.accepted}")
     check_output(out, (file.path for file in corpus.files), overwrite)
     kind = output_format(out)[0]
     apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
     with open_output(out, overwrite) as stream, apart(stream) as sink:
-        _WRITERS[kind].write(Selection(corpus, out, keep, extra, progress, kinds), sink)
+        _WRITERS[kind].write(Selection(corpus, out, keep, extra, progress, kinds, edits), sink)

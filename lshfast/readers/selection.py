@@ -15,6 +15,7 @@ from lshfast.common.extras import optional
 from lshfast.readers import csv_files, folder, parquet
 from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
+from lshfast.readers.edits import Edits, edited
 from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
@@ -47,9 +48,10 @@ class Selection:
         annotations: Columns,
         progress: Callable[[int], object] | None = None,
         kinds: Mapping[str, str] | None = None,
+        edits: Edits | None = None,
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
-        self.kinds = kinds or {}
+        self.kinds, self._edits = kinds or {}, edits
         self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
         typed = corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
@@ -61,6 +63,9 @@ class Selection:
         for index, file in enumerate(self.corpus.files):
             done = 0
             for rows, chunk, position in self._again(index):
+                if self._edits is not None and len(rows):
+                    names = self.names(file) if file.delimited else []
+                    chunk = edited(self._edits, file, names, rows, chunk, self.misfit(rows))
                 yield file, rows, chunk
                 self._tick(position - done)
                 done = position

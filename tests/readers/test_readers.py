@@ -16,7 +16,7 @@ from lshfast.readers import (
     open_corpus,
     write_rows,
 )
-from tests.corpora import BATCH_BYTES, FORMATS, ROWS, TEXTS, bad_row, keep_all, load, make, pa, pack, pq, read
+from tests.corpora import BATCH_BYTES, FORMATS, ROWS, TEXTS, bad_row, keep_all, load, make, pa, pack, pq, read, texts_of
 
 # Pass one: texts, keys and places
 
@@ -27,7 +27,7 @@ def test_every_format_gives_the_same_texts(tmp_path: Path, kind: str, batch_byte
     path = make(tmp_path / f"a{kind}", ROWS)
     corpus = open_corpus(path, id_column="key", batch_bytes=batch_bytes)
     batches = list(corpus.batches())
-    texts = [t for b in batches for t in (b.texts if isinstance(b.texts, list) else b.texts.to_pylist())]
+    texts = [text for batch in batches for text in texts_of(batch)]
     assert texts == TEXTS
     assert [corpus.key(row) for row in range(corpus.accepted)] == [row["key"] for row in ROWS]
     assert sum(batch.source_bytes for batch in batches) == corpus.total_bytes == path.stat().st_size
@@ -56,7 +56,7 @@ def test_batches_hold_about_what_was_asked_for(tmp_path: Path) -> None:
 def test_small_files_share_batches(tmp_path: Path) -> None:
     paths = [make(tmp_path / f"{i}.jsonl", [{"text": str(i)}]) for i in range(20)]
     (batch,) = open_corpus(paths).batches()
-    assert batch.texts == [str(i) for i in range(20)]
+    assert texts_of(batch) == [str(i) for i in range(20)]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])

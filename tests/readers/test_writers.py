@@ -372,6 +372,19 @@ def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes of this kind")
+def test_only_files_are_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    names = sorted(os.listdir(tmp_path))
+    for name, message in (("pipe", "device, pipe or socket"), ("link", "device, pipe"), ("folder", "directory")):
+        with pytest.raises(OSError, match=f"{message}.*{name}"), atomic_file(tmp_path / name, overwrite=True):
+            pass
+    assert sorted(os.listdir(tmp_path)) == names
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
 def test_a_file_that_replaces_another_has_its_permissions(tmp_path: Path, mode: int) -> None:

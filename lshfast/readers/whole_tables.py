@@ -1,0 +1,230 @@
+"""Read whole tables: all columns of the rows of some inputs, in memory."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from lshfast.common.extras import optional
+from lshfast.readers import csv_files, jsonl, parquet
+from lshfast.readers.files import MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
+from lshfast.readers.keys import RowKeys
+from lshfast.readers.listing import list_files
+
+ReadProgress = Callable[[int, int], object]
+
+
+class WholeTable:
+    """The good rows of some inputs, with all their columns.
+
+    Attributes
+    ----------
+    columns : dict of str to list
+        The values of each column, None where a row has none. White space around the names in the header of CSV is
+        removed; cells of CSV are strings. Objects and arrays of JSONL are strings of JSON. Nested values, dates and
+        times of Parquet are strings.
+    files : list of File
+        All input files.
+    rejected : list of Reject
+        Bad rows that were skipped.
+    """
+
+    columns: dict[str, list[Any]]
+    files: list[File]
+    rejected: list[Reject]
+
+    def __init__(self, layout: Layout, files: list[File]) -> None:
+        self.columns, self.files, self.rejected = {}, files, []
+        self._layout, self._lines = layout, array("q")
+        self._first: list[int] = []  # by file: the number of its first row
+        self._keys = RowKeys(layout, self._place)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @property
+    def read(self) -> int:
+        """Number of all rows that were read, including rejected rows."""
+        return len(self) + len(self.rejected)
+
+    @property
+    def ids(self) -> Sequence[Any]:
+        """The id of each row, or FILE:LINE without an id column."""
+        return self._keys.ids if self._layout.id_column is not None else _RowNames(self._place, len(self))
+
+    def _place(self, row: int) -> tuple[str, int | None]:
+        return self.files[bisect_right(self._first, row) - 1].name, self._lines[row]
+
+    def read_all(self, progress: ReadProgress | None) -> None:
+        """Read all files; see `read_whole`."""
+        total, done = sum(file.size for file in self.files), 0
+        for file in self.files:
+            self._first.append(len(self))
+            if file.format == "text":
+                raise file.fault(None, "a file of one text has no columns; records are in CSV, JSONL or Parquet")
+
+            def tell(position: int, before: int = done) -> None:
+                if progress:
+                    progress(before + position, total)
+
+            {"jsonl": self._jsonl, "parquet": self._parquet}.get(file.format, self._csv)(file, tell)
+            done += file.size
+        for values in self.columns.values():
+            values.extend([None] * (len(self) - len(values)))
+        self._keys.close()
+        wanted = self._layout.id_column
+        if wanted is not None and wanted not in self.columns and self.read:
+            raise self.files[0].fault(None, f"no column {wanted!r}; columns are: {', '.join(self.columns)}")
+
+    def _csv(self, file: File, tell: Callable[[int], None]) -> None:
+        records = csv_files.records(file)
+        names = [name.strip() for name in next(records, (0, [], None, 0))[1]]
+        for name in names:
+            if names.count(name) > 1:
+                raise file.fault(1, f"the header names a column twice: {name}")
+        identity = self._identity(file, names)
+        chosen: list[list[str]] = []
+        for count, (line, fields, reason, position) in enumerate(records):
+            if reason is None and identity is not None:
+                reason = self._keys.take(fields[identity], None, True)
+            if self._admit(file, line, reason):
+                chosen.append(fields)
+            if count % TELL_EVERY == 0:
+                tell(position)
+        parts = zip(*chosen, strict=True) if chosen else ([] for _ in names)
+        self._append(dict(zip(names, map(list, parts), strict=True)), len(chosen))
+
+    def _jsonl(self, file: File, tell: Callable[[int], None]) -> None:
+        dumps, found, count = optional("orjson").dumps, dict[str, list[Any]](), 0
+        for line, record, reason, position in jsonl.records(file):
+            if reason is None and self._layout.id_column is not None:
+                reason = self._keys.take(record.get(self._layout.id_column), None, False)
+            if not self._admit(file, line, reason):
+                continue
+            for name, value in record.items():
+                if name not in found:
+                    found[name] = []
+                values = found[name]
+                values.extend([None] * (count - len(values)))
+                values.append(dumps(value).decode() if isinstance(value, (dict, list)) else value)
+            count += 1
+            if count % TELL_EVERY == 0:
+                tell(position)
+        for values in found.values():
+            values.extend([None] * (count - len(values)))
+        self._append(found, count)
+
+    def _parquet(self, file: File, tell: Callable[[int], None]) -> None:
+        pa = optional("pyarrow")
+        for first, batch, position in parquet.batches(file):
+            identity = self._identity(file, batch.schema.names)
+            bad: dict[int, str] = {}
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                bad = dict(parquet.undecodable_values(column, name)) | bad
+            decoded = [row for row in range(len(batch)) if row not in bad]
+            part = batch.take(pa.array(decoded, "int64")) if bad else batch
+            values = []
+            for column in map(parquet.plain_values, part.columns):
+                nested = pa.types.is_nested(column.type)
+                values.append([_as_text(value) if nested else value for value in column.to_pylist()])
+            places, good = dict(zip(decoded, range(len(decoded)), strict=True)), []
+            for row in range(len(batch)):
+                reason = bad.get(row)
+                if reason is None and identity is not None:
+                    reason = self._keys.take(values[identity][places[row]], None, False)
+                if self._admit(file, first + row, reason):
+                    good.append(places[row])
+            if len(good) < len(decoded):
+                values = [[column[place] for place in good] for column in values]
+            self._append(dict(zip(batch.schema.names, values, strict=True)), len(good))
+            tell(position)
+
+    def _identity(self, file: File, names: Sequence[str]) -> int | None:
+        wanted = self._layout.id_column
+        if wanted is None or not names:
+            return None
+        if wanted not in names:
+            raise file.fault(None, f"no column {wanted!r}; columns are: {', '.join(names)}")
+        return list(names).index(wanted)
+
+    def _admit(self, file: File, line: int, reason: str | None) -> bool:
+        """Number a good row and return True, or record a bad one."""
+        if reason is None:
+            self._lines.append(line)
+            return True
+        fault = file.fault(line, reason)
+        if self._layout.on_error == "stop":
+            raise fault
+        self.rejected.append(Reject(fault.path, fault.line, fault.reason))
+        return False
+
+    def _append(self, columns: dict[str, list[Any]], count: int) -> None:
+        """Append `count` rows, which are numbered already."""
+        before = len(self) - count
+        for name, values in columns.items():
+            known = self.columns.setdefault(name, [])
+            known.extend([None] * (before - len(known)))
+            known.extend(values)
+
+
+TELL_EVERY = 10_000  # rows between calls of `progress`
+
+
+def _as_text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+class _RowNames(Sequence[str]):
+    """FILE:LINE of each row, created on access."""
+
+    def __init__(self, place: Callable[[int], tuple[str, int | None]], rows: int) -> None:
+        self._place, self._rows = place, rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, row: Any) -> Any:
+        name, line = self._place(int(row))
+        return f"{name}:{line}"
+
+
+def read_whole(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    id_column: str | None = None,
+    glob: str | None = None,
+    on_error: OnError = "stop",
+    encoding: str = "utf-8",
+    format: Format | None = None,
+    max_row_bytes: int = MAX_ROW_BYTES,
+    progress: ReadProgress | None = None,
+) -> WholeTable:
+    """Read all columns of the rows of some inputs.
+
+    The parameters are those of `open_corpus`; `progress` is called with the bytes of input read and the total bytes.
+
+    Raises
+    ------
+    DataError
+        At the first bad row if ``on_error="stop"``; a row with an earlier row's id is bad. Always if a file cannot be
+        read to its end, lacks the id column, or holds one text.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("id,name\\n7,Ann\\n8,\\n")
+    >>> table = read_whole(path, id_column="id")
+    >>> table.columns["name"], list(table.ids)
+    (['Ann', ''], ['7', '8'])
+    """
+    layout = Layout(
+        id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format, max_row_bytes=max_row_bytes
+    )
+    table = WholeTable(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
+    table.read_all(progress)
+    return table
