@@ -60,7 +60,7 @@ def hamming(a: Any, b: Any) -> Int64Array:
     Parameters
     ----------
     a, b : array_like, shape (n, length) or (length,), or str, bytes, or sequence of these
-        One of them may be a single item. Numbers must not be NaN.
+        One of them may be a single item. Elements must equal themselves, so NaN and NaT are refused.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def hamming(a: Any, b: Any) -> Int64Array:
     TypeError
         If strings are compared with other items.
     ValueError
-        If lengths or numbers of items differ, or a number is NaN.
+        If lengths or numbers of items differ, or an element differs from itself.
 
     Examples
     --------
@@ -110,9 +110,11 @@ def _sets(items: Any, name: str) -> list[AbstractSet[Any]]:
 
 
 def _rows(items: Any, name: str) -> npt.NDArray[Any]:
+    if isinstance(items, TokenSets):
+        raise TypeError(f"{name} must be sequences of equal length, not TokenSets")
     array = array_of(items, name)
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension or two, not {array.ndim}")
-    if array.dtype.kind in "fc" and np.isnan(array).any():
-        raise ValueError(f"{name} must not have NaN, which differs from itself")
+    if np.asarray(array != array).any():
+        raise ValueError(f"{name} must not have elements that differ from themselves, such as NaN")
     return np.atleast_2d(array)

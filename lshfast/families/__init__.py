@@ -1,24 +1,29 @@
 """Families of locality-sensitive hash functions, one for each distance, their amplification, and plans with them."""
 
-from lshfast.families.amplification import Amplified
-from lshfast.families.bits import BitSampling, Covering
-from lshfast.families.cascade import Cascade
-from lshfast.families.codes import BitCodes, BitFamily
-from lshfast.families.coordinates import CoordinateCells
-from lshfast.families.cross_polytope import CrossPolytope
-from lshfast.families.curves import distance_at
-from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
-from lshfast.families.grid import GridSquares
-from lshfast.families.guarantees import amplification_for, probe_success, rho
-from lshfast.families.lines import CauchyLines, GaussianLines
-from lshfast.families.plane import PlaneLines
-from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
-from lshfast.families.plans import BandPlan, Costs
-from lshfast.families.plots import plot_curve
-from lshfast.families.probing import Probing
-from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
-from lshfast.families.unary import UnaryBits
-from lshfast.families.vectors import Hyperplanes, SignVectors
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.families.amplification import Amplified
+    from lshfast.families.bits import BitSampling, Covering
+    from lshfast.families.cascade import Cascade
+    from lshfast.families.codes import BitCodes, BitFamily
+    from lshfast.families.coordinates import CoordinateCells
+    from lshfast.families.cross_polytope import CrossPolytope
+    from lshfast.families.curves import distance_at
+    from lshfast.families.family import NO_VALUE, Family, Sensitivity, family_of
+    from lshfast.families.grid import GridSquares
+    from lshfast.families.guarantees import amplification_for, probe_success, rho
+    from lshfast.families.lines import CauchyLines, GaussianLines
+    from lshfast.families.plane import PlaneLines
+    from lshfast.families.planning import plan_bands, plan_recall, plan_weights, plan_work
+    from lshfast.families.plans import BandPlan, Costs
+    from lshfast.families.plots import plot_curve
+    from lshfast.families.probing import Probing
+    from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashFamily
+    from lshfast.families.unary import UnaryBits
+    from lshfast.families.vectors import Hyperplanes, SignVectors
 
 __all__ = [
     "NO_VALUE",
@@ -56,3 +61,28 @@ __all__ = [
     "probe_success",
     "rho",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "amplification": "Amplified",
+        "bits": "BitSampling Covering",
+        "cascade": "Cascade",
+        "codes": "BitCodes BitFamily",
+        "coordinates": "CoordinateCells",
+        "cross_polytope": "CrossPolytope",
+        "curves": "distance_at",
+        "family": "NO_VALUE Family Sensitivity family_of",
+        "grid": "GridSquares",
+        "guarantees": "amplification_for probe_success rho",
+        "lines": "CauchyLines GaussianLines",
+        "plane": "PlaneLines",
+        "planning": "plan_bands plan_recall plan_weights plan_work",
+        "plans": "BandPlan Costs",
+        "plots": "plot_curve",
+        "probing": "Probing",
+        "sets": "MinHashFamily SimHashFamily WeightedMinHashFamily",
+        "unary": "UnaryBits",
+        "vectors": "Hyperplanes SignVectors",
+    },
+)

@@ -155,7 +155,8 @@ class Covering(Family[UInt64Array]):
     of all of these bits, and under it the codes are equal.
 
     Codes at distance d collide under one function with probability 2**-d over the choice of the vectors, for d > r too.
-    The number of functions limits the radius.
+    The functions of a family are not independent, as the curve of ``or_`` assumes: with all of them, the true curve is
+    1 up to the radius. The number of functions limits the radius.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -12,11 +11,12 @@ import numpy.typing as npt
 
 from lshfast.common.checks import SEED, SeedField, check_bool, check_int, numbers_of
 from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.angles import AngleFamily
 from lshfast.families.family import check_bands
 from lshfast.families.points import dense_points
 from lshfast.families.polytope_curve import collision_curve
 from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing
-from lshfast.families.rotated import MAX_DIM, Projection, angles
+from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
 from lshfast.kernels.rotations import shape
 
@@ -27,7 +27,7 @@ SIMULATED_COORDINATES, SIMULATED_FUNCTIONS, SIMULATED_ANGLES = 2**20, (2**12, 2*
 
 
 @dataclass(frozen=True)
-class CrossPolytope(Probing[Any]):
+class CrossPolytope(AngleFamily, Probing[Any]):
     """The cross-polytope family: a function is the farthest coordinate of a vector after a random rotation.
 
     The distance is the angle between two vectors, in radians. The value under a function is the number of the
@@ -82,11 +82,6 @@ class CrossPolytope(Probing[Any]):
     structured: bool = True
     value_bits: int = field(init=False, repr=False, compare=False, default=64)
 
-    @property
-    def max_distance(self) -> float:
-        """The largest angle, pi."""
-        return math.pi
-
     def __post_init__(self) -> None:
         dim = check_int("dim", self.dim, 1, MAX_DIM)
         parts, block = shape(dim)
@@ -128,26 +123,6 @@ class CrossPolytope(Probing[Any]):
         """
         points = dense_points(items, self.dim, finite=False)
         return self._projection().farthest(points, self._outputs(), check_int("count", count, 1), threads)
-
-    def distance(self, a: Any, b: Any) -> Float64Array:
-        """Compute the exact angles between pairs of vectors.
-
-        Parameters
-        ----------
-        a, b : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            One of them may be a single vector.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            In radians, in [0, pi]; pi / 2 if either vector is zero.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `hash`, or if the numbers of vectors differ.
-        """
-        return angles(a, b, self.dim)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute the probability that Gaussian projections of two vectors have the same farthest coordinate.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import array_of
-from lshfast.common.types import Int64Array, Matrix
+from lshfast.common.types import Float64Array, Int64Array, Matrix
 
 DensePoints: TypeAlias = Matrix[np.float32] | Matrix[np.float64]
 
@@ -179,3 +179,10 @@ def _sparse(items: Any, dim: int, name: str) -> SparsePoints:
     if used.size and (used.min() < 0 or used.max() >= dim):
         raise ValueError(f"{name} is not a CSR matrix: indices must be in 0..{dim - 1}")
     return SparsePoints(offsets, columns, values, dim)
+
+
+def scaled(points: Points) -> Float64Array:
+    """Return points, (n, dim), times the powers of two by which their greatest coordinates are in [1/2, 1)."""
+    dense = points.dense() if isinstance(points, SparsePoints) else points
+    exponents = np.frexp(np.abs(dense).max(axis=1, initial=0))[1]
+    return np.asarray(np.ldexp(dense.astype(np.float64), -exponents[:, None]))

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import for_each_piece
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.families.family import NO_VALUE, check_pairs
-from lshfast.families.points import Points, SparsePoints, dense_blocks, dense_points, refuse_infinite
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.families.family import NO_VALUE
+from lshfast.families.points import Points, SparsePoints, dense_blocks, refuse_infinite, scaled
 from lshfast.kernels import projections
 from lshfast.kernels import rotations as kernels
 
@@ -21,8 +21,6 @@ MAX_DIM = kernels.MAX_DIM
 
 # Coordinates after rotations that one piece of work computes: some milliseconds.
 PIECE_COORDINATES = 2**22
-# Coordinates of pairs whose angles are computed at once: they stay in the cache.
-ANGLE_COORDINATES = 2**15
 # Coordinates whose factors are kept for the next call, 12 bytes each; those of more are drawn again.
 KEPT_COORDINATES = 2**20
 
@@ -69,7 +67,7 @@ class Projection:
 
         def project(rows: slice) -> None:
             positions = np.empty((rows.stop - rows.start, count))
-            projections.dense(_scaled(points[rows]), matrix, origin, 1.0, positions, None)
+            projections.dense(scaled(points[rows]), matrix, origin, 1.0, positions, None)
             out[rows] = positions
 
         costs = np.full(len(points), self.dim + count, np.int64)
@@ -186,43 +184,3 @@ def _source(points: Points, rows: slice) -> Source:
     if isinstance(points, SparsePoints):
         return points.values, points.offsets[rows.start : rows.stop + 1], points.columns
     return points[rows].reshape(-1), None, None
-
-
-def angles(a: Any, b: Any, dim: int) -> Float64Array:
-    """Return the angles between pairs of vectors in radians, float64 (n,); pi / 2 if one of them is zero.
-
-    Parameters
-    ----------
-    a, b : array_like or CSR matrix, shape (n, dim)
-        One of them may be a single vector.
-    dim : int
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are not vectors of finite numbers with this dim, or the numbers of vectors differ.
-    """
-    first, second = dense_points(a, dim, "a"), dense_points(b, dim, "b")
-    out = np.empty(check_pairs(len(first), len(second)))
-    step = max(1, ANGLE_COORDINATES // dim)
-    for start in range(0, len(out), step):
-        rows = slice(start, min(len(out), start + step))
-        x, y = _directions(first, rows), _directions(second, rows)
-        apart, together = np.sqrt(((x - y) ** 2).sum(axis=1)), np.sqrt(((x + y) ** 2).sum(axis=1))
-        zero = ~(x.any(axis=1) & y.any(axis=1))
-        out[rows] = np.where(zero, np.pi / 2, 2 * np.arctan2(apart, together))  # exact also for small angles
-    return out
-
-
-def _directions(points: Points, rows: slice) -> Float64Array:
-    """Return some rows, or the only one, with a norm of 1 or 0."""
-    scaled = _scaled(points[slice(0, 1) if len(points) == 1 else rows])
-    norms = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
-    return np.asarray(scaled / np.where(norms == 0, 1, norms))
-
-
-def _scaled(points: Points) -> Float64Array:
-    """Return points, (n, dim), times the powers of two by which their greatest coordinates are in [1/2, 1)."""
-    dense = points.dense() if isinstance(points, SparsePoints) else points
-    exponents = np.frexp(np.abs(dense).max(axis=1, initial=0))[1]
-    return np.asarray(np.ldexp(dense.astype(np.float64), -exponents[:, None]))

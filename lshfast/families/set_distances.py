@@ -13,6 +13,7 @@ from lshfast.families.family import check_pairs
 from lshfast.kernels import sets as kernels
 from lshfast.sketch.sketcher import check_token_sets
 from lshfast.sketch.weighted import WeightedSets
+from lshfast.tokens import TokenSets
 
 # Tokens of sets that are compared at once.
 PIECE_TOKENS = 2**20
@@ -43,9 +44,16 @@ def jaccard(a: Any, b: Any) -> Float64Array:
     pairs = np.arange(n, dtype=np.int64)
     left, right = pairs % max(len(a), 1), pairs % max(len(b), 1) + len(a)
     offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
-    similarity = kernels.jaccard(offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0)
+    similarity = kernels.similarities(offsets, np.concatenate([a.tokens, b.tokens]), left, right, 0.0)
     empty = (a.counts[left] == 0) | (b.counts[right - len(a)] == 0)
     return np.asarray(np.where(empty, 0.0, similarity))
+
+
+def overlaps(a: TokenSets, b: TokenSets) -> tuple[Int64Array, Float64Array]:
+    """Return how many different tokens pairs of sets have in common, int64 (n,), and their Jaccard similarities."""
+    similarity = jaccard(a, b)
+    sizes = a.distinct().counts + b.distinct().counts
+    return np.rint(similarity / (1 + similarity) * sizes).astype(np.int64), similarity
 
 
 def weighted_distances(a: Any, b: Any) -> Float64Array:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from lshfast.common.checks import SEED, SeedField, check_bool, check_int, numbers_of
 from lshfast.common.types import Float64Array, UInt64Array
+from lshfast.families.angles import AngleFamily
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import check_bands
 from lshfast.families.points import dense_blocks, dense_points
 from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing, found_by_probes
-from lshfast.families.rotated import MAX_DIM, Projection, angles
+from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
 from lshfast.sketch.arrays import checked
 from lshfast.sketch.codes import Zero
@@ -31,7 +32,7 @@ SKETCHED_COORDINATES = 2**22
 
 
 @dataclass(frozen=True)
-class Hyperplanes(BitFamily[Any], Probing[Any]):
+class Hyperplanes(AngleFamily, BitFamily[Any], Probing[Any]):
     """Random hyperplanes: a function is the side on which a vector lies.
 
     The distance is the angle between two vectors, in radians. Two vectors collide with probability 1 - angle / pi. The
@@ -78,11 +79,6 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
     seed: SeedField = SEED
     structured: bool = True
 
-    @property
-    def max_distance(self) -> float:
-        """The largest angle, pi."""
-        return math.pi
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", check_int("dim", self.dim, 1, MAX_DIM))
         check_bool("structured", self.structured)
@@ -115,26 +111,6 @@ class Hyperplanes(BitFamily[Any], Probing[Any]):
         points = dense_points(items, self.dim, finite=False)
         words, zero = self._projection().signs(points, check_int("count", count, 1), threads)
         return BitCodes(words, zero if zero.any() else None)
-
-    def distance(self, a: Any, b: Any) -> Float64Array:
-        """Compute the exact angles between pairs of vectors.
-
-        Parameters
-        ----------
-        a, b : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            One of them may be a single vector.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            In radians, in [0, pi]; pi / 2 if either vector is zero.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `codes`, or if the numbers of vectors differ.
-        """
-        return angles(a, b, self.dim)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute 1 - angle / pi.
@@ -228,7 +204,7 @@ def _probe_curves(rows: int, probes: int) -> ProbeCurves:
 
 
 @dataclass(frozen=True)
-class SignVectors(BitFamily[Any]):
+class SignVectors(AngleFamily, BitFamily[Any]):
     """Random vectors of ±1: a function is the sign of the product with one of them.
 
     The functions are the bits of a `SignSketcher`. The distance is the angle between two vectors, in radians. Two
@@ -272,11 +248,6 @@ class SignVectors(BitFamily[Any]):
     dim: int
     seed: SeedField = SEED
     zero: Zero = "minus"
-
-    @property
-    def max_distance(self) -> float:
-        """The largest angle, pi."""
-        return math.pi
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", SignSketcher(check_int("dim", self.dim, 1), 1, self.seed, self.zero).dim)
@@ -324,26 +295,6 @@ class SignVectors(BitFamily[Any]):
             words[rows], without[rows] = codes, sketcher.is_empty(codes)
         words[without] = 0
         return BitCodes(words, without if without.any() else None)
-
-    def distance(self, a: Any, b: Any) -> Float64Array:
-        """Compute the exact angles between pairs of vectors.
-
-        Parameters
-        ----------
-        a, b : array_like or CSR matrix of numbers, shape (n, dim) or (dim,)
-            One of them may be a single vector.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            In radians, in [0, pi]; pi / 2 if either vector is zero.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `codes`, or if the numbers of vectors differ.
-        """
-        return angles(a, b, self.dim)
 
     def collision_probability(self, distance: npt.ArrayLike) -> Float64Array:
         """Compute 1 - angle / pi, which is approximate for vectors of ±1.

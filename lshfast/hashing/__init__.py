@@ -1,10 +1,15 @@
 """Hash functions with proven guarantees, perfect hashing, min-wise permutations and Gaussian numbers."""
 
-from lshfast.hashing.functions import HashFunction, PolynomialHash, StronglyUniversal, WeaklyUniversal
-from lshfast.hashing.gaussians import box_muller, gaussian_vectors, sphere_points
-from lshfast.hashing.minwise import HalvingFamily, LinearPermutation, linear_first_probability
-from lshfast.hashing.perfect import PerfectMap, PerfectStats
-from lshfast.hashing.words import MixedTabulation, MultiplyAddShift, MultiplyShift
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.hashing.functions import HashFunction, PolynomialHash, StronglyUniversal, WeaklyUniversal
+    from lshfast.hashing.gaussians import box_muller, gaussian_vectors, sphere_points
+    from lshfast.hashing.minwise import HalvingFamily, LinearPermutation, linear_first_probability
+    from lshfast.hashing.perfect import PerfectMap, PerfectStats
+    from lshfast.hashing.words import MixedTabulation, MultiplyAddShift, MultiplyShift
 
 __all__ = [
     "HalvingFamily",
@@ -23,3 +28,14 @@ __all__ = [
     "linear_first_probability",
     "sphere_points",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",
+        "gaussians": "box_muller gaussian_vectors sphere_points",
+        "minwise": "HalvingFamily LinearPermutation linear_first_probability",
+        "perfect": "PerfectMap PerfectStats",
+        "words": "MixedTabulation MultiplyAddShift MultiplyShift",
+    },
+)

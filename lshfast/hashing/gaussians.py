@@ -19,6 +19,9 @@ BOX_MULLER = 68  # domain
 # A covariance matrix may differ from its transpose by rounding.
 ASYMMETRY = 1e-12
 
+# More numbers than memory can hold; products of sizes below it do not overflow.
+MOST_NUMBERS = 1 << 56
+
 
 def box_muller(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
     """Return two independent standard Gaussian numbers for each two independent uniform numbers.
@@ -174,6 +177,8 @@ def sphere_points(count: int, dim: int, *, seed: Seed = 1) -> Float64Array:
 
 def _standard(count: int, dim: int, seed: int) -> Float64Array:
     """Return independent standard Gaussian numbers, float64 (count, dim), none of them 0."""
+    if count * dim > MOST_NUMBERS:
+        raise MemoryError(f"{count} vectors of {dim} numbers do not fit into memory")
     pairs = (count * dim + 1) // 2
     words: Any = kernels.words(seed, BOX_MULLER, 0, 2 * pairs).reshape(2, pairs)
     x, y = box_muller(*(((words >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52))

@@ -33,6 +33,8 @@ def words_of(values: npt.ArrayLike, name: str = "keys") -> UInt64Array:
         If there is not one dimension, or a value is out of range.
     """
     array = array_of(values, name)
+    if array.ndim == 0 and array.dtype.kind not in "iu":  # a set, an iterator, a str
+        raise TypeError(f"{name} must be an array or a sequence of integers, not {type(values).__name__}")
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, not {array.ndim}")
     if len(array) == 0:

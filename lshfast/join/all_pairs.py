@@ -11,7 +11,7 @@ from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets
 from lshfast.join.group_pairs import Comparison
 from lshfast.join.groups import first_copies
-from lshfast.join.jaccard import Rows, as_pairs, estimate, least_agreement, verify
+from lshfast.join.jaccard import Rows, as_pairs, estimate, verify
 from lshfast.kernels import grouping as kernels
 
 # Candidates in one batch. If one batch holds all of them, the tokens of each row are computed once.
@@ -54,7 +54,7 @@ class AllPairs:
         """Return the smallest number of equal slots that a candidate must have."""
         k, comparison = self._signatures.shape[1], self._comparison
         if comparison.exact:
-            return least_agreement(k, comparison.threshold)
+            return comparison.least_slots(k)
         return next(slots for slots in range(k + 1) if slots / k >= comparison.threshold)
 
     @property
@@ -77,5 +77,5 @@ class AllPairs:
         """Return the similar pairs among the candidates as a structured array of i, j, similarity."""
         if not self._comparison.exact:
             return as_pairs(i, j, estimate(self._signatures, i, j))
-        threshold, threads = self._comparison.threshold, self._comparison.threads
-        return verify(self._rows, i, j, threshold, threads=threads, progress=progress)
+        how = self._comparison
+        return verify(self._rows, i, j, how.threshold, measure=how.measure, threads=how.threads, progress=progress)

@@ -72,13 +72,25 @@ def equal_rows(prints: UInt64Array) -> Int64Array:
     if len(prints) < 2:
         return first
     order = np.argsort(prints[:, 1], kind="stable")
-    same = np.diff(prints[order, 1]) == 0
-    if np.any(same & np.any(prints[order[1:]] != prints[order[:-1]], axis=1)):
+    is_copy = _equal_neighbours(prints, order)
+    if np.any(~is_copy & _equal_neighbours(prints[:, 1:2], order)):
         order = np.lexsort((*prints.T[2:], prints[:, 0], prints[:, 1]))  # different rows with equal words
-    is_copy = np.all(prints[order[1:]] == prints[order[:-1]], axis=1) & (prints[order[1:], 0] > 0)
+        is_copy = _equal_neighbours(prints, order)
+    is_copy &= prints[order[1:], 0] > 0
     starts = np.concatenate([[True], ~is_copy])
-    first[order] = order[starts][np.cumsum(starts, dtype=np.int64) - 1]
+    numbers = np.cumsum(starts, dtype=np.int64)
+    numbers -= 1
+    first[order] = order[starts][numbers]
     return first
+
+
+def _equal_neighbours(prints: UInt64Array, order: Int64Array) -> BoolArray:
+    """Return, for each row but the first in this order, whether it equals the row before it; in little memory."""
+    equal = np.ones(len(order) - 1, np.bool_)
+    for column in prints.T:
+        values = column[order]
+        equal &= values[1:] == values[:-1]
+    return equal
 
 
 def confirm_copies(

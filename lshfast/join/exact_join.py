@@ -13,10 +13,9 @@ import numpy.typing as npt
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.threads import ordered_map, thread_count
-from lshfast.join.banded import order_of_pairs
 from lshfast.join.copies import spread_across, with_copies
-from lshfast.join.jaccard import PAIR, as_pairs
-from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens, UInt32Array
+from lshfast.join.jaccard import as_pairs, joined_pairs, sort_pairs
+from lshfast.join.set_ranks import SMALL, TABLE, Collection, RankedSets, RankedTokens, UInt32Array, ranked_for_join
 from lshfast.join.thresholds import Measure, Rule, Threshold, rule_of
 from lshfast.kernels import setjoin
 from lshfast.tokens import TokenSets, hash_rows
@@ -60,6 +59,7 @@ def pairs(
     measure: Measure = "jaccard",
     copies: Copies = "all",
     method: Method = "auto",
+    suffixes: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
@@ -67,7 +67,7 @@ def pairs(
 
     Parameters
     ----------
-    sets, right, threshold, measure, copies, method, threads, progress
+    sets, right, threshold, measure, copies, method, suffixes, threads, progress
         As for `join`.
 
     Returns
@@ -89,8 +89,8 @@ def pairs(
     [(0, 0, 1.0)]
     """
     found = join(
-        sets, right, threshold=threshold, measure=measure, copies=copies, method=method, threads=threads,
-        progress=progress,
+        sets, right, threshold=threshold, measure=measure, copies=copies, method=method, suffixes=suffixes,
+        threads=threads, progress=progress,
     )  # fmt: skip
     return found.pairs
 
@@ -103,6 +103,7 @@ def join(
     measure: Measure = "jaccard",
     copies: Copies = "all",
     method: Method = "auto",
+    suffixes: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> JoinResult:
@@ -134,6 +135,10 @@ def join(
     method : {"auto", "prefix", "bitmap"}, default "auto"
         "bitmap" compares all sets whose sizes allow the threshold, as bits; there may be at most 512 different
         elements. "auto" uses it if this is so, and a few sets show that it takes fewer steps.
+    suffixes : bool, default False
+        For prefixes: order the sets of one size that have a token by the number of their tokens after it. A search then
+        passes over sets with too few of them at once, instead of looking at each. The result is the same. It saves up
+        to a fifth of the time where many sets of few sizes share their rarest tokens, and costs time elsewhere.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
     progress : callable, optional
@@ -152,8 +157,9 @@ def join(
 
     Notes
     -----
-    For m tokens, of which r different ones occur at least twice, o times in all, n sets and p pairs, memory grows by at
-    most 2 m + 64 r + 16 o + 120 n + 4 n threads + 60 p bytes. It does not depend on the number of candidates.
+    For m tokens, of which o are in at least two sets (each occurrence counts), n sets and p pairs, memory grows by at
+    most 5 MB + 2 m + 20 o + 120 n + 4 n threads + 110 p bytes. It does not depend on the number of candidates. The
+    result takes 24 p bytes of it.
 
     References
     ----------
@@ -173,20 +179,20 @@ def join(
         raise ValueError(f"copies must be 'first' or 'all', and 'all' with two collections, not {copies!r}")
     if method not in ("auto", "prefix", "bitmap"):
         raise ValueError(f"method must be 'auto', 'prefix' or 'bitmap', not {method!r}")
+    if not isinstance(suffixes, (bool, np.bool_)):
+        raise TypeError(f"suffixes must be a bool, not {suffixes!r}")
     rule = rule_of(measure, threshold, "smaller" if right is None else "indexed")
     threads = thread_count(threads)
     collections = [Collection.of(rows) for rows in token_sets(sets, right)]
-    searched = Join.of(collections, rule, method, threads)
-    parts = [np.empty(0, PAIR), *searched.parts(progress)]
-    found = np.concatenate(parts)
-    del parts
+    searched = Join.of(collections, rule, method, threads, suffixes)
+    found = joined_pairs(searched.parts(progress))
     if right is None:
         found = with_copies(found, collections[0].copies, copies)
         if measure == "overlap":
             found = _with_sizes(found, collections[0], rule)
     else:
         found = spread_across(found, collections[0].copies, collections[1].copies)
-        found = found[order_of_pairs(found["i"], found["j"])]
+        sort_pairs(found)
     return JoinResult(found, searched.method, searched.candidates)
 
 
@@ -244,19 +250,24 @@ class Join:
     candidates: int = 0
 
     @classmethod
-    def of(cls, collections: Sequence[Collection], rule: Rule, method: Method, threads: int) -> Join:
+    def of(
+        cls, collections: Sequence[Collection], rule: Rule, method: Method, threads: int, suffixes: bool = False
+    ) -> Join:
         """Rank the tokens of one or two collections, choose the method, and build what it searches."""
         own = len(collections) == 1
-        tokens = RankedTokens(collections)
-        small = tokens.small
+        tokens = RankedTokens(collections, TABLE)
+        small = tokens.complete and tokens.most <= SMALL
         if method == "bitmap" and not small:
-            raise ValueError(f"method 'bitmap' needs at most {64 * setjoin.MOST_WORDS} different elements")
-        indexed = tokens.ranked(collections[0], rule, False, threads)
-        probes = indexed if own else tokens.ranked(collections[1], rule, True, threads)
+            raise ValueError(f"method 'bitmap' needs at most {SMALL} different elements")
+        if tokens.complete:
+            ranked = [tokens.ranked(each, rule, number == 1, threads) for number, each in enumerate(collections)]
+        else:
+            ranked = ranked_for_join(collections, rule, threads)
         del tokens
+        indexed, probes = ranked[0], ranked[-1]
         searches: dict[str, Callable[[], Searcher]] = {}
         if method != "bitmap":
-            searches["prefix"] = prefix_search(rule, indexed, probes, own)
+            searches["prefix"] = prefix_search(rule, indexed, probes, own, suffixes)
         if method != "prefix" and small:
             searches["bitmap"] = bitmap_search(rule, indexed, probes, own)
         chosen = next(iter(searches)) if len(searches) == 1 else _cheapest(searches, len(probes.rows))
@@ -299,9 +310,11 @@ class Join:
         return as_pairs(i, j, self.rule.similarity(overlap, *sizes))
 
 
-def prefix_search(rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool) -> Callable[[], setjoin.Search]:
+def prefix_search(
+    rule: Rule, indexed: RankedSets, probes: RankedSets, own: bool, suffixes: bool
+) -> Callable[[], setjoin.Search]:
     """Index the prefixes of sets, and return what makes searches in them."""
-    index = setjoin.Prefixes(rule.of_kernels, indexed.records, own)
+    index = setjoin.Prefixes(rule.of_kernels, indexed.records, own, suffixes)
     return lambda: setjoin.Search(index, probes.records)
 
 

@@ -17,7 +17,7 @@ from lshfast.common.threads import ordered_map
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
-from lshfast.join.jaccard import PIECE, Rows, as_pairs, least_agreement
+from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
@@ -58,12 +58,21 @@ class Comparison:
     chains : bool
         If true, the groups are connected components instead of stars.
     threads : int
+    measure : {"jaccard", "containment"}
+        With containment, `exact` must be true, and the preference of rows must follow the sizes of their sets, the
+        largest first. Signatures tell little about the containment of sets of different sizes, so there is no screen.
+        Chains climb: each row that is similar to a preferred one is paired with the most preferred of these.
     """
 
     threshold: float
     exact: bool = True
     chains: bool = False
     threads: int = 1
+    measure: PairMeasure = "jaccard"
+
+    def least_slots(self, k: int) -> int:
+        """Return how many of k slots must be equal before the tokens of two rows are compared."""
+        return least_agreement(k, self.threshold) if self.exact and self.measure == "jaccard" else 0
 
 
 def pairs_for_groups(
@@ -93,8 +102,8 @@ def pairs_for_groups(
     Returns
     -------
     pairs : structured ndarray with fields i, j, similarity
-        Sorted by (i, j). For stars: each removed row with its keeper; for chains: a spanning forest. Copies are not
-        included.
+        Sorted by (i, j). For stars: each removed row with its keeper; for chains: a spanning forest, or the pairs that
+        climb. Copies are not included.
     compared : int
         The number of pairs that were compared.
     """
@@ -114,10 +123,10 @@ def pairs_for_groups(
     walked = members[meeting]
     starts = np.flatnonzero(np.diff(labels[meeting], prepend=-1))
     buckets = np.ascontiguousarray(buckets[meeting])
-    least = least_agreement(signatures.shape[1], comparison.threshold) if comparison.exact else 0
     state = kernels.Grouping(
-        buckets, counts, signatures, walked, least, comparison.threshold, comparison.exact, comparison.chains
-    )
+        buckets, counts, signatures, walked, comparison.least_slots(signatures.shape[1]), comparison.threshold,
+        comparison.exact, comparison.chains, comparison.measure == "containment",
+    )  # fmt: skip
     compared = _Walk(state, rows, walked, comparison, progress).run(starts)
     found = state.left >= 0
     i, j = walked[state.left[found]], walked[state.right[found]]

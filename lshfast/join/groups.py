@@ -57,6 +57,38 @@ def preferred(n: int, preference: npt.ArrayLike | None) -> Int64Array:
     return np.argsort(-ranks.astype(np.int64), kind="stable").astype(np.int64)
 
 
+def larger_first(sizes: Int64Array, preference: npt.ArrayLike | None) -> Int64Array:
+    """Return a preference for the rows with larger sets, and among sets of one size for the rows preferred before."""
+    order = preferred(len(sizes), preference)
+    values = np.empty(len(sizes), np.int64)
+    values[order[np.argsort(-sizes[order], kind="stable")]] = np.arange(len(sizes), 0, -1, dtype=np.int64)
+    return values
+
+
+def climbing_pairs(
+    n: int, pairs: npt.NDArray[np.void], *, copies: Int64Array | None = None, preference: npt.ArrayLike | None = None
+) -> npt.NDArray[np.void]:
+    """Return, for each row in pairs with preferred rows, its pair with the most preferred of them.
+
+    Parameters
+    ----------
+    n, copies, preference
+        As for `star_groups`.
+    pairs : structured ndarray with fields i, j, similarity
+        Pairs of similar rows that are first copies, sorted by (i, j).
+
+    Returns
+    -------
+    structured ndarray with fields i, j, similarity
+        Sorted by (i, j). They form a forest, whose roots are similar to no preferred row.
+    """
+    best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
+    i, j = rank[best[pairs["i"]]], rank[best[pairs["j"]]]
+    later, earlier = np.maximum(i, j), np.minimum(i, j)
+    order = order_of_pairs(later, earlier)
+    return np.asarray(pairs[np.sort(order[np.diff(later[order], prepend=-1) != 0])])
+
+
 def star_groups(
     n: int,
     pairs: npt.NDArray[np.void],
@@ -97,7 +129,7 @@ def star_groups(
     kept_kind, by = kernels.stars(kinds, offsets, neighbours)
     to_kind = np.where(by >= 0, similarity[by] if len(similarity) else 1.0, 1.0)
     keeper = best[kept_kind[first]]
-    return Groups(keeper, to_kind[first], _smallest(keeper))
+    return Groups(keeper, to_kind[first], smallest(keeper))
 
 
 def component_groups(
@@ -132,7 +164,7 @@ def component_groups(
         place = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
         found = keys[place] == wanted
         similarity[found] = alike[place[found]]
-    return Groups(keeper, similarity, _smallest(keeper))
+    return Groups(keeper, similarity, smallest(keeper))
 
 
 def first_copies(n: int, copies: Int64Array | None) -> Int64Array:
@@ -182,7 +214,8 @@ def _adjacency(
     return offsets, others[order], np.tile(similarity, 2)[order]
 
 
-def _smallest(keeper: Int64Array) -> Int64Array:
+def smallest(keeper: Int64Array) -> Int64Array:
     """Return, for each row, the smallest row with the same keeper."""
-    _, first, group = np.unique(keeper, return_index=True, return_inverse=True)
-    return first.astype(np.int64)[group.reshape(-1)] if len(keeper) else keeper
+    first = np.empty_like(keeper)
+    first[keeper[::-1]] = np.arange(len(keeper) - 1, -1, -1, dtype=np.int64)  # the smallest is written last and stays
+    return first[keeper]

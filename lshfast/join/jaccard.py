@@ -1,15 +1,16 @@
-"""Verification of candidates by their exact Jaccard similarity, or by the estimate of their signatures."""
+"""Verification of candidates by their exact similarity, or by the estimate of their signatures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import exp, lgamma, log
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_number
+from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.join.banded import order_of_pairs
@@ -17,6 +18,9 @@ from lshfast.kernels import sets as kernels
 from lshfast.tokens import TokenSets
 
 PAIR = np.dtype([("i", np.int64), ("j", np.int64), ("similarity", np.float64)])
+
+# The similarity of two sets of a and b tokens that share o: o / (a + b - o), or o / min(a, b).
+PairMeasure: TypeAlias = Literal["jaccard", "containment"]
 
 # The largest number of tokens, and of pairs, in a piece of work, unless the rows of a single pair have more.
 PIECE = 1 << 21
@@ -43,16 +47,32 @@ def as_pairs(i: Int64Array, j: Int64Array, similarity: npt.ArrayLike) -> npt.NDA
     return pairs
 
 
+def joined_pairs(parts: Iterable[npt.NDArray[np.void]], room: int = 0) -> npt.NDArray[np.void]:
+    """Return pairs that come in parts as one array; `room` is about their number."""
+    whole = GrowingArray(PAIR, room=room)
+    for part in parts:
+        whole.extend(part)
+    return whole.finished()
+
+
+def sort_pairs(pairs: npt.NDArray[np.void]) -> None:
+    """Sort pairs in place by (i, j), a field at a time: that is faster than to move whole pairs, and takes no copy."""
+    order = order_of_pairs(pairs["i"], pairs["j"])
+    for name in pairs.dtype.names or ():
+        pairs[name] = pairs[name][order]
+
+
 def verify(
     sets: Rows,
     i: Int64Array,
     j: Int64Array,
     threshold: float,
     *,
+    measure: PairMeasure = "jaccard",
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> npt.NDArray[np.void]:
-    """Return the pairs whose exact Jaccard similarity reaches the threshold.
+    """Return the pairs whose exact similarity reaches the threshold.
 
     Parameters
     ----------
@@ -61,7 +81,9 @@ def verify(
     i, j : ndarray of int64, shape (m,)
         Candidates.
     threshold : float
-        In [0, 1]. A pair is returned if overlap / union, divided as doubles, is at least this.
+        In [0, 1]. A pair is returned if its similarity, divided as doubles, is at least this.
+    measure : {"jaccard", "containment"}, default "jaccard"
+        The similarity of sets of a and b tokens that share o: o / (a + b - o), or o / min(a, b).
     threads : int, optional
         At least 1. By default the number of CPUs that this process may use.
     progress : callable, optional
@@ -88,13 +110,16 @@ def verify(
     i, j = np.ascontiguousarray(i, np.int64), np.ascontiguousarray(j, np.int64)
     if not 0 <= check_number("threshold", threshold) <= 1:
         raise ValueError(f"threshold must be in [0, 1], not {threshold}")
+    check_measure(measure)
     similarity = np.empty(len(i), np.float64)
 
     def work(chosen: Int64Array) -> int:
         rows, places = np.unique(np.concatenate([i[chosen], j[chosen]]), return_inverse=True)
         part = sets.take(rows).distinct()
         left, right = np.split(places.reshape(-1).astype(np.int64), 2)
-        similarity[chosen] = kernels.jaccard(part.offsets, part.tokens, left, right, threshold)
+        similarity[chosen] = kernels.similarities(
+            part.offsets, part.tokens, left, right, threshold, measure == "containment"
+        )
         return len(chosen)
 
     done = 0
@@ -104,6 +129,20 @@ def verify(
             progress(done, len(i))
     kept = similarity >= threshold
     return as_pairs(i[kept], j[kept], similarity[kept])
+
+
+def check_measure(measure: str) -> None:
+    """Raise an error that names the allowed values if the measure is wrong."""
+    if measure not in get_args(PairMeasure):
+        raise ValueError(f"measure must be 'jaccard' or 'containment', not {measure!r}")
+
+
+def equal_jaccard(measure: PairMeasure, threshold: float) -> float:
+    """Return the Jaccard similarity of two sets of one size that are exactly at the threshold.
+
+    Sets of n tokens that share o have the containment c = o / n and the Jaccard similarity o / (2 n - o) = c / (2 - c).
+    """
+    return threshold / (2 - threshold) if measure == "containment" else threshold
 
 
 def _pieces(sizes: Int64Array, i: Int64Array, j: Int64Array) -> Iterator[Int64Array]:

@@ -1,10 +1,10 @@
 """Files of a PrefixIndex: its sets. The tables are built when a file is opened, so nothing in it has to be trusted.
 
 A header of 88 bytes, little-endian: the magic number (8 bytes); the version, the number of the measure, whether the
-threshold is a fraction, and zero (uint32 each); the threshold as a float64 and zero, or its numerator and denominator
-(uint64 each); the seed; the number of ids ever used; n; m (uint64 each); the checksum of the sections; the checksum of
-the header before it. Then the sections: ids (int64, n, ascending), offsets (int64, n + 1) and tokens (uint64, m,
-different ones in each set). Checksums are those of `lshfast.kernels.checksum`.
+threshold is a fraction, and the number of what it holds (uint32 each); the threshold as a float64 and zero, or its
+numerator and denominator (uint64 each); the seed; the number of ids ever used; n; m (uint64 each); the checksum of the
+sections; the checksum of the header before it. Then the sections: ids (int64, n, ascending), offsets (int64, n + 1) and
+tokens (uint64, m, different ones in each set). Checksums are those of `lshfast.kernels.checksum`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import BinaryIO
+from typing import BinaryIO, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,12 @@ from lshfast.kernels.checksum import checksum
 from lshfast.tokens import TokenSets
 
 MAGIC, VERSION = b"LSHFPRE\0", 1
+
+# What an index holds. With a seed that was given, "any": TokenSets and other sets were hashed with one seed. With a
+# random one, sets that the index hashed and TokenSets have nothing in common.
+Held: TypeAlias = Literal["any", "nothing", "sets", "TokenSets"]
+HELD: tuple[Held, ...] = "any", "nothing", "sets", "TokenSets"
+
 _HEAD = struct.Struct("<8sIIII8s8sQQQQQ")
 _SUM = struct.Struct("<Q")
 HEADER_BYTES = _HEAD.size + _SUM.size
@@ -37,6 +43,7 @@ class SavedSets:
 
     measure: Measure
     threshold: Threshold
+    held: Held
     seed: int
     next_id: int
     ids: Int64Array
@@ -56,8 +63,8 @@ def write_sets(path: str | os.PathLike[str], saved: SavedSets, overwrite: bool) 
     else:
         terms = struct.pack("<d", saved.threshold), bytes(8)
     head = _HEAD.pack(
-        MAGIC, VERSION, MEASURES.index(saved.measure), fraction, 0, *terms, saved.seed, saved.next_id, len(saved.ids),
-        len(saved.sets.tokens), checksum(*sections),
+        MAGIC, VERSION, MEASURES.index(saved.measure), fraction, HELD.index(saved.held), *terms, saved.seed,
+        saved.next_id, len(saved.ids), len(saved.sets.tokens), checksum(*sections),
     )  # fmt: skip
     with atomic_file(path, overwrite) as file:
         file.write(head + _SUM.pack(checksum(head)))
@@ -79,10 +86,10 @@ def _read(head: bytes, nbytes: int, file: BinaryIO) -> SavedSets:
         raise FormatError("header: not a PrefixIndex of lshfast")
     if len(head) < HEADER_BYTES or _SUM.unpack(head[_HEAD.size :])[0] != checksum(head[: _HEAD.size]):
         raise FormatError("header: damaged")
-    _, version, measure, fraction, zero, *terms, seed, next_id, n, m, own_sum = _HEAD.unpack(head[: _HEAD.size])
+    _, version, measure, fraction, held, *terms, seed, next_id, n, m, own_sum = _HEAD.unpack(head[: _HEAD.size])
     if version != VERSION:
         raise FormatError(f"header: version {version}; this lshfast reads version {VERSION}")
-    if measure >= len(MEASURES) or fraction > 1 or zero or next_id > MOST_IDS:
+    if measure >= len(MEASURES) or fraction > 1 or held >= len(HELD) or next_id > MOST_IDS:
         raise FormatError("header: values out of range")
     if nbytes != HEADER_BYTES + 8 * (2 * n + 1 + m):
         raise FormatError(f"the file has {nbytes} bytes, not {HEADER_BYTES + 8 * (2 * n + 1 + m)}")
@@ -100,7 +107,7 @@ def _read(head: bytes, nbytes: int, file: BinaryIO) -> SavedSets:
         raise FormatError(f"ids: they must rise from 0 to below {next_id}")
     if sets.offsets[0] != 0 or sets.offsets[-1] != m or len(sets.distinct().tokens) != m:
         raise FormatError("sets: they must cover all tokens, with different ones in each set")
-    return SavedSets(MEASURES[measure], threshold, seed, next_id, ids, sets)
+    return SavedSets(MEASURES[measure], threshold, HELD[held], seed, next_id, ids, sets)
 
 
 def _threshold(terms: list[bytes], fraction: int) -> Threshold:

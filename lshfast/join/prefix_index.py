@@ -17,7 +17,7 @@ from lshfast.common.types import BoolArray, Int64Array
 from lshfast.join.copies import spread_across
 from lshfast.join.exact_join import ROWS, check_rows
 from lshfast.join.jaccard import PAIR, as_pairs
-from lshfast.join.prefix_file import SavedSets, read_sets, write_sets
+from lshfast.join.prefix_file import Held, SavedSets, read_sets, write_sets
 from lshfast.join.set_ranks import Collection, RankedSets, RankedTokens
 from lshfast.join.thresholds import Measure, Rule, Threshold, plain_threshold, rule_of
 from lshfast.kernels import setjoin
@@ -43,7 +43,7 @@ class PrefixSegment:
     def of(cls, ids: Int64Array, sets: TokenSets, rule: Rule, threads: int) -> PrefixSegment:
         """Index sets."""
         collection = Collection.of(sets)
-        tokens = RankedTokens([collection], every=True)
+        tokens = RankedTokens([collection])
         indexed = tokens.ranked(collection, rule, False, threads)
         return cls(ids, collection, tokens, indexed, setjoin.Prefixes(rule.of_kernels, indexed.records, False))
 
@@ -91,6 +91,7 @@ class _State:
 
     parts: tuple[_Part, ...] = ()
     next_id: int = 0
+    held: Held = "any"
 
 
 class PrefixIndex:
@@ -106,8 +107,10 @@ class PrefixIndex:
     measure : {"jaccard", "dice", "cosine", "containment", "overlap"}, default "jaccard"
         As for `join`. Containment is that of the query in the sets of the index.
     seed : int or "random", default "random"
-        Seed of the hash of elements, in 0..2**64 - 1; TokenSets must have been hashed with it. With a random seed,
-        nobody can choose elements with equal hashes. It is stored in files.
+        Seed of the hash of elements, in 0..2**64 - 1. It is stored in files. With a random seed, nobody can choose
+        elements with equal hashes, and an index takes either TokenSets, whose tokens are the elements, or other sets,
+        but not both. With a seed that is given it takes both. TokenSets must then have been hashed with this seed,
+        because sets of another seed match nothing.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use.
 
@@ -153,7 +156,7 @@ class PrefixIndex:
         self._rule = rule_of(measure, threshold, "probing")
         self.threshold, self.measure, self.seed = threshold, measure, check_seed(seed)
         self._threads = thread_count(threads)
-        self._state = _State()
+        self._state = _State(held="nothing" if seed == "random" else "any")
         self._writing = threading.Lock()
 
     def __len__(self) -> int:
@@ -173,7 +176,7 @@ class PrefixIndex:
         Parameters
         ----------
         sets : TokenSets or iterable of iterables
-            As for `join`. All are inserted, or none.
+            As for `join`; see also `seed`. All are inserted, or none.
 
         Returns
         -------
@@ -183,17 +186,20 @@ class PrefixIndex:
         Raises
         ------
         TypeError, ValueError
-            If an element has the wrong type, or a set has more than 2**29 elements.
+            If an element has the wrong type, a set has more than 2**29 elements, or the seed is random and the index
+            holds sets of the other kind.
         """
-        rows = self._token_sets(sets).distinct()
+        rows, kind = self._token_sets(sets).distinct(), _kind_of(sets)
         with self._writing:
             state = self._state
+            _check_kind(kind, state.held)
             ids = np.arange(len(rows), dtype=np.int64) + state.next_id
             if len(rows):
                 parts = [*state.parts, _Part.of(PrefixSegment.of(ids, rows, self._rule, self._threads))]
                 while len(parts) > 1 and len(parts[-2].segment) < 2 * len(parts[-1].segment):
                     parts[-2:] = [self._merged(parts[-2:])]
-                self._state = _State(tuple(parts), state.next_id + len(rows))
+                held = kind if state.held == "nothing" else state.held
+                self._state = _State(tuple(parts), state.next_id + len(rows), held)
         return ids
 
     def remove(self, ids: npt.ArrayLike) -> None:
@@ -230,7 +236,7 @@ class PrefixIndex:
             left = sum(int(np.count_nonzero(part.present)) for part in parts)
             if 2 * left < sum(len(part.segment) for part in parts):
                 parts = [self._merged(parts)] if left else []
-            self._state = _State(tuple(parts), state.next_id)
+            self._state = _State(tuple(parts), state.next_id, state.held)
 
     def query(self, sets: Any) -> npt.NDArray[np.void]:
         """Return all sets of the index whose similarity to a query is at least the threshold.
@@ -250,9 +256,11 @@ class PrefixIndex:
         TypeError, ValueError
             As for `insert`.
         """
+        state = self._state
+        _check_kind(_kind_of(sets), state.held)
         queries = Collection.of(self._token_sets(sets).distinct())
         found = [np.empty(0, PAIR)]
-        for part in self._state.parts:
+        for part in state.parts:
             pairs = part.segment.matches(queries, self._rule, self._threads)
             pairs = pairs[part.present[pairs["i"]]]
             pairs["i"] = part.segment.ids[pairs["i"]]
@@ -280,7 +288,7 @@ class PrefixIndex:
         """
         state = self._state
         threshold = plain_threshold(self.measure, self.threshold)
-        saved = SavedSets(self.measure, threshold, self.seed, state.next_id, *_remaining(state.parts))
+        saved = SavedSets(self.measure, threshold, state.held, self.seed, state.next_id, *_remaining(state.parts))
         write_sets(path, saved, overwrite)
 
     @classmethod
@@ -307,8 +315,11 @@ class PrefixIndex:
         saved = read_sets(path)
         index = cls(threshold=saved.threshold, measure=saved.measure, seed=saved.seed, threads=threads)
         segments = [PrefixSegment.of(saved.ids, saved.sets, index._rule, index._threads)] if len(saved.ids) else []
-        index._state = _State(tuple(map(_Part.of, segments)), saved.next_id)
+        index._state = _State(tuple(map(_Part.of, segments)), saved.next_id, saved.held)
         return index
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a PrefixIndex cannot be pickled: save it to a file")
 
     def _token_sets(self, sets: Any) -> TokenSets:
         if isinstance(sets, TokenSets):
@@ -318,6 +329,19 @@ class PrefixIndex:
 
     def _merged(self, parts: Sequence[_Part]) -> _Part:
         return _Part.of(PrefixSegment.of(*_remaining(parts), self._rule, self._threads))
+
+
+def _kind_of(sets: Any) -> Held:
+    return "TokenSets" if isinstance(sets, TokenSets) else "sets"
+
+
+def _check_kind(kind: Held, held: Held) -> None:
+    """Raise TypeError if sets of a kind cannot match those that an index holds."""
+    if held not in ("any", "nothing", kind):
+        raise TypeError(
+            f"sets must {'' if held == 'TokenSets' else 'not '}be TokenSets, like those that this index holds: its "
+            "seed is random, and only an index with a seed that is given takes both"
+        )
 
 
 def _remaining(parts: Iterable[_Part]) -> tuple[Int64Array, TokenSets]:

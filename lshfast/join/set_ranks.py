@@ -14,16 +14,19 @@ from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
 from lshfast.join.thresholds import Rule
-from lshfast.kernels import bands, setjoin
+from lshfast.kernels import bands, ranks, setjoin
 from lshfast.tokens import TokenSets
 
 UInt32Array = npt.NDArray[np.uint32]
 
 # Tokens in a piece of work.
-PIECE = 1 << 21
+PIECE = 1 << 18
 
 # Universes of at most this many tokens are small.
 SMALL = 64 * setjoin.MOST_WORDS
+
+# A table of so many tokens stays in the cache, so looking tokens up in it is faster than dividing them.
+TABLE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -76,50 +79,36 @@ class RankedTokens:
     Parameters
     ----------
     collections : sequence of Collection
-    every : bool
-        Whether tokens that occur once have ranks as well. They are of no use to a join of these collections.
+    most : int, optional
+        With more different tokens than this, `complete` is false, and there are no ranks.
 
     Attributes
     ----------
-    small : bool
-        Whether there are at most SMALL different tokens; then each of them has a rank.
+    complete : bool
     most : int
         The number of ranks.
     """
 
-    def __init__(self, collections: Sequence[Collection], every: bool = False) -> None:
+    def __init__(self, collections: Sequence[Collection], most: int = 2**32 - 2) -> None:
         self._table = setjoin.TokenRanks()
-        self._marks: dict[int, UInt64Array] = {}
-        self.small = all(
-            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, None, SMALL) for each in collections
+        self.most = 0
+        self.complete = all(
+            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, most) for each in collections
         )
-        if not self.small:
-            self._count(collections, every)
-        tokens = by_frequency(*self._table.entries(1 if every or self.small else 2))
-        self._table.assign(tokens)
-        self.most = len(tokens)
-
-    def _count(self, collections: Sequence[Collection], every: bool) -> None:
-        """Count the tokens; unless `every`, note them first, and mark those that may occur twice."""
-        self._table = setjoin.TokenRanks(0 if every else sum(len(each.sets.tokens) for each in collections))
-        if not every:
-            for each in collections:
-                self._table.note(each.sets.offsets, each.sets.tokens, each.rows)
-        for each in collections:
-            marks = None if every else np.zeros(len(each.sets.tokens) // 64 + 1, np.uint64)
-            self._table.count(each.sets.offsets, each.sets.tokens, each.rows, marks)
-            if marks is not None:
-                self._marks[id(each)] = marks
+        if self.complete:
+            tokens = by_frequency(*self._table.entries())
+            self._table.assign(tokens)
+            self.most = len(tokens)
 
     def ranked(self, collection: Collection, rule: Rule, probing: bool, threads: int) -> RankedSets:
         """Return the sets of ranks of a collection; `probing`: they will probe an index.
 
         The rows of a collection that was not counted must not repeat tokens.
         """
-        sets, rows, marks = collection.sets, collection.rows, self._marks.get(id(collection))
+        sets, rows = collection.sets, collection.rows
 
         def work(part: slice) -> tuple[UInt32Array, UInt32Array, UInt32Array]:
-            return self._table.number(sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing, marks)
+            return self._table.number(sets.offsets, sets.tokens, rows[part], rule.of_kernels, probing)
 
         columns = [GrowingArray(np.uint32) for _ in range(3)]
         for parts in ordered_map(work, pieces(sets.counts[rows], PIECE), threads):
@@ -127,9 +116,115 @@ class RankedTokens:
                 column.extend(part)
         sizes, counts, ranks = (column.finished() for column in columns)
         starts = np.cumsum(counts, dtype=np.uint64) - counts
-        kept = np.flatnonzero(counts)
-        kept = kept[bands.order(sizes[kept].astype(np.uint64))]
-        return RankedSets(setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], ranks, self.most), rows[kept])
+        return by_size(rows, sizes, counts, starts, ranks, self.most)
+
+
+@dataclass(frozen=True)
+class _Picked:
+    """Sets that may be in a pair.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n,)
+    once, counts : ndarray of uint32, shape (n,)
+        The number of tokens that are in no other set, and of all others, repeats included.
+    hashes : ndarray of uint64, shape (counts.sum(),)
+        The hashes of these others.
+    """
+
+    rows: Int64Array
+    once: UInt32Array
+    counts: UInt32Array
+    hashes: UInt64Array
+
+
+def ranked_for_join(collections: Sequence[Collection], rule: Rule, threads: int) -> list[RankedSets]:
+    """Return the sets of ranks of one collection that is joined with itself, or of an indexed and a probing one.
+
+    Tokens that are in one set only have no rank. Rows that cannot be in a pair are left out as early as possible: most
+    rows of texts are, before their tokens are counted.
+    """
+    tokens = _noted(collections, threads)
+    picked = [_pick(tokens, each, rule, number == 1, threads) for number, each in enumerate(collections)]
+    del tokens
+    rows = [np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]) for parts in picked]
+    every = [part for parts in picked for part in parts]
+    once = np.concatenate([np.empty(0, np.uint32), *(part.once for part in every)])
+    divided = [(part.counts, part.hashes) for part in every]
+    del picked, every
+    more, counts, found, most = _rank(divided, threads)
+    once += more
+    starts = np.cumsum(counts, dtype=np.uint64) - counts
+    ranked, at = [], 0
+    for number, own in enumerate(rows):
+        some = slice(at, at + len(own))
+        sizes, held = once[some] + counts[some], counts[some].copy()
+        held[once[some] >= longest_prefixes(rule, sizes.astype(np.int64), number == 1)] = 0
+        ranked.append(by_size(own, sizes, held, starts[some], found, most))
+        at += len(own)
+    return ranked
+
+
+def _noted(collections: Sequence[Collection], threads: int) -> ranks.TokenFilter:
+    """Note the tokens of all rows, each thread those of a slice of the filter."""
+    tokens = ranks.TokenFilter(sum(int(each.sets.counts[each.rows].sum()) for each in collections))
+
+    def note(part: int) -> None:
+        for each in collections:
+            tokens.note(each.sets.offsets, each.sets.tokens, each.rows, part, threads)
+
+    for _ in ordered_map(note, range(threads), threads):
+        pass
+    return tokens
+
+
+def _pick(tokens: ranks.TokenFilter, collection: Collection, rule: Rule, probing: bool, threads: int) -> list[_Picked]:
+    """Return the sets that have a token of another one in the longest prefix that they may need.
+
+    Repeats were noted like other tokens, so a row may seem too long; then its prefix is too long as well.
+    """
+    sets, rows = collection.sets, collection.rows
+    sizes = sets.counts[rows]
+    limits = longest_prefixes(rule, sizes, probing).astype(np.uint64)
+
+    def pick(part: slice) -> _Picked:
+        kept, once, counts, hashes = tokens.pick(sets.offsets, sets.tokens, rows[part], limits[part])
+        return _Picked(rows[part][kept], once, counts, hashes)
+
+    return list(ordered_map(pick, pieces(sizes, PIECE), threads))
+
+
+def _rank(
+    picked: list[tuple[UInt32Array, UInt64Array]], threads: int
+) -> tuple[UInt32Array, UInt32Array, UInt32Array, int]:
+    """Return what `TokenParts.ranks` returns; `picked` is emptied, so that its memory is free as soon as possible."""
+    parts, number = ranks.TokenParts(picked), len(picked)
+    picked.clear()
+    step = max(1, parts.parts // (4 * threads))
+
+    def group(first: int) -> None:
+        parts.group(first, min(parts.parts, first + step))
+
+    for _ in ordered_map(parts.divide, range(number), threads):
+        pass
+    for _ in ordered_map(group, range(0, parts.parts, step), threads):
+        pass
+    return parts.ranks()
+
+
+def longest_prefixes(rule: Rule, sizes: Int64Array, probing: bool) -> UInt32Array:
+    """Return the longest prefix that sets of these sizes, at least 1, may need."""
+    different, which = np.unique(sizes, return_inverse=True)
+    return setjoin.longest_prefixes(rule.of_kernels, different.astype(np.uint32), probing)[which]
+
+
+def by_size(
+    rows: Int64Array, sizes: UInt32Array, counts: UInt32Array, starts: UInt64Array, found: UInt32Array, most: int
+) -> RankedSets:
+    """Return rows with ranks by ascending size."""
+    kept = np.flatnonzero(counts)
+    kept = kept[bands.order(sizes[kept].astype(np.uint64))]
+    return RankedSets(setjoin.SetRecords(sizes[kept], counts[kept], starts[kept], found, most), rows[kept])
 
 
 # Numbers of occurrences up to this are sorted as 16-bit numbers.

@@ -24,6 +24,7 @@ from lshfast.families import (
     probe_success,
     rho,
 )
+from lshfast.families.plans import BAND_BYTES
 from tests.families.thin import ThinBits, ThinLines, pairs_at
 from tests.reference import cascade as reference
 
@@ -110,6 +111,16 @@ def test_b8_memory_grows_with_items_and_bands():
     memory = [[plan_bands(Bands(t, 8), 0.2, family=FAMILY, n=n).memory for t in (10, 20)] for n in (1000, 2000)]
     assert memory[1] == [2 * one for one in memory[0]]
     assert 1.8 < memory[0][1] / memory[0][0] <= 2
+
+
+def test_c12_memory_of_the_tables():
+    """67 tables of 25 million pages: 12 bytes an entry are 300 MB a table and 20.1 GB in all."""
+    n, bands = 25 * MILLION, 67
+    assert n * BAND_BYTES == 300_000_000
+    assert bands * n * BAND_BYTES == 20_100_000_000
+    memory = [plan_bands(Bands(each, 8), 0.2, family=FAMILY, n=n).memory for each in (bands, 1)]
+    words = 8 * n  # of each band: what an index keeps of a row
+    assert memory[0] - memory[1] == (bands - 1) * (n * BAND_BYTES + words)
 
 
 @pytest.mark.parametrize(

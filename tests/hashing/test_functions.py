@@ -254,6 +254,10 @@ def test_keys_of_all_kinds(f):
         ([[1]], ValueError, "keys must have one dimension"),
         ([[1], [1, 2]], ValueError, "keys must be an array with rows of one length"),
         (5, ValueError, "keys must have one dimension"),
+        ({1, 2}, TypeError, "keys must be an array or a sequence of integers, not set"),
+        (iter([1]), TypeError, "not list_iterator"),
+        ("12", TypeError, "not str"),
+        (None, TypeError, "not NoneType"),
     ],
 )
 def test_keys_that_are_refused(f, keys, error, message):

@@ -99,6 +99,7 @@ def test_draws_follow_the_seed():
         (lambda: gaussian_vectors(1, [0, 0], [[1, 0]]), ValueError, r"covariance must have shape \(2, 2\)"),
         (lambda: gaussian_vectors(1, [0, 0], [[1, 0], [1, 1]]), ValueError, "covariance must be symmetric"),
         (lambda: gaussian_vectors(1, [0, 0], [[1, 2], [2, 1]]), ValueError, "covariance must be positive definite"),
+        (lambda: gaussian_vectors(2**62, [0, 0]), MemoryError, f"{2**62} vectors of 2 numbers do not fit into memory"),
         (lambda: sphere_points(1, 0), ValueError, "dim must be at least 1"),
         (lambda: sphere_points(1.0, 2), TypeError, "count must be an int"),
         (lambda: sphere_points(1, 2, seed="s"), TypeError, "seed must be an int or 'random'"),

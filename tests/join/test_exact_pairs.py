@@ -2,6 +2,8 @@
 
 import math
 import threading
+import tracemalloc
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -11,7 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lshfast
-from lshfast import TokenSets, exact
+from lshfast import MinHasher, TokenSets, exact
+from lshfast.join import copies as copies_of_pairs
+from lshfast.join import exact_join
 from lshfast.join.thresholds import MEASURES, least_fraction, plain_threshold, rule_of
 from lshfast.kernels import setjoin
 from tests.reference.set_strings import similar_pairs
@@ -59,6 +63,15 @@ def with_near_copies(rows, data):
     return rows
 
 
+@contextmanager
+def dividing(always):
+    """Let small collections be ranked like those with more tokens than the table takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        if always:
+            patch.setattr(exact_join, "TABLE", 0)
+        yield
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=30)
 @given(rows=SETS | WIDE, right=st.none() | SETS, threshold=st.sampled_from(THRESHOLDS), data=st.data())
@@ -66,18 +79,24 @@ def test_pairs_are_those_of_brute_force(level, measure, rows, right, threshold, 
     if measure == "overlap":
         threshold = data.draw(st.integers(1, 6))
     rows = with_near_copies(rows, data)
-    method = data.draw(st.sampled_from(["auto", "prefix", "bitmap", "large"]))
+    method = data.draw(st.sampled_from(["auto", "prefix", "bitmap", "large", "divided"]))
     if method == "large":
         rows, method = [*rows, MANY], "auto"
-    found = exact.join(
-        rows, right, threshold=threshold, measure=measure, method=method, threads=data.draw(st.sampled_from([1, 2]))
-    )
+    with dividing(method == "divided"):
+        method = "auto" if method == "divided" else method
+        found = exact.join(
+            rows, right, threshold=threshold, measure=measure, method=method, suffixes=data.draw(st.booleans()),
+            threads=data.draw(st.sampled_from([1, 2])),
+        )  # fmt: skip
     assert found.pairs.tolist() == brute_force(rows, right, threshold, measure)
     assert found.method in ("prefix", "bitmap") if method == "auto" else found.method == method
 
 
-@pytest.mark.parametrize("method", ["prefix", "bitmap"])
-def test_a_larger_join_in_several_threads(level, method):
+@pytest.mark.parametrize("method", ["prefix", "bitmap", "divided"])
+def test_a_larger_join_in_several_threads(level, method, monkeypatch):
+    if method == "divided":
+        monkeypatch.setattr(exact_join, "TABLE", 0)
+        method = "prefix"
     rng = np.random.default_rng(1)
     rows = [rng.choice(300, rng.integers(1, 60), replace=False).tolist() for _ in range(400)]
     rows += [row[rng.integers(0, 4) :] for row in rows for _ in range(3)]
@@ -139,6 +158,10 @@ def test_d13_small_universe(level):
     rng = np.random.default_rng(52)
     rows = [np.flatnonzero(rng.random(52) < 0.5).tolist() for _ in range(700)]
     rows += [sorted(set(row) ^ {3}) for row in rows[:50]]
+    signatures = MinHasher(8, "classic").sketch(TokenSets.from_sets(rows))
+    assert max(len(np.unique(column)) for column in signatures.T) <= 52
+    assert math.ceil(10**6 / 52) == 19_231  # of a million sets share a minimum, on average
+    assert round(math.comb(10**6, 2) / 4.5e9) == 111  # seconds to compare all at 4.5 G pairs a second
     found = exact.join(rows, threshold=0.9)
     assert found.method == "bitmap"
     assert {(i, j) for i, j, _ in found.pairs.tolist()} == similar_pairs(rows, F(9, 10))
@@ -171,12 +194,85 @@ def test_copies():
     assert exact.pairs(rows, threshold=3, measure="overlap").tolist() == brute_force(rows, None, 3, "overlap")
 
 
+def test_many_different_tokens():
+    """More tokens than the table takes: most rows are left out, and the rest is ranked in parts."""
+    rng = np.random.default_rng(5)
+    rows = [rng.integers(0, 2**63, 300).tolist() for _ in range(900)]
+    rows += [row[int(cut) :] + row[:3] for row, cut in zip(rows[:200], rng.integers(0, 90, 200), strict=True)]
+    for threads in (1, 2):
+        found = exact.join(rows, threshold=F(8, 9), threads=threads).pairs
+        assert [(i, j) for i, j, _ in found.tolist()] == sorted(similar_near(rows, F(8, 9)))
+    found = exact.pairs(rows[:900], rows[900:], threshold=0.8, measure="containment")
+    assert [(i, j) for i, j, _ in found.tolist()] == [
+        (i, i) for i in range(200) if len(set(rows[900 + i])) / len(set(rows[i])) >= 0.8
+    ]
+
+
+def similar_near(rows, least):
+    """Return the similar pairs of rows and their near copies, 900 rows later."""
+    for i in range(200):
+        left, right = set(rows[i]), set(rows[900 + i])
+        if F(len(left & right), len(left | right)) >= least:
+            yield i, 900 + i
+
+
+@pytest.mark.parametrize("threshold", [0.3, F(8, 9), 1.0])
+def test_suffixes(level, threshold):
+    """Sets of few sizes with many common tokens, so that many postings are passed over."""
+    rng = np.random.default_rng(6)
+    rows = [rng.choice(60, rng.integers(18, 22), replace=False).tolist() for _ in range(1500)]
+    rows += [[*row[1:], 70] for row in rows[:300]]
+    expected = exact.join(rows, threshold=threshold, method="prefix")
+    found = exact.join(rows, threshold=threshold, method="prefix", suffixes=True, threads=2)
+    assert np.array_equal(found.pairs, expected.pairs)
+    some, others = rows[:400], rows[1400:]
+    expected = exact.join(some, others, threshold=threshold, method="prefix")
+    assert np.array_equal(
+        exact.pairs(some, others, threshold=threshold, method="prefix", suffixes=True), expected.pairs
+    )
+
+
 def test_copies_do_not_cost_pairs():
     """A hundred thousand equal sets are one set to the join."""
     sets = TokenSets(np.arange(100_001) * 3, np.tile(np.array([7, 8, 9], np.uint64), 100_000))
     found = exact.join(sets, copies="first", threads=1)
     assert found.candidates == 0
     assert len(found.pairs) == 99_999
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 16])
+def test_pairs_of_copies_are_made_in_pieces(piece, monkeypatch):
+    monkeypatch.setattr(copies_of_pairs, "PIECE_PAIRS", piece)
+    rng = np.random.default_rng(7)
+    rows = [rng.choice(6, rng.integers(0, 4), replace=False).tolist() for _ in range(60)]
+    for right in (None, rows[:25]):
+        for measure in ("jaccard", "containment"):
+            found = exact.pairs(rows, right, threshold=0.5, measure=measure)
+            assert found.tolist() == brute_force(rows, right, 0.5, measure)
+
+
+def collections_of_many_kinds():
+    """Yield sets and a threshold: many pairs, many shared tokens, many copies, and tokens of one set each."""
+    rng = np.random.default_rng(8)
+    held = rng.random((1200, 100)) < 0.5
+    yield TokenSets(np.concatenate([[0], np.cumsum(held.sum(axis=1))]), np.nonzero(held)[1].astype(np.uint64)), 0.1
+    for rows, size, universe, threshold in ((100_000, 10, 2**17, 0.3), (50_000, 1, 5000, 1), (60_000, 30, 2**63, 0.8)):
+        yield TokenSets(np.arange(rows + 1) * size, rng.integers(0, universe, rows * size, np.uint64)), threshold
+
+
+@pytest.mark.slow
+def test_memory_stays_below_the_formula():
+    """That of the docstring of `join`; tracemalloc sees all arrays."""
+    threads = 2
+    for sets, threshold in collections_of_many_kinds():
+        _, where, times = np.unique(sets.tokens, return_inverse=True, return_counts=True)
+        shared = np.count_nonzero(times[where] > 1)
+        tracemalloc.start()
+        found = exact.pairs(sets, threshold=threshold, threads=threads)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        most = 5e6 + 2 * len(sets.tokens) + 20 * shared + (120 + 4 * threads) * len(sets) + 110 * len(found)
+        assert 0.2 * most < peak < most
 
 
 def test_tokens_at_the_edges():
@@ -244,6 +340,7 @@ def test_nothing_to_find(sets):
         ({"measure": "hamming"}, ValueError, "measure must be one of 'jaccard', 'dice'"),
         ({"copies": "none"}, ValueError, "copies must be 'first' or 'all'"),
         ({"copies": "first", "right": [[1]]}, ValueError, "copies must be 'first' or 'all'"),
+        ({"suffixes": 1}, TypeError, "suffixes must be a bool, not 1"),
         ({"method": "best"}, ValueError, "method must be 'auto', 'prefix' or 'bitmap', not 'best'"),
         ({"threads": 0}, ValueError, "threads must be at least 1"),
         ({"right": 0.8}, TypeError, "right must be TokenSets or an iterable of sets, not 0.8"),

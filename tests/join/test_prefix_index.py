@@ -1,6 +1,7 @@
 """PrefixIndex beside a dict of sets: inserts, removals, queries and files; damage of each byte of a file."""
 
 import os
+import pickle
 import struct
 from fractions import Fraction
 
@@ -156,7 +157,7 @@ def saved(tmp_path):
 
 def with_header(data, **changes):
     """Return the file with other values in its header, and the right checksum of it."""
-    names = ["magic", "version", "measure", "fraction", "zero", "p", "q", "seed", "next_id", "n", "m", "sections"]
+    names = ["magic", "version", "measure", "fraction", "held", "p", "q", "seed", "next_id", "n", "m", "sections"]
     values = dict(zip(names, prefix_file._HEAD.unpack(data[: prefix_file._HEAD.size]), strict=True))
     head = prefix_file._HEAD.pack(*(values | changes).values())
     return head + struct.pack("<Q", checksum(head)) + data[prefix_file.HEADER_BYTES :]
@@ -190,7 +191,7 @@ def test_damage(saved):
         (lambda data: with_header(data, version=9), "version 9"),
         (lambda data: with_header(data, measure=5), "out of range"),
         (lambda data: with_header(data, fraction=2), "out of range"),
-        (lambda data: with_header(data, zero=1), "out of range"),
+        (lambda data: with_header(data, held=4), "out of range"),
         (lambda data: with_header(data, next_id=2**63), "out of range"),
         (lambda data: with_header(data, next_id=3), "ids: they must rise from 0 to below 3"),
         (lambda data: with_header(data, n=2**62), "the file has"),
@@ -226,3 +227,54 @@ def test_files(saved, tmp_path):
     empty = tmp_path / "empty"
     PrefixIndex().save(empty)
     assert len(PrefixIndex.open(empty)) == 0
+
+
+def test_a_full_disk_leaves_the_old_file(saved):
+    resource = pytest.importorskip("resource", reason="this system has no limits of processes")
+    index, before = PrefixIndex.open(saved), saved.read_bytes()
+    index.insert([range(10_000)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        for path in (saved, saved.parent / "new"):
+            with pytest.raises(OSError, match=path.name):
+                index.save(path, overwrite=path == saved)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_an_index_is_saved_and_not_pickled():
+    for rows in ([], [[1, 2]]):
+        index = PrefixIndex()
+        index.insert(rows)
+        with pytest.raises(TypeError, match="a PrefixIndex cannot be pickled: save it to a file"):
+            pickle.dumps(index)
+
+
+def test_sets_of_another_seed_are_refused(tmp_path):
+    """With a random seed, TokenSets and sets that the index hashes would never match."""
+    sets, tokens = [["a", "b"]], TokenSets.from_sets([["a", "b"]])
+    for first, other in ((sets, tokens), (tokens, sets)):
+        index = exact.PrefixIndex()
+        assert len(index.query(first)) == len(index.query(other)) == 0
+        index.insert(first)
+        index.save(tmp_path / "sets", overwrite=True)
+        for held in (index, exact.PrefixIndex.open(tmp_path / "sets")):
+            for call in (held.query, held.insert):
+                with pytest.raises(TypeError, match="like those that this index holds: its seed is random"):
+                    call(other)
+            assert held.query(first)["id"].tolist() == [0]
+            assert len(held) == 1
+    both = exact.PrefixIndex(seed=1)
+    both.insert(sets)
+    assert both.insert(tokens).tolist() == [1]
+    both.save(tmp_path / "both")
+    assert len(exact.PrefixIndex.open(tmp_path / "both").query(tokens)) == 2
+    index = exact.PrefixIndex()
+    index.save(tmp_path / "none")
+    index = exact.PrefixIndex.open(tmp_path / "none")
+    index.insert(tokens)
+    with pytest.raises(TypeError, match="sets must be TokenSets"):
+        index.insert(sets)

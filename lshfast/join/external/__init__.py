@@ -1,0 +1,21 @@
+"""The join of bands in bounded memory, by sorted files."""
+
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.join.external.contraction import contract_links
+    from lshfast.join.external.external_join import ExternalJoin, external_candidates
+    from lshfast.join.external.sorted_runs import SortedRuns
+
+__all__ = ["ExternalJoin", "SortedRuns", "contract_links", "external_candidates"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "contraction": "contract_links",
+        "external_join": "ExternalJoin external_candidates",
+        "sorted_runs": "SortedRuns",
+    },
+)

@@ -1,0 +1,102 @@
+"""The records (mixed bucket key, row) of all bands, each band sorted by itself in a share of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+
+import numpy as np
+
+from lshfast.common.types import BoolArray, UInt64Array
+from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES
+from lshfast.join.external.sorted_runs import LEAST_MEMORY, SortedRuns
+from lshfast.kernels import runs as kernels
+
+# Rows whose keys are written to all bands before those of the next rows, so that they stay in the cache.
+ROWS = 1 << 12
+
+
+class BucketRuns:
+    """Records of bucket keys, sorted band by band.
+
+    Use it as a context manager, which removes its files at the end.
+
+    Parameters
+    ----------
+    folder : str
+        An existing folder without files of an earlier run.
+    bands : int
+        At least 1.
+    memory : int
+        Bytes for the records of all bands and for sorting them, at least `least_memory(bands)`.
+    stamp : int, default 0
+        Written to the files, see `write_run`.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows that were added.
+    """
+
+    def __init__(self, folder: str, bands: int, memory: int, stamp: int = 0) -> None:
+        self._memory, self.n = memory, 0
+        capacity = memory // RECORD_BYTES // (bands + 1)
+        buffers, scratch = np.empty((bands, capacity, 2), np.uint64), np.empty((capacity, 2), np.uint64)
+        self._bands = [
+            SortedRuns(folder, f"band-{band}", buffer, scratch, stamp) for band, buffer in enumerate(buffers)
+        ]
+
+    def __enter__(self) -> BucketRuns:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._bands)
+
+    @property
+    def written(self) -> int:
+        """Bytes of records that were written to files so far."""
+        return sum(band.written for band in self._bands)
+
+    def close(self) -> None:
+        """Remove the files."""
+        for band in self._bands:
+            band.close()
+
+    def add(self, keys: UInt64Array, chosen: BoolArray | None = None) -> None:
+        """Add the next rows, with their keys, uint64 (m, b); rows that are not chosen count but have no records."""
+        marks = None if chosen is None else np.ascontiguousarray(chosen).view(np.uint8)
+        for start in range(0, len(keys), ROWS):
+            part = keys[start : start + ROWS]
+            for band, runs in enumerate(self._bands):
+                at = 0
+                while at < len(part):
+                    room = runs.room()
+                    some = part[at : at + len(room)]
+                    own = None if marks is None else marks[start + at : start + at + len(some)]
+                    runs.take(kernels.records_of_band(some, band, self.n + at, room, own))
+                    at += len(some)
+            self.n += len(part)
+
+    def settle(self) -> None:
+        """Free the memory of the records; nothing may be added after this. A few records stay in memory."""
+        if any(band.written for band in self._bands) or 2 * RECORD_BYTES * self.n * len(self) > self._memory:
+            for band in self._bands:
+                band.release()
+
+    def records(self, band: int, memory: int) -> Iterator[UInt64Array]:
+        """Yield the records of a band in sorted order, in arrays that are valid until the next one."""
+        return self._bands[band].merged(memory)
+
+    def forget(self, band: int) -> None:
+        """Remove the files of a band."""
+        self._bands[band].close()
+
+
+def least_memory(bands: int) -> int:
+    """Return the least memory that `BucketRuns` needs for the records of these bands."""
+    return max(2 * LEAST_MEMORY, (bands + 1) * BLOCK_RECORDS * RECORD_BYTES)

@@ -1,0 +1,206 @@
+"""Files of sorted records: written once, read once from the first record to the last, and checked block by block.
+
+A header of 48 bytes, little-endian: the magic number (8 bytes); the version and the records of a block (uint32 each);
+the number of records, the stamp, the checksum of the table and the checksum of the header before it (uint64 each). Then
+the records (two uint64 each, sorted) and the table: the checksum of each block of records (uint64). Checksums are those
+of `lshfast.kernels.checksum`. The header is written last, so a file that was not written to its end has none.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable
+from contextlib import suppress
+from types import TracebackType
+
+import numpy as np
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import FormatError
+from lshfast.common.types import UInt64Array
+from lshfast.kernels import runs as kernels
+from lshfast.kernels.checksum import checksum
+
+MAGIC, VERSION = b"LSHFRUN\0", 1
+_HEAD = struct.Struct("<8sIIQQQ")
+_SUM = struct.Struct("<Q")
+HEADER_BYTES = _HEAD.size + _SUM.size
+RECORD_BYTES = 16
+BLOCK_RECORDS = 4096
+MOST_RECORDS = 2**56
+
+
+def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
+    """Write batches of sorted records to a new file, and return the number of records.
+
+    Parameters
+    ----------
+    path : str
+        No file of this name may exist. If anything raises, the file is removed.
+    batches : iterable of ndarray of uint64, shape (m, 2)
+        Their concatenation is sorted.
+    stamp : int, default 0
+        In 0..2**64 - 1. A reader refuses a file with another stamp.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the message names it.
+    """
+    try:
+        with open(path, "xb", buffering=0) as file:
+            try:
+                return _write(file.fileno(), batches, stamp)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(path)
+                raise
+    except OSError as error:
+        if error.filename is not None and error.filename != path:
+            raise
+        raise OSError(error.errno, error.strerror, printable(path)) from error
+
+
+def _write(number: int, batches: Iterable[UInt64Array], stamp: int) -> int:
+    sums: list[int] = []
+    part, count = np.empty((BLOCK_RECORDS, 2), "<u8"), 0  # the block that is not complete yet
+    _write_all(number, bytes(HEADER_BYTES))
+    for batch in batches:
+        at = 0
+        filled = count % BLOCK_RECORDS
+        if filled:
+            at = min(BLOCK_RECORDS - filled, len(batch))
+            part[filled : filled + at] = batch[:at]
+            if filled + at == BLOCK_RECORDS:
+                sums.append(_write_block(number, part))
+        whole = np.ascontiguousarray(batch[at : at + (len(batch) - at) // BLOCK_RECORDS * BLOCK_RECORDS], "<u8")
+        if len(whole):
+            sums += [checksum(whole[i : i + BLOCK_RECORDS]) for i in range(0, len(whole), BLOCK_RECORDS)]
+            _write_all(number, whole.data.cast("B"))
+            at += len(whole)
+        if at < len(batch):
+            part[: len(batch) - at] = batch[at:]
+        count += len(batch)
+    if count % BLOCK_RECORDS:
+        sums.append(_write_block(number, part[: count % BLOCK_RECORDS]))
+    table = np.array(sums, "<u8")
+    _write_all(number, table.data.cast("B") if sums else b"")
+    head = _HEAD.pack(MAGIC, VERSION, BLOCK_RECORDS, count, stamp, checksum(table))
+    os.lseek(number, 0, os.SEEK_SET)
+    _write_all(number, head + _SUM.pack(checksum(head)))
+    return count
+
+
+def _write_block(number: int, block: UInt64Array) -> int:
+    _write_all(number, block.data.cast("B"))
+    return checksum(block)
+
+
+def _write_all(number: int, data: bytes | memoryview) -> None:
+    left = memoryview(data)
+    while len(left):
+        left = left[os.write(number, left) :]
+
+
+class RunReader:
+    """Read the records of a file in order. Use it as a context manager.
+
+    Parameters
+    ----------
+    path : str
+    stamp : int, default 0
+        The stamp that the file must have.
+
+    Attributes
+    ----------
+    left : int
+        The records that have not been read.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged or belongs to something else; the message names it. `read` raises it for a block.
+    """
+
+    def __init__(self, path: str, stamp: int = 0) -> None:
+        self.path = path
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+        try:
+            self._sums = self._checked(stamp)
+        except BaseException:
+            self._file.close()
+            raise
+        self._block = 0
+        self._last: tuple[int, int] | None = None
+
+    def __enter__(self) -> RunReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _checked(self, stamp: int) -> UInt64Array:
+        """Check the header and the table, and return the table."""
+        head = self._file.read(HEADER_BYTES)
+        if head[: len(MAGIC)] != MAGIC:
+            raise self._fault("not a file of sorted records, or not written to its end")
+        if len(head) < HEADER_BYTES or _SUM.unpack(head[_HEAD.size :])[0] != checksum(head[: _HEAD.size]):
+            raise self._fault("header: damaged")
+        _, version, block, count, own_stamp, own_sum = _HEAD.unpack(head[: _HEAD.size])
+        if version != VERSION:
+            raise self._fault(f"header: version {version}; this lshfast reads version {VERSION}")
+        if block != BLOCK_RECORDS or count > MOST_RECORDS:
+            raise self._fault("header: values out of range")
+        if own_stamp != stamp:
+            raise self._fault("it belongs to another run")
+        blocks = -(-count // BLOCK_RECORDS)
+        nbytes, size = HEADER_BYTES + RECORD_BYTES * count + 8 * blocks, os.fstat(self._file.fileno()).st_size
+        if size != nbytes:
+            raise self._fault(f"it has {size} bytes, not {nbytes}")
+        table = np.empty(blocks, "<u8")
+        self._file.seek(HEADER_BYTES + RECORD_BYTES * count)
+        self._fill(table)
+        if checksum(table) != own_sum:
+            raise self._fault("table: damaged")
+        self._file.seek(HEADER_BYTES)
+        self.left = int(count)
+        return table
+
+    def _fault(self, reason: str) -> FormatError:
+        return FormatError(f"{printable(self.path)}: {reason}")
+
+    def _fill(self, array: UInt64Array) -> None:
+        left = array.data.cast("B") if array.nbytes else memoryview(b"")
+        while len(left):
+            got = self._file.readinto(left)
+            if not got:
+                raise self._fault("it was cut while it was read")
+            left = left[got:]
+
+    def read(self, out: UInt64Array) -> int:
+        """Read as many blocks as fit into out, uint64 (m, 2), contiguous; return how many records, 0 at the end."""
+        count = min(self.left, len(out) // BLOCK_RECORDS * BLOCK_RECORDS)
+        if count == 0 and self.left and self.left <= len(out):
+            count = self.left  # the last block is short
+        whole = out[:count]
+        self._fill(whole)
+        for at in range(0, count, BLOCK_RECORDS):
+            if checksum(whole[at : at + BLOCK_RECORDS]) != self._sums[self._block]:
+                raise self._fault(f"block {self._block}: damaged")
+            self._block += 1
+        if whole.dtype.newbyteorder("<") != whole.dtype:
+            whole.byteswap(inplace=True)
+        if count:
+            first = whole[0, 0], whole[0, 1]
+            if not kernels.are_sorted(whole) or (self._last is not None and first < self._last):
+                raise self._fault(f"block {self._block - 1}: its records are not sorted")
+            self._last = whole[-1, 0], whole[-1, 1]
+            self.left -= count
+        return count

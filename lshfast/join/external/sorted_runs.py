@@ -1,0 +1,213 @@
+"""Records that are sorted in bounded memory: full buffers go to sorted files, which are merged.
+
+A round of the merge takes the records that do not come after the smallest last record of all buffers, and sorts them:
+the radix sort takes no longer than a tree of comparisons. Each round empties a buffer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from types import TracebackType
+
+import numpy as np
+
+from lshfast.common.types import UInt64Array
+from lshfast.join.external.run_file import BLOCK_RECORDS, RECORD_BYTES, RunReader, write_run
+from lshfast.kernels import runs as kernels
+
+# Arrays of the size of the input buffers that a merge takes: the buffers, what a round takes from them, and the space
+# to sort it.
+MERGE_ARRAYS = 3
+
+# The least memory of a merge: two files, a block of each.
+LEAST_MEMORY = 2 * MERGE_ARRAYS * BLOCK_RECORDS * RECORD_BYTES
+
+# Files that are open at once.
+MOST_FILES = 256
+
+
+class SortedRuns:
+    """Records in sorted order, on disk as far as they do not fit into a buffer.
+
+    Use it as a context manager, which removes its files at the end.
+
+    Parameters
+    ----------
+    folder : str
+        An existing folder, in which no other files have names that begin with `name`.
+    name : str
+    buffer, scratch : ndarray of uint64, shape (m, 2)
+        The memory for records, and the memory for sorting them; the latter may be shared with others that are used at
+        other times.
+    stamp : int, default 0
+        In 0..2**64 - 1, written to the files.
+
+    Attributes
+    ----------
+    written : int
+        Bytes of records that were written to files so far.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from lshfast.external import SortedRuns
+    >>> memory = np.empty((2, 4, 2), np.uint64)
+    >>> with tempfile.TemporaryDirectory() as folder, SortedRuns(folder, "pairs", *memory) as runs:
+    ...     for first in (7, 3, 5, 1, 4, 6):
+    ...         runs.add(np.array([[first, 0]], np.uint64))
+    ...     [first for records in runs.merged(1 << 20) for first, _ in records.tolist()]
+    [1, 3, 4, 5, 6, 7]
+    """
+
+    def __init__(self, folder: str, name: str, buffer: UInt64Array, scratch: UInt64Array, stamp: int = 0) -> None:
+        self._folder, self._name, self._stamp = folder, name, stamp
+        self._buffer: UInt64Array | None = buffer
+        self._scratch, self._filled = scratch, 0
+        self._paths: list[str] = []
+        self._files = 0
+        self.written = 0
+
+    def __enter__(self) -> SortedRuns:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the files, and forget the memory."""
+        self._buffer, self._scratch = None, self._scratch[:0].copy()
+        while self._paths:
+            with suppress(FileNotFoundError):
+                os.unlink(self._paths[-1])
+            self._paths.pop()
+
+    def room(self) -> UInt64Array:
+        """Return the free part of the buffer, at least one record; `take` adds what was written to its beginning."""
+        assert self._buffer is not None
+        if self._filled == len(self._buffer):
+            self.spill()
+        return self._buffer[self._filled :]
+
+    def take(self, count: int) -> None:
+        """Add the first `count` records of `room`."""
+        self._filled += count
+
+    def add(self, records: UInt64Array) -> None:
+        """Add records, uint64 (m, 2), in any order."""
+        while len(records):
+            room = self.room()
+            part = records[: len(room)]
+            room[: len(part)] = part
+            self.take(len(part))
+            records = records[len(part) :]
+
+    def spill(self) -> None:
+        """Write the buffer to a file, if there is anything in it."""
+        assert self._buffer is not None
+        if self._filled:
+            self._write(iter([self._sorted()]))
+            self._filled = 0
+
+    def release(self) -> None:
+        """Write the buffer to a file and forget it; only `merged` and `close` may be called after this."""
+        self.spill()
+        self._buffer = None
+        self._scratch = self._scratch[:0].copy()
+
+    def _sorted(self) -> UInt64Array:
+        assert self._buffer is not None
+        records = self._buffer[: self._filled]
+        kernels.sort_records(records, self._scratch)
+        return records
+
+    def _write(self, batches: Iterator[UInt64Array]) -> None:
+        path = os.path.join(self._folder, f"{self._name}-{self._files}.run")
+        self._files += 1
+        self._paths.append(path)
+        try:
+            self.written += RECORD_BYTES * write_run(path, batches, self._stamp)
+        except BaseException:
+            self._paths.remove(path)  # it was not written
+            raise
+
+    def merged(self, memory: int) -> Iterator[UInt64Array]:
+        """Yield all records in sorted order, in arrays that are valid until the next one.
+
+        Parameters
+        ----------
+        memory : int
+            Bytes of memory for the merge, at least LEAST_MEMORY. The buffer is forgotten if records are in files.
+        """
+        if not self._paths:
+            if self._buffer is not None and self._filled:
+                yield self._sorted()
+            return
+        if self._buffer is not None:
+            self.release()
+        fan_in = min(MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS)))
+        while len(self._paths) > fan_in:
+            some = self._paths[: min(fan_in, len(self._paths) - fan_in + 1)]
+            self._write(merge_runs(some, memory, self._stamp))
+            for path in some:
+                os.unlink(path)
+                self._paths.remove(path)
+        yield from merge_runs(self._paths, memory, self._stamp)
+
+
+def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UInt64Array]:
+    """Yield the records of several sorted files in sorted order, in arrays that are valid until the next one."""
+    share = max(1, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))) * BLOCK_RECORDS
+    with ExitStack() as stack:
+        inputs = [_Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths]
+        work = np.empty((2, sum(len(source.buffer) for source in inputs), 2), np.uint64)
+        while True:
+            inputs = [source for source in inputs if source.fill()]
+            if not inputs:
+                return
+            # Records of a source that has been read to its end limit nothing.
+            last = min((source.last for source in inputs if source.reader.left), default=None)
+            at = 0
+            for source in inputs:
+                taken = source.taken(last)
+                work[0, at : at + len(taken)] = taken
+                at += len(taken)
+            if len(inputs) > 1:
+                kernels.sort_records(work[0, :at], work[1])
+            yield work[0, :at]
+
+
+class _Input:
+    """A file of a merge: its records from `start` to `stop` are in the buffer."""
+
+    def __init__(self, reader: RunReader, share: int) -> None:
+        self.reader = reader
+        self.buffer = np.empty((min(share, -(-reader.left // BLOCK_RECORDS) * BLOCK_RECORDS), 2), np.uint64)
+        self.start = self.stop = 0
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """The last record in the buffer."""
+        return self.buffer[self.stop - 1, 0], self.buffer[self.stop - 1, 1]
+
+    def fill(self) -> bool:
+        """Read records if at least half of the buffer is free; return whether there are any."""
+        held = self.stop - self.start
+        if self.reader.left and (not held or self.start >= max(held, BLOCK_RECORDS)):
+            self.buffer[:held] = self.buffer[self.start : self.stop]
+            self.start, self.stop = 0, held
+            while self.reader.left and (got := self.reader.read(self.buffer[self.stop :])):
+                self.stop += got
+        return self.start < self.stop
+
+    def taken(self, last: tuple[int, int] | None) -> UInt64Array:
+        """Take the records that do not come after `last`; all of them if it is None."""
+        count = self.stop - self.start
+        if last is not None:
+            count = kernels.count_until(self.buffer[self.start : self.stop], *last)
+        self.start += count
+        return self.buffer[self.start - count : self.start]

@@ -1,0 +1,171 @@
+"""What a search for shared passages returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.common.types import BoolArray, Int64Array
+from lshfast.kernels import passages
+from lshfast.kernels.text import Texts
+from lshfast.passages.plan import PassagePlan
+from lshfast.passages.run import FoundPassages
+from lshfast.passages.spans import Cuts, Spans
+from lshfast.pipeline.report import Stage
+
+
+class Passage(NamedTuple):
+    """Describe a passage that two texts share.
+
+    Attributes
+    ----------
+    i, j : int
+        The texts, as row numbers. Within one corpus, i <= j, and the passage of j is the later one. In a search
+        against other texts, i is a text and j one of the others.
+    units : int
+        Its length in words or characters.
+    i_start, i_end, j_start, j_end : int
+        The characters that it takes in each text: from start to end - 1.
+    text : str
+        The passage as it stands in text j.
+
+    Examples
+    --------
+    >>> from lshfast import passages
+    >>> list(passages.find(["one two three four", "zero, one, TWO, three"], length=3))
+    [Passage(i=0, j=1, units=3, i_start=0, i_end=13, j_start=6, j_end=21, text='one, TWO, three')]
+    """
+
+    i: int
+    j: int
+    units: int
+    i_start: int
+    i_end: int
+    j_start: int
+    j_end: int
+    text: str
+
+
+class SharedPassages:
+    """The passages that texts share.
+
+    Iterating yields `Passage`. `find` creates it.
+
+    Attributes
+    ----------
+    spans : structured ndarray of shape (m,)
+        One row a passage, sorted by (i, i_unit, j, j_unit), all int64: ``i``, ``j``, ``units`` as for `Passage`;
+        ``i_unit``, ``j_unit``, its first word or character in each text, from 0; ``i_start``, ``i_end``, ``j_start``,
+        ``j_end`` in characters, and ``i_start_byte``, ``i_end_byte``, ``j_start_byte``, ``j_end_byte`` in bytes of
+        UTF-8.
+    cuts : structured ndarray of shape (c,)
+        ``row``, ``start``, ``end``, int64, sorted: the bytes of the texts that `without_copies` leaves out.
+    units : int64 array of shape (n,)
+        Words or characters of each text; 0 for texts with fewer than `length`, which have no passages.
+    covered : int64 array of shape (n,)
+        How many of them are in a later copy of a passage; in a search against other texts, in a passage.
+    against_units, against_covered : int64 array of shape (k,), or None
+        The same for the other texts, in a search against others.
+    plan : PassagePlan
+        The parameters of the search.
+    stages : dict of str to Stage
+        The seconds and bytes of text of each stage.
+    """
+
+    spans: Spans
+    cuts: Cuts
+    units: Int64Array
+    covered: Int64Array
+    against_units: Int64Array | None
+    against_covered: Int64Array | None
+    plan: PassagePlan
+    stages: dict[str, Stage]
+
+    def __init__(self, found: FoundPassages, plan: PassagePlan) -> None:
+        self.spans, self.cuts, self.units, self.covered = found.spans, found.cuts, found.units, found.covered
+        self.against_units, self.against_covered = found.other_units, found.other_covered
+        self.plan, self.stages = plan, found.stages
+        self._held, self._held_side = found.held, found.held_side
+        self._first_cuts = np.searchsorted(self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def __iter__(self) -> Iterator[Passage]:
+        for at in range(0, len(self.spans), 1024):
+            part = self.spans[at : at + 1024]
+            columns = [part[name].tolist() for name in Passage._fields[:-1]]
+            for row, text in zip(zip(*columns, strict=True), self.texts(slice(at, at + 1024)), strict=True):
+                yield Passage._make((*row, text))
+
+    def texts(self, which: slice = slice(None)) -> list[str]:
+        """Return some of the passages as they stand in the texts j (or i, if those alone are in memory).
+
+        Parameters
+        ----------
+        which : slice
+            Numbers of spans; all by default.
+        """
+        part = self.spans[which]
+        rows, starts, ends = (
+            np.ascontiguousarray(part[f"{self._held_side}{name}"]) for name in ("", "_start_byte", "_end_byte")
+        )
+        return [data.decode() for data in passages.slices(self._held, rows, starts, ends)]
+
+    @property
+    def emptied(self) -> BoolArray:
+        """Whether all words or characters of a text are in later copies, bool (n,)."""
+        emptied: BoolArray = (self.covered == self.units) & (self.units > 0)
+        return emptied
+
+    def without_copies(self, texts: Any) -> list[str]:
+        """Return texts without their later copies of passages; in a search against other texts, without passages.
+
+        What is left out begins with the first word of a passage and ends where the next word begins that is in no
+        passage, or with the text.
+
+        Parameters
+        ----------
+        texts : sequence of str or bytes, or Arrow column
+            The texts that were searched.
+
+        Raises
+        ------
+        ValueError
+            If their number or lengths are not those of the texts that were searched.
+
+        Examples
+        --------
+        >>> from lshfast import passages
+        >>> texts = ["One two three. Four.", "Five! One, two, three (and six)."]
+        >>> passages.find(texts, length=3).without_copies(texts)
+        ['One two three. Four.', 'Five! and six).']
+        """
+        column = Texts(texts)
+        if len(column) != len(self.units):
+            raise ValueError(f"{len(self.units)} texts were searched, not {len(column)}")
+        return [self.without_cuts(row, column[row]).decode() for row in range(len(column))]
+
+    @property
+    def shortened(self) -> BoolArray:
+        """Whether a text changes without its later copies, bool (n,)."""
+        return self.covered > 0
+
+    def without_cuts(self, row: int, text: bytes) -> bytes:
+        """Return the text of a row without its cuts.
+
+        Raises
+        ------
+        ValueError
+            If the text is shorter than the one that was searched.
+        """
+        first, last = self._first_cuts[row], self._first_cuts[row + 1]
+        if first == last:
+            return text
+        cuts = self.cuts[first:last]
+        if cuts["end"][-1] > len(text):
+            raise ValueError(f"text {row} has {len(text)} bytes: it is not the one that was searched")
+        starts, ends = [0, *cuts["end"].tolist()], [*cuts["start"].tolist(), len(text)]
+        return b"".join(text[start:end] for start, end in zip(starts, ends, strict=True))

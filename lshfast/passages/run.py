@@ -1,0 +1,144 @@
+"""A whole search: texts that come in batches, with each other or with texts that are held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast.common.growing import GrowingArray
+from lshfast.common.progress import Progress
+from lshfast.common.types import Int64Array
+from lshfast.kernels.text import Texts
+from lshfast.passages.plan import PassagePlan
+from lshfast.passages.sampling import Samples, make_sampler, sample_all, sample_pieces
+from lshfast.passages.search import HeldTexts, search_within
+from lshfast.passages.spans import CUT, SPAN, Cuts, Spans, cuts_of, in_order, locate, spans_of, union_of
+from lshfast.pipeline.report import Stage
+from lshfast.pipeline.sketching import Clock
+
+
+@dataclass(frozen=True)
+class FoundPassages:
+    """What a search has found.
+
+    Attributes
+    ----------
+    spans : ndarray of SPAN
+        Sorted by (i, i_unit, j, j_unit).
+    cuts : ndarray of CUT
+        The bytes of the texts that are later copies, or passages of the other texts; sorted, apart from each other.
+    units, covered : int64 (n,)
+        Units of each text (0 if it is shorter than a shortest passage), and how many of them are in `cuts`.
+    other_units, other_covered : int64 (m,) or None
+        The same for the other texts; None for a search within texts.
+    held : Texts
+        The texts that are in memory.
+    held_side : {"i", "j"}
+        The numbers of spans that refer to them (within texts, both do).
+    stages : dict of str to Stage
+    """
+
+    spans: Spans
+    cuts: Cuts
+    units: Int64Array
+    covered: Int64Array
+    other_units: Int64Array | None
+    other_covered: Int64Array | None
+    held: Texts
+    held_side: str
+    stages: dict[str, Stage]
+
+
+def find_within(
+    batches: Iterable[Texts], plan: PassagePlan, clock: Clock, progress: Progress | None = None
+) -> FoundPassages:
+    """Search for the passages that texts share with each other."""
+    words = plan.unit == "word"
+    with clock.stage("sample"):
+        texts, samples = sample_all(batches, make_sampler(plan), plan.threads)
+    clock.add("sample", 0, texts.nbytes)
+    with clock.stage("compare"):
+        found = search_within(texts, samples, plan, progress)
+    with clock.stage("locate"):
+        spans = in_order(spans_of(found, "j"))
+        locate(spans, {"i": texts, "j": texts}, words)
+        ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
+        cuts = cuts_of(texts, samples.counts, ranges, words)
+        return FoundPassages(
+            spans, cuts, samples.counts, ranges.units(len(texts)), None, None, texts, "j", clock.stages
+        )
+
+
+class _StreamPiece(NamedTuple):
+    """What was found for some texts, numbered from 0; the groups of windows that were met; bytes of text."""
+
+    spans: Spans
+    cuts: Cuts
+    units: Int64Array
+    covered: Int64Array
+    windows: Int64Array
+    nbytes: int
+
+
+def hold_texts(batches: Iterable[Texts], plan: PassagePlan, clock: Clock) -> HeldTexts:
+    """Keep texts whose passages are searched for."""
+    with clock.stage("hold"):
+        held = HeldTexts(batches, plan)
+    clock.add("hold", 0, held.texts.nbytes)
+    return held
+
+
+def find_against(
+    batches: Iterable[Texts],
+    held: HeldTexts,
+    plan: PassagePlan,
+    clock: Clock,
+    progress: Progress | None = None,
+    *,
+    held_side: str = "j",
+) -> FoundPassages:
+    """Search texts for passages of held texts. Only the held ones, and what was found, are in memory.
+
+    The held texts are the others, whose passages are searched for; or, with ``held_side="i"``, the texts themselves,
+    and the others are read in batches.
+    """
+    words, side = plan.unit == "word", "i" if held_side == "j" else "j"
+
+    def find(texts: Texts, samples: Samples) -> _StreamPiece:
+        found, windows = held.find(texts, samples)
+        spans = spans_of(found, side)
+        locate(spans, {side: texts}, words)
+        ranges = union_of(samples.counts, found.y, found.y_unit, found.units)
+        cuts = cuts_of(texts, samples.counts, ranges, words) if side == "i" else np.empty(0, CUT)
+        return _StreamPiece(spans, cuts, samples.counts, ranges.units(len(texts)), windows, texts.nbytes)
+
+    columns = [GrowingArray(kind) for kind in (SPAN, CUT, np.int64, np.int64)]
+    met = np.zeros(held.window_groups, np.bool_)
+    row = done = 0
+    with clock.stage("compare"):
+        for piece in sample_pieces(batches, held.sampler, find, plan.threads):
+            piece.spans[side] += row
+            piece.cuts["row"] += row
+            for column, part in zip(columns, piece[:4], strict=True):
+                column.extend(part)
+            met[piece.windows] = True
+            row += len(piece.units)
+            done += piece.nbytes
+            if progress:
+                progress("compare", done, None)
+    clock.add("compare", 0, done)
+    with clock.stage("locate"):
+        spans, cuts, units, covered = (column.finished() for column in columns)
+        spans = in_order(spans)
+        locate(spans, {held_side: held.texts}, words)
+        rows, first = held.windows_of(met)
+        both = np.concatenate([spans[held_side], rows]), np.concatenate([spans[f"{held_side}_unit"], first])
+        lengths = np.concatenate([spans["units"], np.full(len(rows), plan.length, np.int64)])
+        ranges = union_of(held.counts, *both, lengths)
+        sides = [(units, covered), (held.counts, ranges.units(len(held.texts)))]
+        if held_side == "i":
+            sides, cuts = sides[::-1], cuts_of(held.texts, held.counts, ranges, words)
+        return FoundPassages(spans, cuts, *sides[0], *sides[1], held.texts, held_side, clock.stages)

@@ -1,0 +1,218 @@
+"""The search for matches: within some texts, and of a stream of texts with held ones.
+
+Texts meet in their samples. Where few of them share a sample, all pairs are extended. Otherwise its windows are
+compared, and a window with too many occurrences is paired with the first of them only. docs/passages.md defines the
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.progress import Progress
+from lshfast.common.threads import ordered_map, pieces
+from lshfast.common.types import BoolArray, Int64Array
+from lshfast.kernels import bands, passages
+from lshfast.kernels.text import Texts
+from lshfast.passages.groups import HashGroups
+from lshfast.passages.plan import PassagePlan
+from lshfast.passages.sampling import Sampler, Samples, make_sampler, sample_all
+from lshfast.passages.units import UnitTexts, make_vocabulary, number_units
+from lshfast.passages.windows import Runs, WindowGroups
+
+# Windows of crowded samples that are grouped at a time, unless one sample has more: 100 MB.
+MOST_WINDOWS = 1 << 21
+
+# The largest table by which samples are looked up before they are searched for, as a power of two; its bytes.
+MOST_FILTER_BITS = 26
+
+Matches = npt.NDArray[np.void]  # of lshfast.kernels.passages.MATCH
+
+
+class Seeds(NamedTuple):
+    """Pairs of places whose shingles are equal, and the windows of the second one's sample."""
+
+    x: Int64Array
+    y: Int64Array
+    low: Int64Array
+    high: Int64Array
+
+
+class RowMatches(NamedTuple):
+    """Matches by text: `units` units from unit `x_unit` of text `x` and from unit `y_unit` of text `y` on."""
+
+    x: Int64Array
+    x_unit: Int64Array
+    y: Int64Array
+    y_unit: Int64Array
+    units: Int64Array
+
+
+def search_within(texts: Texts, samples: Samples, plan: PassagePlan, progress: Progress | None = None) -> RowMatches:
+    """Return the matches of texts with the same texts; the first text of a match is the earlier one, or the same."""
+    sizes = HashGroups(samples.hashes)
+    shared = np.zeros(len(samples.hashes), np.bool_)
+    shared[sizes.members[np.repeat(sizes.sizes > 1, sizes.sizes)]] = True
+    del sizes
+    rows, samples = samples.select(shared)
+    column = number_units(texts.take(rows), samples.counts, make_vocabulary(plan), True)
+    places = column.place(samples.places, samples.per_row)
+    low, high = samples.windows(places)
+    groups = HashGroups(samples.hashes)
+    group, rank = groups.of_items()
+    crowded = np.zeros(len(groups.sizes), np.bool_) if plan.most_copies is None else groups.sizes > plan.most_copies
+    counts = np.where(crowded[group], 0, rank)
+    seeds = (Seeds(places[i], places[j], low[j], high[j]) for i, j in groups.pairs(group, counts))
+    total = int(counts.sum())
+    found = [_extended(column, column, seeds, plan, threads=plan.threads, total=total, progress=progress)]
+    runs = [Runs(*(np.zeros(0, np.int64),) * 3)]
+    for members in _crowded_members(groups, crowded, high - low + 1):
+        windows = WindowGroups(column, low[members], high[members], plan.length, plan.most_copies or 0)
+        group, rank = windows.rare.of_items()
+        found.append(_extended(column, column, _window_seeds(windows, windows.places, group, rank), plan))
+        runs.append(windows.later_runs())
+    matches = _finished(column, column, found, runs, plan)
+    return _by_row(matches, column, rows, column, rows)
+
+
+def _crowded_members(groups: HashGroups, crowded: BoolArray, windows: Int64Array) -> Iterator[Int64Array]:
+    """Yield the members of crowded groups, ascending, those of some groups at a time."""
+    numbers = np.flatnonzero(crowded)
+    members = groups.members[np.repeat(crowded, groups.sizes)]
+    ends = np.cumsum(groups.sizes[numbers], dtype=np.int64)
+    costs = np.diff(np.cumsum(windows[members], dtype=np.int64)[ends - 1], prepend=np.int64(0))
+    for part in pieces(costs, MOST_WINDOWS):
+        first = 0 if part.start == 0 else int(ends[part.start - 1])
+        yield np.sort(members[first : int(ends[part.stop - 1])])
+
+
+def _window_seeds(windows: WindowGroups, y: Int64Array, group: Int64Array, counts: Int64Array) -> Iterator[Seeds]:
+    """Yield each of some windows with the first counts[i] windows of its group."""
+    for i, j in windows.rare.pairs(group, counts):
+        yield Seeds(windows.places[i], y[j], y[j], y[j])
+
+
+class HeldTexts:
+    """Texts that are kept in memory, and searched for the passages of others.
+
+    `find` may be called by several threads at once.
+    """
+
+    texts: Texts
+    counts: Int64Array
+    sampler: Sampler
+
+    def __init__(self, batches: Iterable[Texts], plan: PassagePlan) -> None:
+        self.sampler = make_sampler(plan)
+        texts, samples = sample_all(batches, self.sampler, plan.threads)
+        self.texts, self.counts, self._plan = texts, samples.counts, plan
+        self._rows, samples = samples.select(np.ones(len(samples.hashes), np.bool_))
+        self._vocabulary = make_vocabulary(plan)
+        self._column = number_units(texts.take(self._rows), samples.counts, self._vocabulary, True)
+        self._places = self._column.place(samples.places, samples.per_row)
+        self._groups = groups = HashGroups(samples.hashes)
+        self._crowded = np.zeros(len(groups.sizes), np.bool_)
+        if plan.most_copies is not None:
+            self._crowded = groups.sizes > plan.most_copies
+        members = np.sort(groups.members[np.repeat(self._crowded, groups.sizes)])
+        low, high = samples.windows(self._places)
+        self._windows = WindowGroups(self._column, low[members], high[members], plan.length, plan.most_copies or 0)
+        bits = min(MOST_FILTER_BITS, max(3, (8 * len(groups.hashes)).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        self._filter = np.zeros(1 << bits, np.bool_)
+        self._filter[groups.hashes >> self._shift] = True
+
+    def find(self, texts: Texts, samples: Samples) -> tuple[RowMatches, Int64Array]:
+        """Search for the passages of some texts.
+
+        Returns
+        -------
+        RowMatches
+            Their first texts are held ones.
+        windows : int64 (m,)
+            The groups of common windows that were met: not all their places are in matches (see `windows_of`).
+        """
+        maybe = np.flatnonzero(self._filter[samples.hashes >> self._shift])
+        group = np.full(len(samples.hashes), -1, np.int64)
+        group[maybe] = self._groups.find(samples.hashes[maybe])
+        met = group >= 0
+        group = group[met]
+        rows, samples = samples.select(met)
+        column = number_units(texts.take(rows), samples.counts, self._vocabulary, False)
+        places = column.place(samples.places, samples.per_row)
+        low, high = samples.windows(places)
+        counts = np.where(self._crowded[group], 0, self._groups.sizes[group])
+        pairs = self._groups.pairs(group, counts)
+        seeds = (Seeds(self._places[i], places[j], low[j], high[j]) for i, j in pairs)
+        found = _extended(self._column, column, seeds, self._plan)
+        crowded = self._crowded[group]
+        matches, runs, windows = self._find_crowded(column, low[crowded], high[crowded])
+        matches = _finished(self._column, column, [found, matches], [runs], self._plan)
+        return _by_row(matches, self._column, self._rows, column, rows), windows
+
+    def _find_crowded(self, column: UnitTexts, low: Int64Array, high: Int64Array) -> tuple[Matches, Runs, Int64Array]:
+        windows = self._windows
+        places, group = windows.find(column, low, high)
+        seeds = _window_seeds(windows, places, group, windows.rare.sizes[group])
+        found = _extended(self._column, column, seeds, self._plan)
+        common = windows.common[group]
+        return found, windows.runs(places[common], group[common]), np.unique(group[common])
+
+    @property
+    def window_groups(self) -> int:
+        """Return the number of groups of windows of crowded samples."""
+        return len(self._windows.common)
+
+    def windows_of(self, met: BoolArray) -> tuple[Int64Array, Int64Array]:
+        """Return the text and the first unit of each window of the groups that were met."""
+        rows, units = self._column.rows_of(self._windows.places_of(met))
+        return self._rows[rows], units
+
+
+def _extended(
+    a: UnitTexts,
+    b: UnitTexts,
+    seeds: Iterable[Seeds],
+    plan: PassagePlan,
+    *,
+    threads: int = 1,
+    total: int = 0,
+    progress: Progress | None = None,
+) -> Matches:
+    """Return the maximal matches of seeds, of which there are `total`."""
+
+    def extend(part: Seeds) -> tuple[int, Matches]:
+        order = bands.order((part.y - part.x + len(a.units)).astype(np.uint64))
+        x, y, low, high = (column[order] for column in part)
+        return len(order), passages.extend(a.units, b.units, x, y, low, high, plan.size, plan.length)
+
+    found, done = [np.empty(0, passages.MATCH)], 0
+    for count, matches in ordered_map(extend, seeds, threads):
+        found.append(matches)
+        done += count
+        if progress:
+            progress("compare", done, total)
+    return np.concatenate(found)
+
+
+def _finished(a: UnitTexts, b: UnitTexts, found: Iterable[Matches], runs: Iterable[Runs], plan: PassagePlan) -> Matches:
+    """Return matches once each, and with them those that cover the runs."""
+    matches = np.concatenate(list(found))
+    matches = matches[np.lexsort((matches["x"], matches["y"]))]
+    again = (matches["x"][1:] == matches["x"][:-1]) & (matches["y"][1:] == matches["y"][:-1])
+    matches = matches[np.append(True, ~again)] if len(matches) else matches
+    x, y, counts = (np.concatenate(column) for column in zip(*runs, strict=True))
+    order = bands.order(y.astype(np.uint64))
+    ends = matches["y"] + matches["length"]
+    covers = passages.cover(a.units, b.units, x[order], y[order], counts[order], matches["y"], ends, plan.length)
+    return np.concatenate([matches, covers])
+
+
+def _by_row(matches: Matches, a: UnitTexts, a_rows: Int64Array, b: UnitTexts, b_rows: Int64Array) -> RowMatches:
+    x, x_unit = a.rows_of(matches["x"])
+    y, y_unit = b.rows_of(matches["y"])
+    return RowMatches(a_rows[x], x_unit, b_rows[y], y_unit, matches["length"].copy())

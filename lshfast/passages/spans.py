@@ -1,0 +1,97 @@
+"""Matches as spans of texts, with places in units, bytes and characters; and the bytes that later copies take."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.types import Int64Array
+from lshfast.kernels.text import Texts
+from lshfast.passages.search import RowMatches
+from lshfast.passages.units import bounds_of
+
+_PLACES = "start", "end", "start_byte", "end_byte"
+
+# A passage of `units` words or characters in the texts i and j. In each, it begins at a unit, and takes a range of
+# characters and of bytes; an end is the number behind the last one.
+SPAN = np.dtype(
+    [("i", np.int64), ("j", np.int64), ("i_unit", np.int64), ("j_unit", np.int64), ("units", np.int64)]
+    + [(f"{side}_{place}", np.int64) for side in "ij" for place in _PLACES]
+)
+
+# Bytes of a text that later copies take.
+CUT = np.dtype([("row", np.int64), ("start", np.int64), ("end", np.int64)])
+
+Spans = npt.NDArray[np.void]
+Cuts = npt.NDArray[np.void]
+
+
+class Ranges(NamedTuple):
+    """Ranges of units that neither meet nor overlap, sorted."""
+
+    rows: Int64Array
+    start: Int64Array
+    end: Int64Array
+
+    def units(self, n: int) -> Int64Array:
+        """Return how many units of each of n texts are in a range."""
+        sums = np.zeros(n, np.int64)
+        np.add.at(sums, self.rows, self.end - self.start)
+        return sums
+
+
+def union_of(counts: Int64Array, rows: Int64Array, start: Int64Array, units: Int64Array) -> Ranges:
+    """Return the union of ranges of units of texts that have `counts` units."""
+    base = np.cumsum(counts + 1, dtype=np.int64) - counts
+    first = base[rows] + start
+    order = np.argsort(first, kind="stable")
+    rows, first, end = rows[order], first[order], (first + units)[order]
+    reach = np.maximum.accumulate(end) if len(end) else end
+    new = np.flatnonzero(np.append(True, first[1:] > reach[:-1])[: len(first)])
+    ends = reach[np.append(new[1:], len(first)) - 1] if len(first) else reach
+    rows, first = rows[new], first[new]
+    return Ranges(rows, first - base[rows], ends - base[rows])
+
+
+def spans_of(found: RowMatches, y_side: str) -> Spans:
+    """Return matches as spans whose characters and bytes are not known yet; `y_side` is that of their second texts."""
+    spans, x_side = np.zeros(len(found.x), SPAN), "i" if y_side == "j" else "j"
+    names = x_side, f"{x_side}_unit", y_side, f"{y_side}_unit", "units"
+    for name, column in zip(names, found, strict=True):
+        spans[name] = column
+    return spans
+
+
+def in_order(spans: Spans) -> Spans:
+    """Return spans sorted by (i, i_unit, j, j_unit)."""
+    return spans[np.lexsort([spans[name] for name in ("j_unit", "j", "i_unit", "i")])]
+
+
+def locate(spans: Spans, sides: dict[str, Texts], words: bool) -> None:
+    """Write where the spans begin and end in the texts of some sides ("i", "j")."""
+    for texts in {id(texts): texts for texts in sides.values()}.values():
+        names = [side for side, column in sides.items() if column is texts]
+        rows = np.concatenate([spans[name] for name in names] * 2)
+        first = np.concatenate([spans[f"{name}_unit"] for name in names])
+        last = first + np.concatenate([spans["units"] for _ in names]) - 1
+        bounds = bounds_of(texts, rows, np.concatenate([first, last]), words)
+        begins, ends = bounds[: len(first)], bounds[len(first) :]
+        for number, name in enumerate(names):
+            part = slice(number * len(spans), (number + 1) * len(spans))
+            found = begins[part, 2], ends[part, 3], begins[part, 0], ends[part, 1]
+            for place, column in zip(_PLACES, found, strict=True):
+                spans[f"{name}_{place}"] = column
+
+
+def cuts_of(texts: Texts, counts: Int64Array, ranges: Ranges, words: bool) -> Cuts:
+    """Return the bytes of ranges: from the start of the first unit to the start of the next one that is in no range."""
+    inside = ranges.end < counts[ranges.rows]
+    rows = np.concatenate([ranges.rows, ranges.rows[inside]])
+    bounds = bounds_of(texts, rows, np.concatenate([ranges.start, ranges.end[inside]]), words)[:, 0]
+    cuts = np.zeros(len(ranges.rows), CUT)
+    cuts["row"], cuts["start"] = ranges.rows, bounds[: len(cuts)]
+    cuts["end"] = texts.lengths[ranges.rows]
+    cuts["end"][inside] = bounds[len(cuts) :]
+    return cuts

@@ -1,0 +1,74 @@
+"""Texts as sequences of numbers, equal for equal words or characters; these are compared in place of the texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.run_key import P
+from lshfast.common.types import Int64Array
+from lshfast.kernels import passages
+from lshfast.kernels.text import Texts
+from lshfast.passages.plan import PassagePlan
+
+
+@dataclass(frozen=True)
+class UnitTexts:
+    """Some texts as units, one after the other, with a number between texts that equals no other unit.
+
+    Attributes
+    ----------
+    starts : int64 (n,)
+        The place of each text's first unit in `units`.
+    counts : int64 (n,)
+        Its number of units.
+    units : uint32 (m,)
+    """
+
+    starts: Int64Array
+    counts: Int64Array
+    units: npt.NDArray[np.uint32]
+
+    def rows_of(self, places: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the text of each place, and the unit in it."""
+        rows = np.searchsorted(self.starts, places, side="right") - 1
+        return rows.astype(np.int64), places - self.starts[rows]
+
+    def place(self, places: Int64Array, per_row: Int64Array) -> Int64Array:
+        """Convert numbers in the units of these texts without the numbers between them, `per_row` of each text."""
+        return places + np.repeat(np.arange(1, len(self.starts) + 1, dtype=np.int64), per_row)
+
+
+def draw_multiplier() -> int:
+    """Draw a secret multiplier of hashes."""
+    import secrets
+
+    return 1 + secrets.randbelow(P - 2)
+
+
+def make_vocabulary(plan: PassagePlan) -> passages.Vocabulary | None:
+    """Return an empty vocabulary; None for characters, which need none."""
+    return passages.Vocabulary(draw_multiplier()) if plan.unit == "word" else None
+
+
+def number_units(texts: Texts, counts: Int64Array, vocabulary: passages.Vocabulary | None, held: bool) -> UnitTexts:
+    """Return texts as units. New words are added to the vocabulary if the texts are `held`."""
+    units = passages.units_of(texts, counts, vocabulary, held)
+    return UnitTexts(np.cumsum(counts + 1, dtype=np.int64) - counts, counts, units)
+
+
+def bounds_of(texts: Texts, rows: Any, units: Any, words: bool) -> Int64Array:
+    """Return where units begin and end, int64 (n, 4): first byte, end byte, first character, end character."""
+    if not len(rows):
+        return np.empty((0, 4), np.int64)
+    order = np.lexsort((units, rows))
+    rows, units = rows[order], units[order]
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (rows[1:] != rows[:-1]) | (units[1:] != units[:-1])
+    found = passages.locate(texts, rows[new], units[new], words)
+    bounds = np.empty((len(order), 4), np.int64)
+    bounds[order] = found[np.cumsum(new, dtype=np.int64) - 1]
+    return bounds

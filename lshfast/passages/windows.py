@@ -1,0 +1,199 @@
+"""Windows of a shortest passage's length, in groups of equal ones. Crowded samples are compared by these.
+
+A sample is crowded if it occurs more often than `most_copies`. Most of its occurrences are in copies of one text, so
+they are first grouped by all units of their windows: by contexts. Then the windows of one sample of each context are
+grouped. Both groups are made by hashes under a secret key, and then compared. Windows that overlap are hashed and
+compared together, so the time depends on the units of the texts, and not on the units of all windows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import pieces
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.kernels import bands, passages
+from lshfast.passages.groups import HashGroups, ItemGroups, spread
+from lshfast.passages.units import UnitTexts, draw_multiplier
+
+# Windows of samples that are hashed at a time to group contexts: 16 MB of hashes.
+HASHED_WINDOWS = 1 << 21
+
+# Odd multipliers, so that the parts of a context are told apart.
+_LAST, _COUNT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+
+
+class Runs(NamedTuple):
+    """Pairs of equal windows: x[i] + t and y[i] + t, for t < counts[i]."""
+
+    x: Int64Array
+    y: Int64Array
+    counts: Int64Array
+
+
+class WindowGroups:
+    """The windows of some samples of texts, in groups of equal ones.
+
+    Parameters
+    ----------
+    texts : UnitTexts
+    low, high : int64 (n,)
+        The first and the last window of each sample, ascending.
+    length : int
+        Units of a window.
+    most_copies : int
+        A group of more windows is common, any other one is rare.
+
+    Attributes
+    ----------
+    common : bool (g,)
+    first_places : int64 (g,)
+        The place of the first window of each group.
+    places : int64 (m,)
+        The places of all windows in rare groups, ascending.
+    rare : ItemGroups
+        The rare groups of `places`; common groups have no members.
+    """
+
+    common: BoolArray
+    first_places: Int64Array
+    places: Int64Array
+    rare: ItemGroups
+
+    def __init__(self, texts: UnitTexts, low: Int64Array, high: Int64Array, length: int, most_copies: int) -> None:
+        self._texts, self._length, self._low = texts, length, low
+        self._contexts = _equal_contexts(texts, low, high, length)
+        samples = np.sort(self._contexts.members[self._contexts.first])  # one of each context: the first
+        context = self._contexts.of_items()[0][samples]
+        counts = high[samples] - low[samples] + 1
+        self._windows = spread(low[samples], counts)
+        self._sample, self._context = np.repeat(samples, counts), np.repeat(context, counts)
+        self._group_windows(low[samples], counts)
+        weights = self._contexts.sizes[self._context]
+        totals = np.zeros(len(self._groups.sizes), np.int64)
+        np.add.at(totals, self._group, weights)
+        self.common = totals > most_copies
+        self.first_places = self._windows[self._groups.members[self._groups.first]]
+        self.places, group = self._expanded(~self.common)
+        order = bands.order(self.places.astype(np.uint64))
+        self.places, group = self.places[order], group[order]
+        self.rare = ItemGroups(np.bincount(group, minlength=len(totals)), bands.order(group.astype(np.uint64)))
+
+    def _group_windows(self, first: Int64Array, counts: Int64Array) -> None:
+        units = self._texts.units
+        while True:
+            self._multiplier = draw_multiplier()
+            self._groups = HashGroups(_window_hashes(units, first, counts, self._length, self._multiplier))
+            earlier, later = (self._windows[items] for items in _neighbours(self._groups))
+            if _are_equal(self._texts, self._texts, earlier, later, np.full(len(later), self._length, np.int64)):
+                self._group = self._groups.of_items()[0]
+                return
+
+    def _expanded(self, wanted: BoolArray) -> tuple[Int64Array, Int64Array]:
+        """Return the places of all windows in the wanted groups, and their groups."""
+        windows = np.flatnonzero(wanted[self._group])
+        sample, window = self._contexts.all_pairs(self._context[windows])
+        window = windows[window]
+        return self._windows[window] + self._low[sample] - self._low[self._sample[window]], self._group[window]
+
+    def places_of(self, wanted: BoolArray) -> Int64Array:
+        """Return the places of all windows in the wanted groups."""
+        return self._expanded(wanted)[0]
+
+    def later_runs(self) -> Runs:
+        """Return the common windows, but for the first of each group, with the first of their group."""
+        windows = np.flatnonzero(self.common[self._group])
+        y, sample = self._windows[windows], self._sample[windows]
+        first = _begin_runs(self.first_places[self._group[windows]], y, sample)
+        counts = np.append(first[1:], len(windows))[: len(first)] - first
+        y, sample, context = y[first], sample[first], self._context[windows[first]]
+        x = self.first_places[self._group[windows[first]]]
+        copy, run = self._contexts.all_pairs(context)
+        y = y[run] + self._low[copy] - self._low[sample[run]]
+        later = x[run] != y
+        return Runs(x[run][later], y[later], counts[run][later])
+
+    def find(self, texts: UnitTexts, low: Int64Array, high: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Look up the windows low[i]..high[i] of other texts: the places of those in a group, and their groups."""
+        places = spread(low, high - low + 1)
+        group = self._groups.find(_window_hashes(texts.units, low, high - low + 1, self._length, self._multiplier))
+        met = np.flatnonzero(group >= 0)
+        places, group = places[met], group[met]
+        lengths = np.full(len(met), self._length, np.int64)
+        same = HashGroups(group.astype(np.uint64))  # places that met one group
+        earlier, later = _neighbours(same)
+        heads = same.members[same.first]
+        if not (
+            _are_equal(texts, texts, places[earlier], places[later], lengths[later])
+            and _are_equal(self._texts, texts, self.first_places[group[heads]], places[heads], lengths[heads])
+        ):  # some hashes collide
+            equal = passages.are_equal(self._texts.units, texts.units, self.first_places[group], places, lengths)
+            places, group = places[equal], group[equal]
+        return places, group
+
+    def runs(self, places: Int64Array, group: Int64Array) -> Runs:
+        """Return windows of other texts in common groups with the first of their group."""
+        x = self.first_places[group]
+        first = _begin_runs(x, places, np.zeros(len(x), np.int64))
+        return Runs(x[first], places[first], np.append(first[1:], len(x))[: len(first)] - first)
+
+
+def _equal_contexts(texts: UnitTexts, low: Int64Array, high: Int64Array, length: int) -> HashGroups:
+    """Group samples whose windows have equal units. The first and the last window have all units of a sample."""
+    counts = high - low + 1
+    while True:
+        multiplier, hashes = draw_multiplier(), np.empty(len(low), np.uint64)
+        for part in pieces(counts, HASHED_WINDOWS):
+            found = _window_hashes(texts.units, low[part], counts[part], length, multiplier)
+            ends = np.cumsum(counts[part], dtype=np.int64)
+            hashes[part] = (
+                found[ends - counts[part]] + found[ends - 1] * _LAST + counts[part].astype(np.uint64) * _COUNT
+            )
+        groups = HashGroups(hashes)
+        earlier, later = _neighbours(groups)
+        if np.array_equal(counts[earlier], counts[later]) and _are_equal(
+            texts, texts, low[earlier], low[later], counts[later] + length - 1
+        ):
+            return groups
+
+
+def _window_hashes(
+    units: npt.NDArray[np.uint32], first: Int64Array, counts: Int64Array, length: int, multiplier: int
+) -> UInt64Array:
+    """Return the hashes of counts[i] > 0 windows from first[i] on; those of consecutive windows cost one step each."""
+    starts = np.flatnonzero(np.append(True, first[1:] != first[:-1] + counts[:-1])[: len(first)])
+    if len(starts):
+        first, counts = first[starts], np.add.reduceat(counts, starts)
+    return passages.hash_windows(units, first, counts, length, multiplier)
+
+
+def _neighbours(groups: HashGroups) -> tuple[Int64Array, Int64Array]:
+    """Return pairs of members of a group: each but the first, and the one before it."""
+    later = np.ones(len(groups.members), np.bool_)
+    later[groups.first] = False
+    places = np.flatnonzero(later)
+    return groups.members[places - 1], groups.members[places]
+
+
+def _are_equal(a: UnitTexts, b: UnitTexts, x: Int64Array, y: Int64Array, lengths: Int64Array) -> bool:
+    """Return whether all ranges of lengths[i] units at x[i] and y[i] are equal. Overlapping ones are compared once."""
+    if not len(x):
+        return True
+    _, distance = np.unique(y - x, return_inverse=True)
+    begins = distance.reshape(-1) * (len(b.units) + 1) + y  # ranges of different distances are apart
+    order = bands.order(begins.astype(np.uint64))
+    reach = np.maximum.accumulate((begins + lengths)[order])
+    starts = np.flatnonzero(np.append(True, begins[order][1:] > reach[:-1]))
+    joined = reach[np.append(starts[1:], len(order)) - 1] - begins[order[starts]]
+    first = order[starts]
+    return bool(passages.are_equal(a.units, b.units, x[first], y[first], joined).all())
+
+
+def _begin_runs(x: Int64Array, y: Int64Array, kind: Int64Array) -> Int64Array:
+    """Return where pairs begin a run: they are not those before plus one, or of another kind."""
+    new = np.ones(len(x), np.bool_)
+    new[1:] = (x[1:] != x[:-1] + 1) | (y[1:] != y[:-1] + 1) | (kind[1:] != kind[:-1])
+    return np.flatnonzero(new).astype(np.int64)

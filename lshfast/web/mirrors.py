@@ -1,0 +1,355 @@
+"""Mirror hosts of a crawl: candidates by the bigrams of their paths, and a check of the paths themselves.
+
+The bigrams of a host are the elements of its signature, because the paths of a mirror are often moved or renamed in
+part. What is reported rests on the paths, and on the contents of the pages if they are known: both are hashed under a
+secret key of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lshfast.banding.bands import Bands, check_threshold
+from lshfast.common.checks import Seed, check_int
+from lshfast.common.growing import GrowingArray
+from lshfast.common.progress import Progress
+from lshfast.common.run_key import draw_hash_key
+from lshfast.common.threads import thread_count
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.families.set_distances import overlaps
+from lshfast.join.banded import find_copies
+from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.groups import star_groups
+from lshfast.kernels.text import Texts, tokens_of_integers, tokens_of_texts
+from lshfast.sketch.minhash import EMPTY, MinHasher
+from lshfast.tokens import TokenSets
+from lshfast.web.urls import joined_tokens, path_bigrams, split_url
+
+# URLs that are hashed at a time.
+BATCH_URLS = 1 << 16
+
+NO_CONTENT = np.uint64(0)
+
+
+class Mirror(NamedTuple):
+    """A host that mirrors another one.
+
+    Attributes
+    ----------
+    host, mirror_of : str
+        The host, and the host that is kept in its place.
+    similarity : float
+        Jaccard similarity of their paths; with contents, of their paths with contents.
+    paths : int
+        Different paths of the host.
+    common : int
+        Paths that both have.
+    agreement : float
+        The share of the common paths that have equal contents on both; 1 if contents are not known.
+    """
+
+    host: str
+    mirror_of: str
+    similarity: float
+    paths: int
+    common: int
+    agreement: float
+
+
+@dataclass(frozen=True)
+class Mirrors:
+    """The result of `find_mirrors`.
+
+    Attributes
+    ----------
+    hosts : list of str
+        The hosts, in the order of their first URLs.
+    keeper : ndarray of int64, shape (n,)
+        For each host, the number of the host that is kept in its place; its own if it is kept.
+    similarity : ndarray of float64, shape (n,)
+        The similarity to that host, in [0, 1].
+    paths, common : ndarray of int64, shape (n,)
+        Different paths of the host, and those that its keeper has too.
+    agreement : ndarray of float64, shape (n,)
+        The share of these common paths with equal contents.
+    urls : int
+        URLs that were read.
+    few : int
+        Hosts with fewer than `min_paths` paths, which were not compared.
+    compared : int
+        Pairs of hosts that were compared.
+    """
+
+    hosts: list[str]
+    keeper: Int64Array
+    similarity: Float64Array
+    paths: Int64Array
+    common: Int64Array
+    agreement: Float64Array
+    urls: int
+    few: int
+    compared: int
+
+    @property
+    def keep(self) -> BoolArray:
+        """Whether each host is kept: bool (n,)."""
+        return np.asarray(self.keeper == np.arange(len(self.hosts), dtype=np.int64))
+
+    @property
+    def removed(self) -> list[Mirror]:
+        """The hosts that mirror another one, in order."""
+        return list(self.iter_removed())
+
+    def iter_removed(self) -> Iterator[Mirror]:
+        """Yield the hosts that mirror another one, in order."""
+        for row in np.flatnonzero(~self.keep).tolist():
+            yield Mirror(
+                self.hosts[row],
+                self.hosts[int(self.keeper[row])],
+                float(self.similarity[row]),
+                int(self.paths[row]),
+                int(self.common[row]),
+                float(self.agreement[row]),
+            )
+
+
+@dataclass(frozen=True)
+class MirrorPlan:
+    """The checked parameters of a search for mirrors; `mirror_plan` creates it."""
+
+    threshold: float
+    min_paths: int
+    hasher: MinHasher
+    bands: Bands
+    threads: int
+
+
+def mirror_plan(
+    *,
+    threshold: float = 0.5,
+    min_paths: int = 3,
+    num_perm: int = 128,
+    recall: float = 0.95,
+    seed: Seed = 1,
+    threads: int | None = None,
+) -> MirrorPlan:
+    """Check the parameters of `find_mirrors`; errors name the argument, the value and the range."""
+    threshold = check_threshold(threshold)
+    hasher = MinHasher(num_perm, "fast", seed)
+    bands = Bands.choose(threshold, num_perm, recall=recall)
+    return MirrorPlan(threshold, check_int("min_paths", min_paths, 1), hasher, bands, thread_count(threads))
+
+
+def find_mirrors(
+    urls: Iterable[str],
+    contents: Sequence[str | bytes] | Sequence[int] | None = None,
+    *,
+    threshold: float = 0.5,
+    min_paths: int = 3,
+    num_perm: int = 128,
+    recall: float = 0.95,
+    seed: Seed = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Mirrors:
+    """Find the hosts that mirror another host, from the URLs of a crawl.
+
+    Candidates are hosts with similar sets of positional bigrams of their paths (see `path_bigrams`), found by banded
+    MinHash signatures. A candidate is a mirror if the Jaccard similarity of the sets of paths of both hosts is at least
+    `threshold`; with `contents`, of the sets of pairs of a path and its content. This is computed exactly. Of similar
+    hosts, the one with the most paths is kept, and among these the one that occurs first. Each removed host is itself
+    similar to the host kept in its place.
+
+    Parameters
+    ----------
+    urls : iterable of str
+        URLs of pages, in any order; repeated ones count once.
+    contents : sequence of str or bytes, or of int, optional
+        The content of each page, or a checksum of it. Of ints, the lowest 64 bits count.
+    threshold : float, default 0.5
+        Least similarity, in (0, 1].
+    min_paths : int, default 3
+        Hosts with fewer different paths are kept and not compared, because equal paths of few pages say little.
+    num_perm : int, default 128
+        Slots of a signature, in 1..65,536.
+    recall : float, default 0.95
+        Probability, in (0, 1), that two hosts are compared if the similarity of their bigrams equals the threshold.
+    seed : int or "random", default 1
+        Seed of the signatures, in 0..2**64 - 1.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    progress : callable, optional
+        Called with ("read", URLs done, None) and ("verify", hosts done, total).
+
+    Returns
+    -------
+    Mirrors
+
+    Raises
+    ------
+    TypeError
+        If a URL is not a str, or contents are neither all str or bytes nor all int.
+    ValueError
+        If a URL or content is not valid (the error names its row), there is not one content for each URL, or an
+        argument is out of range.
+
+    References
+    ----------
+    K. Bharat, A. Z. Broder, "Mirror, mirror on the web: a study of host pairs with replicated content", WWW 1999.
+
+    Examples
+    --------
+    >>> from lshfast.web import find_mirrors
+    >>> pages = ["/docs/install/linux.html", "/docs/install/mac.html", "/docs/guide/start.html"]
+    >>> urls = [f"http://{host}{page}" for host in ("a.example", "mirror.b.example") for page in pages]
+    >>> find_mirrors(urls).removed
+    [Mirror(host='mirror.b.example', mirror_of='a.example', similarity=1.0, paths=3, common=3, agreement=1.0)]
+    """
+    plan = mirror_plan(
+        threshold=threshold, min_paths=min_paths, num_perm=num_perm, recall=recall, seed=seed, threads=threads
+    )
+    hosts = HostSets(plan, contents is not None)
+    held = urls if isinstance(urls, Sequence) and not isinstance(urls, (str, bytes)) else list(_each(urls))
+    if contents is not None:
+        _check_contents(contents, len(held))
+    for start in range(0, len(held), BATCH_URLS):
+        stop = min(start + BATCH_URLS, len(held))
+        bad = hosts.add(held[start:stop], None if contents is None else contents[start:stop])
+        if bad:
+            row, reason = next(iter(bad.items()))
+            kind = TypeError if "must be a str" in reason else ValueError
+            raise kind(f"urls[{start + row}]: {reason}")
+        if progress:
+            progress("read", stop, None)
+    return hosts.mirrors(progress)
+
+
+def _each(urls: Iterable[str]) -> Iterable[str]:
+    if isinstance(urls, (str, bytes)) or not isinstance(urls, Iterable):
+        raise TypeError(f"urls must be a sequence of URLs, not {urls!r}")
+    return urls
+
+
+def _check_contents(contents: Any, urls: int) -> None:
+    if isinstance(contents, (str, bytes)) or not hasattr(contents, "__len__") or not hasattr(contents, "__getitem__"):
+        raise TypeError(f"contents must be a sequence of contents, not {type(contents).__name__}")
+    if len(contents) != urls:
+        raise ValueError(f"contents must have one entry for each of {urls} URLs, not {len(contents)}")
+    numbers = urls > 0 and _is_int(contents[0])
+    for row, value in enumerate(contents):
+        if not (_is_int(value) if numbers else isinstance(value, (str, bytes))):
+            wanted = "an int, as the first one is" if numbers else "str or bytes; all may be ints"
+            raise TypeError(f"contents[{row}] must be {wanted}, not {value!r}")
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_valid(text: str) -> bool:
+    """Return whether a string has no lone surrogate."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
+
+
+@dataclass
+class HostSets:
+    """The sets of hosts, from batches of URLs: their bigrams, and their paths with contents."""
+
+    plan: MirrorPlan
+    with_contents: bool
+    urls: int = 0
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._key = draw_hash_key()
+        self._owners, self._paths, self._elements = (GrowingArray(kind) for kind in (np.int64, np.uint64, np.uint64))
+        self._bigram_owners, self._bigrams = GrowingArray(np.int64), GrowingArray(np.uint64)
+
+    def add(self, urls: Sequence[str], contents: Sequence[Any] | None = None) -> dict[int, str]:
+        """Add URLs, and return the reasons why some were not added, by their places."""
+        bad: dict[int, str] = {}
+        owners, paths, good = [], [], []
+        numbers = self._numbers
+        for place, url in enumerate(urls):
+            try:
+                host, path = split_url(url)
+            except (TypeError, ValueError) as error:
+                bad[place] = str(error)
+                continue
+            for name, text in (("url", path), ("content", None if contents is None else contents[place])):
+                if isinstance(text, str) and not _is_valid(text):
+                    bad[place] = f"{name} has a lone surrogate"
+            if place in bad:
+                continue
+            owners.append(numbers.setdefault(host, len(numbers)))
+            paths.append(path)
+            good.append(place)
+        rows = np.array(owners, np.int64)
+        tokens = tokens_of_texts(Texts(paths), self._key)
+        elements = tokens
+        if contents is not None:
+            elements = joined_tokens(tokens, self._content_tokens([contents[place] for place in good]), 0, self._key)
+        bigrams = path_bigrams(paths, seed=self.plan.hasher.seed)
+        self._owners.extend(rows)
+        self._paths.extend(tokens)
+        self._elements.extend(elements)
+        self._bigram_owners.extend(np.repeat(rows, bigrams.counts))
+        self._bigrams.extend(bigrams.tokens)
+        self.urls += len(good)
+        return bad
+
+    def _content_tokens(self, contents: list[Any]) -> UInt64Array:
+        if all(map(_is_int, contents)):
+            values = [int(value) & (2**64 - 1) for value in contents]
+            return tokens_of_integers(np.array(values, np.uint64), self._key)
+        return tokens_of_texts(Texts(contents), self._key)
+
+    def mirrors(self, progress: Progress | None = None) -> Mirrors:
+        """Compare the hosts; nothing can be added afterwards."""
+        plan, n = self.plan, len(self._numbers)
+        owners = self._owners.finished()
+        elements = _sets_of(owners, self._elements.finished(), n).distinct()
+        paths = _sets_of(owners, self._paths.finished(), n).distinct() if self.with_contents else elements
+        bigrams = _sets_of(self._bigram_owners.finished(), self._bigrams.finished(), n)
+        few = paths.counts < plan.min_paths
+        signatures = plan.hasher.sketch(bigrams, threads=plan.threads)
+        signatures[few] = EMPTY
+        copies = find_copies(elements)
+        copies[few] = np.flatnonzero(few)
+        report = (lambda done, total: progress("verify", done, total)) if progress else None
+        pairs, compared = pairs_for_groups(
+            elements,
+            signatures,
+            plan.bands.keys(signatures),
+            Comparison(plan.threshold, threads=plan.threads),
+            copies=copies,
+            preference=paths.counts,
+            progress=report,
+        )
+        groups = star_groups(n, pairs, copies=copies, preference=paths.counts)
+        removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
+        kept = groups.keeper[removed]
+        shared, common = (overlaps(sets.take(removed), sets.take(kept))[0] for sets in (elements, paths))
+        columns = paths.counts, np.ones(n)
+        columns[0][removed] = common
+        columns[1][removed] = shared / np.maximum(common, 1)
+        return Mirrors(
+            list(self._numbers), groups.keeper, groups.similarity, paths.counts, *columns, self.urls, int(few.sum()),
+            compared,
+        )  # fmt: skip
+
+
+def _sets_of(owners: Int64Array, tokens: UInt64Array, n: int) -> TokenSets:
+    """Return the tokens of each of n owners as a row."""
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(owners, minlength=n), out=offsets[1:])
+    return TokenSets(offsets, tokens[np.argsort(owners, kind="stable")])

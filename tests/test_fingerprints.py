@@ -1,0 +1,191 @@
+"""Fingerprints: squares of minutiae, matches against all pairs, and the rates of the text by formula and simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lshfast import LSHIndex, TokenSets
+from lshfast.families import GridSquares
+from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher, best_functions
+from tests.conftest import csr
+
+
+def sets_of(rows):
+    return TokenSets(*csr(rows))
+
+
+def decided(matcher, a, b):
+    """Return whether two sets match, by the definition."""
+    functions = matcher.family.functions(matcher.functions * matcher.groups).tolist()
+    yes = [set(squares) <= a and set(squares) <= b for squares in functions]
+    n = matcher.functions
+    return all(any(yes[group * n : (group + 1) * n]) for group in range(matcher.groups))
+
+
+prints = st.lists(st.sets(st.integers(0, 11)), max_size=6)
+
+
+@settings(max_examples=100)
+@given(prints, prints, st.integers(1, 3), st.integers(1, 12), st.integers(1, 3))
+def test_matches_are_those_of_all_pairs(first, second, squares, functions, groups):
+    matcher = FingerprintMatcher(GridSquares(12, squares, seed=5), functions, groups)
+    within = [
+        (i, j) for i in range(len(first)) for j in range(i + 1, len(first)) if decided(matcher, first[i], first[j])
+    ]
+    against = [(i, j) for i, a in enumerate(first) for j, b in enumerate(second) if decided(matcher, a, b)]
+    for found, expected, others in (
+        (matcher.match(sets_of(first)), within, first),
+        (matcher.match(sets_of(first), sets_of(second)), against, second),
+    ):
+        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == expected
+        assert found["common"].tolist() == [len(first[i] & others[j]) for i, j in expected]
+        assert found["similarity"].tolist() == [
+            len(first[i] & others[j]) / len(first[i] | others[j]) for i, j in expected
+        ]
+
+
+def test_pairs_are_those_of_the_family():
+    """The matcher and `collide` of the amplified family decide alike."""
+    generator = np.random.default_rng(2)
+    rows = sets_of([np.flatnonzero(generator.random(200) < 0.4).tolist() for _ in range(60)])
+    matcher = FingerprintMatcher(GridSquares(200, seed=3), 40, 2)
+    found = {(int(i), int(j)) for i, j in zip(*(matcher.match(rows)[name] for name in "ij"), strict=True)}
+    i, j = np.triu_indices(60, 1)
+    yes = matcher.amplified.collide(rows.take(i), rows.take(j), 1)[:, 0]
+    assert found == set(zip(i[yes].tolist(), j[yes].tolist(), strict=True))
+    assert 0 < len(found) < len(i)
+
+
+def test_f31_rates_by_formula():
+    """MMDS 3.8.5; its .970 and 1/250 are from rounded numbers: the last is .0040242, 1 in 248.5."""
+    family = GridSquares(400)
+    assert FingerprintMatcher(family, 1024, 1).rates() == pytest.approx((0.98505, 0.06344), abs=5e-6)
+    assert FingerprintMatcher(family, 1024, 2).rates() == pytest.approx((0.97032, 0.0040242), abs=5e-6)
+    assert 1 / FingerprintMatcher(family).rates().false == pytest.approx(248.5, abs=0.05)
+
+
+def test_f32_rates_by_formula():
+    """Exercises 3.8.2 to 3.8.5: more functions, two squares, and the best number of functions."""
+    found, false = FingerprintMatcher(GridSquares(400), 2048, 1).rates()
+    assert 1 - found == pytest.approx(2.2356e-4, abs=5e-9)
+    assert false == pytest.approx(0.122849, abs=5e-7)
+    for n in (1, 10, 300):
+        two = FingerprintMatcher(GridSquares(400, squares=2), n, 1).rates()
+        assert two == pytest.approx((1 - (1 - 0.0256) ** n, 1 - (1 - 0.0016) ** n))
+    assert best_functions(GridSquares(400)) == 1030
+    found, false = FingerprintMatcher(GridSquares(400), 1030, 1).rates()
+    assert 1 - found + false == pytest.approx(0.0783844, abs=5e-8)
+    for groups in (1, 2):
+        family = GridSquares(400, 2)
+        rates = [FingerprintMatcher(family, n, groups).rates() for n in range(1, 900)]
+        sums = [1 - found + false for found, false in rates]
+        assert best_functions(family, groups) == int(np.argmin(sums)) + 1
+
+
+GROUPS, FINGERS = 12, 40
+
+
+def simulated(matcher, seed):
+    """Return the rates of matches among prints of one finger and of different fingers, of independent groups.
+
+    The squares of all functions differ in a grid of 2**24, as the formula assumes, and only these squares matter.
+    """
+    family, generator = matcher.family, np.random.default_rng(seed)
+    used = np.unique(family.functions(matcher.functions * matcher.groups))
+    assert len(used) > 0.999 * matcher.functions * matcher.groups * family.squares
+    rates = []
+    for _ in range(GROUPS):
+        first = generator.random((FINGERS, len(used))) < family.minutia
+        other = np.where(first, generator.random(first.shape) < family.match, generator.random(first.shape) < 0.05)
+        a, b = (sets_of([used[row].tolist() for row in table]) for table in (first, other))
+        found = matcher.match(a, b)
+        same = int((found["i"] == found["j"]).sum())
+        rates.append((same / FINGERS, (len(found) - same) / (FINGERS * (FINGERS - 1))))
+    return np.array(rates)
+
+
+@pytest.mark.parametrize(
+    ("squares", "functions", "groups"), [(3, 1024, 2), (3, 1024, 1), (3, 2048, 1), (2, 100, 1), (2, 150, 2)]
+)
+def test_f31_f32_rates_by_simulation(squares, functions, groups):
+    """Another print has a minutia in .05 of the squares where the first has none, so that it has .2 of them in all."""
+    matcher = FingerprintMatcher(GridSquares(2**24, squares, seed=11), functions, groups)
+    measured = simulated(matcher, 17)
+    for rates, expected in zip(measured.T, matcher.rates(), strict=True):
+        error = max(rates.std(ddof=1), math.sqrt(expected * (1 - expected) / FINGERS)) / math.sqrt(GROUPS)
+        assert abs(rates.mean() - expected) < 4 * error
+
+
+def test_many_to_one_and_pieces(monkeypatch):
+    from lshfast import fingerprints as module
+
+    generator = np.random.default_rng(3)
+    fingers = generator.random((80, 400)) < 0.2
+    again = np.where(fingers, generator.random(fingers.shape) < 0.9, generator.random(fingers.shape) < 0.025)
+    database, queries = (sets_of([np.flatnonzero(row).tolist() for row in table]) for table in (fingers, again))
+    matcher = FingerprintMatcher(GridSquares(400))
+    every = matcher.match(queries, database)
+    assert (every["i"] == every["j"]).sum() >= 75
+    one = matcher.match(queries.take([7]), database)
+    assert one["j"].tolist() == every["j"][every["i"] == 7].tolist()
+    monkeypatch.setattr(module, "PIECE_VALUES", 5000)
+    monkeypatch.setattr(module, "PIECE_PAIRS", 100)
+    told = []
+    assert (matcher.match(queries, database, progress=lambda *now: told.append(now)) == every).all()
+    assert len(told) > 5
+    assert told[-1][2] == 80
+
+
+def test_an_index_of_the_family_finds_the_pairs_of_one_group():
+    """Both verbs for every index: single queries and batches of an LSHIndex of the family."""
+    generator = np.random.default_rng(4)
+    rows = sets_of([np.flatnonzero(generator.random(400) < 0.25).tolist() for _ in range(30)])
+    family = GridSquares(400, seed=9)
+    index = LSHIndex(family=family, bands=64, rows=1)
+    index.insert(range(30), rows)
+    matcher = FingerprintMatcher(family, 64, 1)
+    expected = matcher.match(rows, rows)
+    for row in range(30):
+        assert sorted(index.query(rows.take([row]))[0]) == expected["j"][expected["i"] == row].tolist()
+
+
+def test_squares_of_minutiae():
+    grid = FingerprintGrid(10, 3, 2)
+    assert grid.size == 6
+    x, y = [0, 9.99, 10, 29.9, 0, 29, 5, 5], [0, 0, 0, 0, 10, 19.9, 3, 4]
+    assert grid.squares_of(x, y).tolist() == [0, 0, 1, 2, 3, 5, 0, 0]
+    found = grid.prints([2, 0, 0, 2, 2, 2, 2, 2], x, y, 3)
+    assert [set(found[row].tolist()) for row in range(3)] == [{0, 1}, set(), {0, 2, 3, 5}]
+    assert found.counts.tolist() == [2, 0, 4]
+    third = FingerprintGrid(0.1, 3, 1)
+    assert third.squares_of([math.nextafter(0.1 * 3, 0)], [0]).tolist() == [2]
+    assert grid.prints([], [], [], 0).counts.tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: FingerprintGrid(0), ValueError, "square must be above 0 and finite, not 0.0"),
+        (lambda: FingerprintGrid(math.nan), ValueError, "square must be above 0"),
+        (lambda: FingerprintGrid(1, 2**13, 2**12), ValueError, r"rows must be in 1\.\.2048, not 4096"),
+        (lambda: FingerprintGrid(10).squares_of([200], [0]), ValueError, r"0 <= x < 200 .* not \(200, 0\)"),
+        (lambda: FingerprintGrid(10).squares_of([math.nan], [0]), ValueError, r"not \(nan, 0\)"),
+        (lambda: FingerprintGrid(10).squares_of([1, 2], [0]), ValueError, "same length, not 2 and 1"),
+        (lambda: FingerprintGrid(10).squares_of(["a"], [0]), TypeError, "x must be numbers"),
+        (lambda: FingerprintGrid(10).prints([3], [0], [0], 3), ValueError, r"owners must be in 0\.\.2, not 3\.\.3"),
+        (lambda: FingerprintGrid(10).prints([0.5], [0], [0], 3), TypeError, "owners must be integers"),
+        (lambda: FingerprintGrid(10).prints([0, 1], [0], [0], 3), ValueError, "one number for each of 1 points"),
+        (lambda: FingerprintMatcher(400), TypeError, "family must be GridSquares, not 400"),
+        (lambda: FingerprintMatcher(GridSquares(9), 0), ValueError, "functions must be in"),
+        (lambda: FingerprintMatcher(GridSquares(9), 2**20, 17), ValueError, r"groups must be in 1\.\.16, not 17"),
+        (lambda: FingerprintMatcher(GridSquares(9)).match([[1]]), TypeError, "must be TokenSets"),
+        (lambda: FingerprintMatcher(GridSquares(9)).match(sets_of([[9]])), ValueError, r"squares in 0\.\.8"),
+        (lambda: best_functions(GridSquares(9), 0), ValueError, "groups must be"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

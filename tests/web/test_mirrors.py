@@ -1,0 +1,153 @@
+"""Mirror hosts: against all pairs, planted mirrors with decoys, copies, contents, and errors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lshfast.web import Mirror, find_mirrors
+from lshfast.web import mirrors as module
+from tests.reference import urls as reference
+
+WORDS = ["docs", "guide", "news", "team", "shop", "img", "blog", "post", "faq", "help", "api", "list", "map", "tour"]
+
+
+def site(generator, pages, number=0):
+    """Return different paths of three words each."""
+    paths = set()
+    while len(paths) < pages:
+        first, second, third = generator.choice(WORDS, 3)
+        paths.add(f"/{first}/{second}/{third}{'abcdefgh'[int(generator.integers(8))]}x{'yz'[number % 2] * number}.html")
+    return sorted(paths)
+
+
+def urls_of(sites):
+    return [f"http://{host}{path}" for host, paths in sites.items() for path in paths]
+
+
+hosts = st.dictionaries(
+    st.sampled_from([f"h{i}.example" for i in range(6)]),
+    st.sets(st.sampled_from([f"/{a}/{b}" for a in ("aa", "bb", "cc") for b in ("dd", "ee", "ff", "gg")]), min_size=1),
+    max_size=6,
+)
+
+
+@settings(max_examples=100)
+@given(hosts, st.sampled_from([0.3, 0.5, 2 / 3, 1.0]), st.integers(1, 4))
+def test_against_all_pairs(sites, threshold, min_paths):
+    """What is reported is similar to what is kept, exactly; equal hosts are always found."""
+    found = find_mirrors(urls_of(sites), threshold=threshold, min_paths=min_paths, recall=0.999)
+    assert found.hosts == list(sites)
+    expected = reference.mirrors(sites, threshold, min_paths)
+    assert {host for host, kept in expected.items() if host == kept} <= set(found.hosts)
+    for mirror in found.removed:
+        own, other = sites[mirror.host], sites[mirror.mirror_of]
+        assert mirror.similarity == len(own & other) / len(own | other) >= threshold
+        assert (mirror.paths, mirror.common, mirror.agreement) == (len(own), len(own & other), 1.0)
+        assert min_paths <= len(own) <= len(other)
+    if threshold == 1.0:
+        assert {
+            host: found.hosts[row] for host, row in zip(found.hosts, found.keeper.tolist(), strict=True)
+        } == expected
+    assert found.few == sum(len(paths) < min_paths for paths in sites.values())
+    assert found.urls == sum(map(len, sites.values()))
+
+
+def test_planted_mirrors_among_hosts_with_the_same_software():
+    """A mirror has nine tenths of the paths; a decoy has a third of its paths from the same software."""
+    generator = np.random.default_rng(1)
+    common = site(generator, 10)
+    sites, truth = {}, {}
+    for number in range(300):
+        paths = site(generator, 30, 2 + number % 50) + common
+        sites[f"site{number}.example"] = paths
+        if number % 3 == 0:
+            sites[f"mirror{number}.example"] = [path for path in paths if generator.random() < 0.9]
+            truth[f"mirror{number}.example"] = f"site{number}.example"
+    found = {mirror.host: mirror.mirror_of for mirror in find_mirrors(urls_of(sites), threshold=0.7).removed}
+    assert found.items() <= truth.items()
+    assert len(found) >= 0.95 * len(truth)
+
+
+def test_contents_tell_hosts_with_equal_paths_apart():
+    paths = site(np.random.default_rng(2), 20)
+    sites = {"a.example": paths, "b.example": paths, "other.example": paths}
+    contents = [f"{host[0] == 'o'}{path}" for host, own in sites.items() for path in own]
+    contents[20] = "changed on b"
+    assert len(find_mirrors(urls_of(sites)).removed) == 2
+    found = find_mirrors(urls_of(sites), contents)
+    assert found.removed == [Mirror("b.example", "a.example", 19 / 21, 20, 20, 19 / 20)]
+    numbers = [hash(content) for content in contents]
+    assert find_mirrors(urls_of(sites), numbers).removed == found.removed
+
+
+def test_the_host_with_the_most_paths_is_kept():
+    paths = site(np.random.default_rng(3), 12)
+    sites = {"small.example": paths[:9], "large.example": paths, "copy.example": paths}
+    found = find_mirrors(urls_of(sites))
+    assert found.keeper.tolist() == [1, 1, 1]
+    assert found.keep.tolist() == [False, True, False]
+
+
+def test_repeated_urls_and_other_spellings_count_once():
+    urls = urls_of({"a.example": ["/a/b", "/a/c", "/d"], "b.example": ["/a/b", "/a/c", "/d"]})
+    again = [*urls, *(url.replace("http://a", "HTTPS://user@A") + "#part" for url in urls)]
+    found = find_mirrors(again)
+    assert found.urls == 12
+    assert [mirror.paths for mirror in found.removed] == [3]
+
+
+def test_many_equal_hosts_are_not_compared_pair_by_pair():
+    paths = ["/a/b", "/c/d", "/e/f"]
+    found = find_mirrors([f"h{number}.example{path}" for number in range(20_000) for path in paths])
+    assert found.keeper.max() == 0
+    assert found.compared == 0
+
+
+def test_hosts_with_few_pages_are_not_compared():
+    urls = urls_of({"a.example": ["/", "/a/b"], "b.example": ["/", "/a/b"]})
+    found = find_mirrors(urls)
+    assert (found.removed, found.few) == ([], 2)
+    assert len(find_mirrors(urls, min_paths=2).removed) == 1
+
+
+def test_results_do_not_depend_on_threads_or_batches(monkeypatch):
+    generator = np.random.default_rng(4)
+    urls = urls_of({f"h{number}.example": site(generator, 12, number % 4) for number in range(60)})
+    urls += [url.replace("h1", "m1") for url in urls if "h1" in url]
+    first = find_mirrors(urls, threads=1)
+    monkeypatch.setattr(module, "BATCH_URLS", 7)
+    told = []
+    second = find_mirrors(iter(urls), threads=3, progress=lambda *values: told.append(values))
+    assert first.removed == second.removed
+    assert len(first.removed) == 11
+    assert told[0] == ("read", 7, None)
+
+
+def test_nothing():
+    found = find_mirrors([])
+    assert (found.hosts, found.removed, found.urls) == ([], [], 0)
+    assert find_mirrors(["a.example"]).hosts == ["a.example"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: find_mirrors("http://a.example"), TypeError, "urls must be a sequence of URLs"),
+        (lambda: find_mirrors(["a.example", None]), TypeError, r"urls\[1\]: url must be a str, not None"),
+        (lambda: find_mirrors(["a.example", "x y"]), ValueError, r"urls\[1\]: not a URL of http or https: 'x y'"),
+        (lambda: find_mirrors(["a.example"], []), ValueError, "contents must have one entry for each of 1 URLs, not 0"),
+        (lambda: find_mirrors(["a.example"], [1.5]), TypeError, r"contents\[0\] must be str or bytes; .*, not 1.5"),
+        (lambda: find_mirrors(["a.example"] * 2, ["x", 1]), TypeError, r"contents\[1\] must be str or bytes"),
+        (lambda: find_mirrors(["a.example"] * 2, [1, "x"]), TypeError, r"contents\[1\] must be an int, .*, not 'x'"),
+        (lambda: find_mirrors(["a.example"], 5), TypeError, "contents must be a sequence of contents, not int"),
+        (lambda: find_mirrors(["a.example/\ud800"]), ValueError, r"urls\[0\]: url has a lone surrogate"),
+        (lambda: find_mirrors(["a.example"], ["\ud800"]), ValueError, r"urls\[0\]: content has a lone surrogate"),
+        (lambda: find_mirrors([], threshold=0), ValueError, "threshold must be in"),
+        (lambda: find_mirrors([], min_paths=0), ValueError, "min_paths must be at least 1, not 0"),
+        (lambda: find_mirrors([], recall=1), ValueError, "recall must be in"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,96 @@
+"""URLs: hosts and paths, the words and bigrams of the text, against the reference, and errors."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lshfast.web import path_bigrams, split_url
+from tests.reference import urls as reference
+
+PATH = "/cellblock16/inmates/dilbert/personal/foo.htm"
+
+
+def test_a12_words_and_bigrams_of_the_text():
+    assert reference.url_words("www6.infoseek.com") == ["www", "infoseek", "com"]
+    expected = [
+        ("cellblock", "inmates", 0),
+        ("inmates", "dilbert", 1),
+        ("dilbert", "personal", 2),
+        ("personal", "foo", 3),
+    ]
+    assert reference.bigrams(PATH) == expected
+    assert path_bigrams([PATH]).counts.tolist() == [4]
+    host, words = path_bigrams(["www6.infoseek.com", "/www/infoseek/com"])
+    assert host.tolist() == words.tolist()
+    assert len(host) == 2
+
+
+pieces = st.lists(
+    st.sampled_from(["a", "B", "é", "ab7", "index", "Home.html", "x_y", "/", "-", "中", "%20", "cgi-bin"])
+)
+paths = st.lists(pieces.map(lambda parts: "/" + "".join(parts)), max_size=8)
+
+
+@given(paths, st.integers(0, 2**64 - 1))
+@example([PATH, PATH.upper(), "/x/inmates/dilbert", "/about.html", "/about", "/", "/index.html", "/a/a/a"], 1)
+def test_bigrams_are_those_of_the_reference(lines, seed):
+    """Two bigrams have the same token if and only if they are equal."""
+    found = path_bigrams(lines, seed=seed)
+    expected = [reference.bigrams(line) for line in lines]
+    assert found.counts.tolist() == list(map(len, expected))
+    token_of = {}
+    for bigram, token in zip((b for row in expected for b in row), found.tokens.tolist(), strict=True):
+        assert token_of.setdefault(bigram, token) == token
+    assert len(set(token_of.values())) == len(token_of)
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "path"),
+    [
+        ("http://a.example", "a.example", "/"),
+        ("https://A.Example./Path?q=1#top", "a.example", "/Path?q=1"),
+        ("//a.example/x", "a.example", "/x"),
+        ("a.example/x", "a.example", "/x"),
+        ("a.example", "a.example", "/"),
+        ("http://a.example?x", "a.example", "/?x"),
+        ("http://a.example#x", "a.example", "/"),
+        (" http://user:pass@a.example:8080/ ", "a.example:8080", "/"),
+        ("https://a.example:443/", "a.example", "/"),
+        ("https://a.example:80/", "a.example:80", "/"),
+        ("http://a.example:0080/", "a.example", "/"),
+        ("http://[2001:DB8::1]:81/", "[2001:db8::1]:81", "/"),
+        ("http://1.2.3.4/", "1.2.3.4", "/"),
+        ("http://münchen.example/ü", "münchen.example", "/ü"),
+        ("http://a_b.example/", "a_b.example", "/"),
+    ],
+)
+def test_urls(url, host, path):
+    assert split_url(url) == (host, path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "http://", "http:///path", "ftp://a.example/", "mailto:me@a.example", "http:a.example", "/path", "?x",
+     "http://a b/", "http://a.example/a b", "http://a.example/\x00", "http://a.example:x/", "http://a.example:65536/", "http://.a/",
+     "ab:",
+     "http://a.example:99999999999/", "http://<a>/", "javascript:alert(1)", "http://a@b@/", "http://[::1/"],
+)  # fmt: skip
+def test_bad_urls(url):
+    with pytest.raises(ValueError, match="not a URL of http or https"):
+        split_url(url)
+
+
+def test_errors():
+    with pytest.raises(TypeError, match="url must be a str, not b'a'"):
+        split_url(b"a")
+    with pytest.raises(TypeError, match=r"paths\[1\] must be a str, not None"):
+        path_bigrams(["/", None])
+    with pytest.raises(TypeError, match="paths must be a sequence of paths, not '/a'"):
+        path_bigrams("/a")
+    with pytest.raises(ValueError, match="paths must be valid Unicode"):
+        path_bigrams(["/\ud800"])
+    with pytest.raises(ValueError, match="seed must be in"):
+        path_bigrams(["/"], seed=-1)
+    long = "http://a b/" + "x" * 1000
+    with pytest.raises(ValueError, match=r"x\.\.\.'$"):
+        split_url(long)
