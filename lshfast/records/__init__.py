@@ -1,0 +1,54 @@
+"""Record linkage: which records of two tables, or of one, describe the same thing."""
+
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.records.assignment import assigned
+    from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
+    from lshfast.records.fields import Field
+    from lshfast.records.linking import LinkOptions, dedup_records, match_records
+    from lshfast.records.plots import plot_rates
+    from lshfast.records.rates import RateTable, rate_table, true_match_rate
+    from lshfast.records.result import LinkResult, LinkSummary
+    from lshfast.records.rule_names import parse_rule
+    from lshfast.records.synonyms import Synonyms
+    from lshfast.records.tables import RecordTable
+
+__all__ = [
+    "EveryPair",
+    "Field",
+    "KeyBlocks",
+    "LinkOptions",
+    "LinkResult",
+    "LinkSummary",
+    "LshBlocks",
+    "RateTable",
+    "RecordTable",
+    "SortBlocks",
+    "Synonyms",
+    "assigned",
+    "dedup_records",
+    "match_records",
+    "parse_rule",
+    "plot_rates",
+    "rate_table",
+    "true_match_rate",
+]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "assignment": "assigned",
+        "blocking": "EveryPair KeyBlocks LshBlocks SortBlocks",
+        "fields": "Field",
+        "linking": "LinkOptions dedup_records match_records",
+        "plots": "plot_rates",
+        "rates": "RateTable rate_table true_match_rate",
+        "result": "LinkResult LinkSummary",
+        "rule_names": "parse_rule",
+        "synonyms": "Synonyms",
+        "tables": "RecordTable",
+    },
+)

@@ -1,0 +1,210 @@
+"""The pairs of blocks: of rows with equal keys in two tables, or in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.kernels import bands as kernels
+from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
+from lshfast.records.tables import CodedField
+
+MOST_PAIRS = 1 << 27  # pairs of one rule; each takes 8 bytes, and more while they are sorted
+SHOWN_BLOCKS = 3  # of the blocks that are left out, the largest are named
+NO_KEY = 2**64 - 1  # the key of a record that is in no block
+
+
+def combined_keys(
+    coded: list[CodedField], rows: tuple[Int64Array, Int64Array] | None = None
+) -> tuple[UInt64Array, UInt64Array]:
+    """Return a key for the values of several fields in each row of two tables, or of some rows.
+
+    Keys are equal where all values are; NO_KEY is that of a row without one of them.
+    """
+    parts = [
+        field.codes if rows is None else tuple(c[r] for c, r in zip(field.codes, rows, strict=True)) for field in coded
+    ]
+    sizes = [len(part) for part in parts[0]]
+    keys, missing, size = np.zeros(sum(sizes), np.uint64), np.zeros(sum(sizes), bool), 1
+    for field, part in zip(coded, parts, strict=True):
+        codes, count = np.concatenate(part), max(1, len(field.values))
+        if size * count >= NO_KEY:  # the combinations that occur are fewer
+            distinct, places = np.unique(keys, return_inverse=True)
+            keys, size = places.reshape(-1).astype(np.uint64), len(distinct)
+        size *= count
+        missing |= codes < 0
+        keys = keys * np.uint64(count) + np.maximum(codes, 0).astype(np.uint64)
+    keys[missing] = NO_KEY
+    return keys[: sizes[0]], keys[sizes[0] :]
+
+
+def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:
+    """Return the number of each row's joined values, for each table, and the distinct joined values.
+
+    A missing value is left out; a row without any value has the number -1.
+    """
+    if len(coded) == 1:
+        return [codes.astype(np.int64) for codes in coded[0].codes], coded[0].values
+    matrix = np.concatenate([np.stack([field.codes[table] for field in coded], axis=1) for table in (0, 1)])
+    distinct, place = np.unique(matrix, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    texts = [
+        " ".join(field.values[code] for field, code in zip(coded, row, strict=True) if code >= 0)
+        for row in distinct.tolist()
+    ]
+    if len(distinct) and (distinct[0] < 0).all():  # -1 in all fields sorts first
+        place, texts = place - 1, texts[1:]
+    return np.split(place.astype(np.int64), [len(coded[0].codes[0])]), texts
+
+
+def distinct_places(parts: list[UInt64Array]) -> UInt64Array:
+    """Return the places of several arrays, ascending, each once."""
+    places = kernels.sorted_numbers(np.concatenate([np.empty(0, np.uint64), *parts]))
+    return places[np.concatenate([[True], places[1:] != places[:-1]])] if len(places) else places
+
+
+def check_total(pairs: int) -> None:
+    """Raise OverflowError if a rule brings too many pairs."""
+    if pairs > MOST_PAIRS:
+        raise OverflowError(
+            f"a blocking rule brings more than {MOST_PAIRS:,} pairs: name more fields in its key, or lower max_block "
+            "or the window"
+        )
+
+
+def joined(
+    linkage: Linkage, keys: tuple[UInt64Array, UInt64Array], max_block: int, label: Callable[[int], str]
+) -> RulePairs:
+    """Return the pairs of rows with equal keys, without the blocks that exceed the cap."""
+    blocks = shared_keys(keys[0], keys[1] if linkage.b is not None else None)
+    fits = blocks.pairs <= max_block
+    check_total(int(blocks.pairs[fits].sum()))
+    places = distinct_places([pairs_of_blocks(blocks, fits, linkage.sizes[1])])
+    return with_skipped(RulePairs(places), skipped_blocks(blocks, ~fits, label))
+
+
+def pairs_of_values(
+    linkage: Linkage,
+    places: list[Int64Array],
+    pairs: tuple[Int64Array, Int64Array],
+    max_block: int,
+    texts: list[str],
+) -> RulePairs:
+    """Return the pairs of rows that have the values of some pairs of values.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    places : two ndarrays of int64
+        The value of each row of the two tables, -1 for none.
+    pairs : (ndarray of int64, ndarray of int64)
+        Values of the first and the second table; within one table, each pair of values once, in any order.
+    max_block : int
+        The largest number of pairs of rows for a pair of values.
+    texts : list of str
+        The values.
+    """
+    rows, starts, counts = zip(*(_rows_of_values(place, len(texts)) for place in places), strict=True)
+    found: list[UInt64Array] = []
+    skipped: list[SkippedBlock] = []
+    equal = pairs[0] == pairs[1]
+    for same in (True, False):
+        left, right = pairs[0][equal == same], pairs[1][equal == same]
+        single = same and linkage.b is None
+        blocks = SharedKeys(
+            rows[0], rows[1], starts[0][left], starts[1][right], counts[0][left], counts[1][right], single
+        )
+        fits = blocks.pairs <= max_block
+        check_total(int(blocks.pairs[fits].sum()) + sum(len(part) for part in found))
+        some = pairs_of_blocks(blocks, fits, linkage.sizes[1])
+        if linkage.b is None and not same:  # rows of one table, the smaller one first
+            i, j = linkage.rows_of(some)
+            some = (np.minimum(i, j) * linkage.sizes[1] + np.maximum(i, j)).astype(np.uint64)
+        found.append(some)
+        skipped += skipped_blocks(blocks, ~fits, lambda row: texts[places[0][row]])
+    return with_skipped(RulePairs(distinct_places(found)), skipped)
+
+
+def _rows_of_values(place: Int64Array, values: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the rows in the order of their values, and the run of each value."""
+    rows = np.flatnonzero(place >= 0)
+    rows = rows[kernels.order(place[rows].astype(np.uint64))]
+    counts = np.bincount(place[rows], minlength=values)
+    return rows, np.cumsum(counts, dtype=np.int64) - counts, counts
+
+
+def skipped_blocks(blocks: SharedKeys, chosen: BoolArray, label: Callable[[int], str]) -> list[SkippedBlock]:
+    """Return the chosen blocks, which are left out; `label` returns the key of a row of the first table."""
+    places = np.flatnonzero(chosen)
+    sizes, first = blocks.pairs[places], blocks.rows_a[blocks.starts_a[places]]
+    return [SkippedBlock(label(row), size) for row, size in zip(first.tolist(), sizes.tolist(), strict=True)]
+
+
+def with_skipped(found: RulePairs, more: list[SkippedBlock]) -> RulePairs:
+    """Return the pairs of a rule with further blocks that were left out."""
+    largest = sorted([*found.largest_skipped, *more], key=lambda block: (-block.pairs, block.key))[:SHOWN_BLOCKS]
+    pairs = found.skipped_pairs + sum(block.pairs for block in more)
+    return RulePairs(found.places, found.skipped + len(more), pairs, tuple(largest))
+
+
+@dataclass(frozen=True)
+class SharedKeys:
+    """The keys that occur in both tables: for each, its rows in each table as a run of `rows_a` and `rows_b`."""
+
+    rows_a: Int64Array
+    rows_b: Int64Array
+    starts_a: Int64Array
+    starts_b: Int64Array
+    counts_a: Int64Array
+    counts_b: Int64Array
+    single: bool  # one table, whose pairs are counted once
+
+    @property
+    def pairs(self) -> Int64Array:
+        """Pairs of each key."""
+        return self.counts_a * (self.counts_a - 1) // 2 if self.single else self.counts_a * self.counts_b
+
+
+def shared_keys(keys_a: UInt64Array, keys_b: UInt64Array | None) -> SharedKeys:
+    """Group the rows of two tables, or of one, by equal keys."""
+    rows_a, found_a, starts_a, counts_a = _runs(keys_a)
+    if keys_b is None:
+        several = counts_a > 1
+        starts, counts = starts_a[several], counts_a[several]
+        return SharedKeys(rows_a, rows_a, starts, starts, counts, counts, True)
+    rows_b, found_b, starts_b, counts_b = _runs(keys_b)
+    place = np.searchsorted(found_a, found_b)
+    place[place == len(found_a)] = 0
+    both: BoolArray = found_a[place] == found_b if len(found_a) else np.zeros(len(found_b), bool)
+    place = place[both]
+    return SharedKeys(rows_a, rows_b, starts_a[place], starts_b[both], counts_a[place], counts_b[both], False)
+
+
+def _runs(keys: UInt64Array) -> tuple[Int64Array, UInt64Array, Int64Array, Int64Array]:
+    """Return the rows that have a key in the order of the keys, the distinct keys, and their runs."""
+    rows = np.flatnonzero(keys != NO_KEY)
+    found = keys[rows]
+    order = kernels.order(np.ascontiguousarray(found))
+    rows, found = rows[order], found[order]
+    starts = np.flatnonzero(np.concatenate([[True], found[1:] != found[:-1]])) if len(found) else rows
+    return rows, found[starts], starts, np.diff(np.append(starts, len(found)))
+
+
+def pairs_of_blocks(blocks: SharedKeys, chosen: BoolArray, columns: int) -> UInt64Array:
+    """Return the places i * columns + j of all pairs of the chosen blocks."""
+    starts_a, starts_b = blocks.starts_a[chosen], blocks.starts_b[chosen]
+    counts_a, counts_b = blocks.counts_a[chosen], blocks.counts_b[chosen]
+    # The rows of the first table, each with the run of the rows of the second in its block.
+    many = np.repeat(np.arange(len(counts_a), dtype=np.int64), counts_a)
+    within = np.arange(len(many), dtype=np.int64) - np.repeat(np.cumsum(counts_a, dtype=np.int64) - counts_a, counts_a)
+    first = blocks.rows_a[starts_a[many] + within]
+    begin, length = starts_b[many], counts_b[many]
+    if blocks.single:  # each row with those behind it in its block; a run is ascending
+        begin, length = begin + within + 1, length - within - 1
+    ends = np.cumsum(length, dtype=np.int64)
+    at = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) + np.repeat(begin - (ends - length), length)
+    places: UInt64Array = (np.repeat(first * columns, length) + blocks.rows_b[at]).astype(np.uint64)
+    return places

@@ -1,0 +1,112 @@
+"""The candidates of several blocking rules, each pair once, and which rules brought it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import ordered_map
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.kernels import bands as kernels
+from lshfast.records.linkage import BlockingRule, Linkage, RulePairs, SkippedBlock
+
+MOST_RULES = 32  # bits of a mask
+
+
+@dataclass(frozen=True)
+class RuleReport:
+    """What one blocking rule brought.
+
+    Attributes
+    ----------
+    rule : str
+        Its name.
+    pairs : int
+        Pairs that it brought.
+    alone : int
+        Pairs that no other rule brought.
+    shared : tuple of int
+        Pairs that it shares with each of the rules; with itself, all.
+    skipped, skipped_pairs : int
+        Blocks that were left out because of the cap, and their pairs.
+    largest_skipped : tuple of SkippedBlock
+        The largest of these blocks.
+    links : int
+        Links among its pairs; 0 before links are made.
+    """
+
+    rule: str
+    pairs: int
+    alone: int
+    shared: tuple[int, ...]
+    skipped: int
+    skipped_pairs: int
+    largest_skipped: tuple[SkippedBlock, ...]
+    links: int = 0
+
+
+@dataclass(frozen=True)
+class CandidatePairs:
+    """The pairs to compare.
+
+    Attributes
+    ----------
+    places : ndarray of uint64
+        See `RulePairs`.
+    masks : ndarray of uint32
+        For each pair, bit r is set if rule r brought it.
+    reports : list of RuleReport
+    """
+
+    places: UInt64Array
+    masks: npt.NDArray[np.uint32]
+    reports: list[RuleReport]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+def candidate_pairs(linkage: Linkage, rules: Sequence[BlockingRule]) -> CandidatePairs:
+    """Return the pairs of all rules, each once, in order."""
+    if not 1 <= len(rules) <= MOST_RULES:
+        raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
+    found = list(ordered_map(lambda rule: rule.pairs(linkage), rules, linkage.threads))
+    places = np.concatenate([part.places for part in found])
+    owners = np.repeat(np.arange(len(found), dtype=np.uint8), [len(part.places) for part in found])
+    order = kernels.order(places)
+    places = places[order]
+    bits = np.left_shift(np.uint32(1), owners[order].astype(np.uint32))
+    del order, owners
+    if len(places):
+        starts = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+        places, bits = places[starts], np.bitwise_or.reduceat(bits, starts)
+    return CandidatePairs(places, bits, _reports(rules, found, bits))
+
+
+def _reports(
+    rules: Sequence[BlockingRule], found: Sequence[RulePairs], masks: npt.NDArray[np.uint32]
+) -> list[RuleReport]:
+    kinds, counts = np.unique(masks, return_counts=True)
+    has = ((kinds[:, None] >> np.arange(len(rules), dtype=np.uint32)) & 1).astype(np.int64)
+    shared = (has * counts[:, None]).T @ has
+    alone = (has * counts[:, None])[has.sum(axis=1) == 1].sum(axis=0)
+    return [
+        RuleReport(
+            rule.name, int(shared[r, r]), int(alone[r]), tuple(shared[r].tolist()),
+            part.skipped, part.skipped_pairs, part.largest_skipped,
+        )
+        for r, (rule, part) in enumerate(zip(rules, found, strict=True))
+    ]  # fmt: skip
+
+
+def rules_of(masks: npt.NDArray[np.uint32], rule: int) -> BoolArray:
+    """Return whether each pair was brought by a rule."""
+    return (masks >> np.uint32(rule) & np.uint32(1)).astype(bool)
+
+
+def links_by_rule(masks: npt.NDArray[np.uint32], count: int) -> Int64Array:
+    """Return the number of links that each rule brought."""
+    return np.array([rules_of(masks, rule).sum() for rule in range(count)], np.int64)

@@ -1,0 +1,10 @@
+"""The choices of a linkage, which the command line shows without importing what carries them out."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Assignment: TypeAlias = Literal["one-to-one", "many-to-one", "one-to-many", "many-to-many"]
+Scoring: TypeAlias = Literal["weights", "points"]
+
+MAX_BLOCK = 10_000  # pairs that a block brings at most

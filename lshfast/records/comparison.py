@@ -1,0 +1,206 @@
+"""Comparison of values: levels of agreement, and numbers of edits. rapidfuzz computes the distances of strings.
+
+All functions here take the codes of values, so that two values are compared once however many records have them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.extras import optional
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.records.fields import Kind
+from lshfast.records.overlap import TextSimilarity, distinct_counts
+from lshfast.records.synonyms import Synonyms
+from lshfast.records.tables import CodedField
+
+MISSING_LEVEL, EXACT_LEVEL = 0, 1  # the levels of a missing value, and of equal values; a higher level agrees less
+
+# Longer values are compared in time that is proportional to their length: names by so many characters, and by so many
+# edits at most. Records of adversaries may have values of megabytes.
+LONG = 1000
+
+# For each kind, what the levels from 2 on mean, and the limits of similarity or difference by which they are assigned.
+LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
+    "name": (("nickname or similarity ≥ 0.92", "similarity ≥ 0.85", "similarity ≥ 0.75", "other"), (0.92, 0.85, 0.75)),
+    "text": (
+        (*(f"similarity ≥ {limit}" for limit in (0.9, 0.8, 0.6, 0.45, 0.3, 0.2)), "other"),
+        (0.9, 0.8, 0.6, 0.45, 0.3, 0.2),
+    ),
+    "code": (("1 edit", "2 edits", "other"), (1, 2)),
+    "number": (("within 1 %", "within 10 %", "within 30 %", "other"), (0.01, 0.1, 0.3)),
+    "date": (("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"), (31, 366)),
+    "category": (("other",), ()),
+}
+
+
+def labels_of(kind: Kind) -> tuple[str, ...]:
+    """Return what the levels of a kind mean, from that of a missing value on."""
+    return ("missing", "equal", *LEVELS[kind][0])
+
+
+class FieldComparer:
+    """Compare values of one field by their codes.
+
+    Parameters
+    ----------
+    coded : CodedField
+    synonyms : Synonyms
+        Used for names and texts.
+    threads : int
+    """
+
+    coded: CodedField
+    labels: tuple[str, ...]
+
+    def __init__(self, coded: CodedField, synonyms: Synonyms, threads: int = 1) -> None:
+        self.coded, self.labels, self._synonyms, self._threads = coded, labels_of(coded.kind), synonyms, threads
+        values = coded.values
+        self._known: npt.NDArray[np.bool_] | None = None
+        if coded.kind in ("name", "text") and len(synonyms):
+            self._known = np.fromiter(map(synonyms.known, values), bool, len(values))
+        if coded.kind == "text":
+            self._texts = TextSimilarity(
+                [synonyms.canonical(value) for value in values], distinct_counts(coded.codes, len(values)), threads
+            )
+        self._values = np.array([*values, ""], object)[:-1]  # of one dimension, also without values
+        self._long = np.fromiter((len(value) > LONG for value in values), bool, len(values))
+        self._beginnings = self._values
+        if self._long.any():
+            self._beginnings = np.array([*(value[:LONG] for value in values), ""], object)[:-1]
+
+    def levels(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+        """Return the levels of pairs of codes; codes may be equal or -1."""
+        found = np.full(len(a), len(self.labels) - 1, np.uint8)
+        found[a == b] = EXACT_LEVEL
+        missing = (a < 0) | (b < 0)
+        found[missing] = MISSING_LEVEL
+        open_pairs = np.flatnonzero(~missing & (a != b))
+        if len(open_pairs) and self.coded.kind != "category":
+            first, second, place = self._distinct(a[open_pairs], b[open_pairs])
+            found[open_pairs] = self._levels(first, second)[place]
+        return found
+
+    def edits(self, a: npt.NDArray[Any], b: npt.NDArray[Any], unit: float | None) -> Float64Array:
+        """Return the differences of pairs of codes in edits; 0 for equal codes, NaN if one is -1.
+
+        Strings: the least number of insertions, deletions and replacements of characters and exchanges of
+        neighbouring characters; a word that a synonym replaces is one edit. In strings of more than 1,000 characters,
+        an exchange is two edits, and more than 1,000 edits count as 1,001. Numbers and dates: the difference in
+        units. Categories: infinite.
+        """
+        found = np.zeros(len(a), np.float64)
+        missing = (a < 0) | (b < 0)
+        found[missing] = np.nan
+        open_pairs = np.flatnonzero(~missing & (a != b))
+        if len(open_pairs):
+            first, second, place = self._distinct(a[open_pairs], b[open_pairs])
+            found[open_pairs] = self._edits(first, second, unit)[place]
+        return found
+
+    def _distinct(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Return the distinct pairs of codes, the smaller one first, and the place of each pair among them."""
+        count = max(1, len(self.coded.values))
+        low, high = np.minimum(a, b).astype(np.int64), np.maximum(a, b)
+        keys, place = np.unique(low * count + high, return_inverse=True)
+        first, second = np.divmod(keys, count)
+        return first, second, place.reshape(-1)
+
+    def _levels(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.uint8]:
+        kind, limits = self.coded.kind, LEVELS[self.coded.kind][1]
+        if kind in ("name", "text"):
+            found = self._similarities(a, b)
+            steps = np.array(limits[::-1], np.float32)
+            levels = len(self.labels) - 1 - np.searchsorted(steps, found, side="right")
+        elif kind == "code":
+            levels = 1 + np.minimum(self._osa(a, b, 2), 3)
+        elif kind == "number":
+            levels = 2 + np.searchsorted(limits, self._relative(a, b), side="left")
+        else:
+            assert self.coded.numbers is not None
+            days = np.abs(self.coded.numbers[a] - self.coded.numbers[b])
+            typed = (self._osa(a, b, 1) <= 1) | self._exchanged(a, b)
+            levels = np.where(typed, 2, 3 + np.searchsorted(limits, days, side="left"))
+        return levels.astype(np.uint8)
+
+    def _similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
+        """Return the similarity of names or texts, in [0, 1]; of names, 0 below the last limit."""
+        if self.coded.kind == "text":
+            return self._texts.of(a, b)
+        scorer, limits = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity, LEVELS["name"][1]
+        found = self._batch(scorer, self._beginnings[a], self._beginnings[b], limits[-1])
+        for at, first, second, _ in self._rewritten(a, b):
+            found[at] = max(found[at], limits[0] if first == second else scorer(first[:LONG], second[:LONG]))
+        return found
+
+    def _edits(self, a: Int64Array, b: Int64Array, unit: float | None) -> Float64Array:
+        kind, numbers = self.coded.kind, self.coded.numbers
+        if kind == "category":
+            return np.full(len(a), np.inf)
+        if kind == "number":
+            assert numbers is not None
+            return 100 * self._relative(a, b) if unit is None else np.abs(numbers[a] - numbers[b]) / unit
+        if kind == "date":
+            assert numbers is not None
+            return np.asarray(np.abs(numbers[a] - numbers[b]) / (1.0 if unit is None else unit))
+        found = self._osa(a, b, None).astype(np.float64)
+        distances = optional("rapidfuzz.distance", "records")
+        for at, first, second, replaced in self._rewritten(a, b):
+            if max(len(first), len(second)) > LONG:
+                edits = distances.Levenshtein.distance(first, second, score_cutoff=LONG)
+            else:
+                edits = distances.OSA.distance(first, second)
+            found[at] = min(found[at], replaced + edits)
+        return found
+
+    def _rewritten(self, a: Int64Array, b: Int64Array) -> list[tuple[int, str, str, int]]:
+        """Return the pairs in which synonyms replace words: their place, both strings, and the replacements."""
+        if self._known is None:
+            return []
+        found = []
+        for at in np.flatnonzero(self._known[a] & self._known[b]).tolist():
+            first, second = self._values[a[at]], self._values[b[at]]
+            changed, count = self._synonyms.rewritten(first, second)
+            if count:
+                found.append((at, changed, second, count))
+        return found
+
+    def _osa(self, a: Int64Array, b: Int64Array, most: int | None) -> npt.NDArray[Any]:
+        """Return numbers of edits; beyond `most`, they are `most` + 1.
+
+        Of long values, an exchange is two edits, and there are at most `LONG` + 1: the time for others is quadratic.
+        """
+        distances = optional("rapidfuzz.distance", "records")
+        found = np.zeros(len(a), np.int64)
+        long = self._long[a] | self._long[b]
+        for rows, scorer, cutoff in (
+            (np.flatnonzero(~long), distances.OSA.distance, most),
+            (np.flatnonzero(long), distances.Levenshtein.distance, LONG if most is None else most),
+        ):
+            if len(rows):
+                found[rows] = self._batch(scorer, self._values[a[rows]], self._values[b[rows]], cutoff)
+        return found
+
+    def _batch(self, scorer: Any, a: npt.NDArray[Any], b: npt.NDArray[Any], cutoff: float | None) -> npt.NDArray[Any]:
+        cpdist = optional("rapidfuzz.process", "records").cpdist
+        found: npt.NDArray[Any] = cpdist(a, b, scorer=scorer, score_cutoff=cutoff, workers=self._threads)
+        return found
+
+    def _relative(self, a: Int64Array, b: Int64Array) -> Float64Array:
+        """Return the differences of numbers, relative to the greater absolute value; different numbers are not 0."""
+        numbers = self.coded.numbers
+        assert numbers is not None
+        largest = np.maximum(np.abs(numbers[a]), np.abs(numbers[b]))
+        with np.errstate(over="ignore"):
+            apart = np.abs(numbers[a] / largest - numbers[b] / largest)
+        return np.asarray(apart)
+
+    def _exchanged(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.bool_]:
+        """Return whether dates differ by exchanged days and months."""
+        digits = np.array(self.coded.values, np.str_).astype(np.int64) if self.coded.values else np.zeros(0, np.int64)
+        year, rest = np.divmod(digits, 10_000)
+        month, day = np.divmod(rest, 100)
+        return np.asarray((year[a] == year[b]) & (month[a] == day[b]) & (day[a] == month[b]))

@@ -1,0 +1,139 @@
+"""Blocking rules for fields of which nothing is known but their values.
+
+Keys of one, two or three fields are chosen that together bring most matches and few pairs. The pairs of a key are
+counted in a sample of the records. The chance that a match is among them follows from an assumption: equal values in
+each field, independently, with a probability that depends on the kind of the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
+from lshfast.records.blocks import combined_keys, shared_keys
+from lshfast.records.fields import Kind
+from lshfast.records.linkage import BlockingRule, Linkage
+from lshfast.records.tables import RecordTable
+
+COMPARE_ALL = 20_000  # pairs of tables that need no blocking
+SAMPLE_ROWS = 10_000  # of each table, to count the pairs of keys
+PAIRS_A_ROW = 10.0  # all keys bring at most so many pairs for each record of both tables
+FREE_PAIRS = 0.25  # pairs for each record that a key may bring at no cost in the choice
+MOST_FIELDS, MOST_KEY_FIELDS, MOST_KEYS = 10, 3, 10
+ENOUGH, LEAST_GAIN = 0.998, 0.0005  # the recall at which the choice ends, and the least that a further key adds
+
+# Assumed probability that a match agrees in a field, if both records have it.
+AGREE: Mapping[Kind, float] = {"name": 0.8, "text": 0.6, "code": 0.85, "number": 0.6, "date": 0.85, "category": 0.85}
+
+
+@dataclass(frozen=True)
+class _Key:
+    fields: tuple[int, ...]
+    pairs: float
+
+
+def default_rules(linkage: Linkage) -> list[BlockingRule]:
+    """Choose blocking rules for two tables, or for one: keys, and LSH of texts; all pairs of small tables."""
+    if linkage.all_pairs <= COMPARE_ALL:
+        return [EveryPair()]
+    names = [name for name, field in linkage.fields.items() if len(field.values)]
+    sample = [_sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)]
+    if linkage.b is None:
+        sample[1] = sample[0]
+    scale = linkage.all_pairs / max(1, _all_pairs(sample, linkage.b is None))
+    rules = _keys(linkage, names, sample, scale)
+    small = _sampled(linkage, sample)
+    for name in names:
+        if linkage.fields[name].kind == "text":
+            found = LshBlocks(name).pairs(small)
+            crowded = found.skipped and not len(found.places)
+            if not crowded and scale * len(found.places) <= PAIRS_A_ROW * _rows(linkage):
+                rules.append(LshBlocks(name))
+    return rules or [SortBlocks(name) for name in names]
+
+
+def _rows(linkage: Linkage) -> int:
+    return len(linkage.a) + (0 if linkage.b is None else len(linkage.b))
+
+
+def _sampled(linkage: Linkage, sample: list[Int64Array]) -> Linkage:
+    """Return a sample of the records; it has their fields only."""
+    fields = {
+        name: replace(field, codes=(field.codes[0][sample[0]], field.codes[1][sample[1]]))
+        for name, field in linkage.fields.items()
+    }
+    first, second = (RecordTable({"row": rows}) for rows in sample)
+    return replace(linkage, a=first, b=None if linkage.b is None else second, fields=fields)
+
+
+def _keys(linkage: Linkage, names: list[str], sample: list[Int64Array], scale: float) -> list[BlockingRule]:
+    """Choose keys greedily: the one that adds most recall for its pairs, until they suffice or cost too much."""
+    singles = [_Key((f,), _count(linkage, [name], sample) * scale) for f, name in enumerate(names)]
+    useful = sorted(range(len(names)), key=lambda f: (singles[f].pairs, f))[:MOST_FIELDS]
+    keys = [singles[f] for f in useful]
+    free = {key.fields for key in keys if key.pairs <= FREE_PAIRS * _rows(linkage)}
+    for size in range(2, MOST_KEY_FIELDS + 1):
+        for fields in combinations(sorted(useful), size):
+            if any(part in free for part in combinations(fields, size - 1)):
+                free.add(fields)  # a further field can only cost matches
+                continue
+            keys.append(_Key(fields, _count(linkage, [names[f] for f in fields], sample) * scale))
+            if keys[-1].pairs <= FREE_PAIRS * _rows(linkage):
+                free.add(fields)
+    return _chosen(linkage, names, useful, keys)
+
+
+def _chosen(linkage: Linkage, names: list[str], useful: list[int], keys: list[_Key]) -> list[BlockingRule]:
+    rows = _rows(linkage)
+    agrees, chances = _patterns([_agreement(linkage, names[f]) for f in useful])
+    covers = [np.all(agrees[:, [useful.index(f) for f in key.fields]], axis=1) for key in keys]
+    chosen: list[BlockingRule] = []
+    left, budget = np.ones(len(chances), bool), PAIRS_A_ROW * rows
+    while len(chosen) < MOST_KEYS and chances[left].sum() > 1 - ENOUGH:
+        gains = [float(chances[left & cover].sum()) for cover in covers]
+        costs = [max(key.pairs, FREE_PAIRS * rows) for key in keys]
+        allowed = [k for k, key in enumerate(keys) if key.pairs <= budget and gains[k] >= LEAST_GAIN]
+        if not allowed:
+            break
+        best = max(allowed, key=lambda k: (gains[k] / costs[k] ** 0.5, -len(keys[k].fields), -k))
+        chosen.append(KeyBlocks(*(names[f] for f in keys[best].fields)))
+        budget -= keys[best].pairs
+        left &= ~covers[best]
+    return chosen
+
+
+def _sample(size: int, seed: int, side: int) -> Int64Array:
+    if size <= SAMPLE_ROWS:
+        return np.arange(size, dtype=np.int64)
+    return np.sort(np.random.default_rng([seed, 3, side]).choice(size, SAMPLE_ROWS, replace=False))
+
+
+def _all_pairs(sample: list[Int64Array], single: bool) -> int:
+    first, second = map(len, sample)
+    return first * (first - 1) // 2 if single else first * second
+
+
+def _count(linkage: Linkage, names: list[str], sample: list[Int64Array]) -> float:
+    """Return the number of pairs of a key in the sample; half a pair if there is none."""
+    coded = [linkage.fields[name] for name in names]
+    a, b = combined_keys(coded, (sample[0], sample[1]))
+    return max(0.5, float(shared_keys(a, None if linkage.b is None else b).pairs.sum()))
+
+
+def _agreement(linkage: Linkage, name: str) -> float:
+    """Return the assumed probability that both records of a match have a field, and agree in it."""
+    field = linkage.fields[name]
+    return min(field.present) * AGREE[field.kind]
+
+
+def _patterns(agreement: list[float]) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.bool_]], Float64Array]:
+    """Return all patterns of agreement of some fields, and their probabilities."""
+    count = len(agreement)
+    agrees = ((np.arange(2**count, dtype=np.int64)[:, None] >> np.arange(count, dtype=np.int64)) & 1).astype(bool)
+    chances = np.where(agrees, agreement, 1 - np.array(agreement)).prod(axis=1)
+    return agrees, chances

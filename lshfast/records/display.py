@@ -1,0 +1,54 @@
+"""Tables of text: fields, weights, and the pipeline of the blocking rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lshfast.records.candidates import RuleReport
+from lshfast.records.tables import CodedField
+from lshfast.records.weights import LinkWeights
+
+
+def fields_text(fields: Sequence[CodedField]) -> str:
+    """Return the fields with their kinds, and how many rows have a value."""
+    lines = [f"{'field':<24}{'kind':<10}{'values':>10}{'present in a':>14}{'in b':>8}   not of this kind"]
+    for coded in fields:
+        name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
+        first, second = coded.present
+        refused = " and ".join(f"{number:,}" for number in coded.refused) if any(coded.refused) else ""
+        lines.append(
+            f"{name:<24}{coded.kind:<10}{len(coded.values):>10,}{first:>13.1%}{second:>9.1%}   {refused}".rstrip()
+        )
+    return "\n".join(lines)
+
+
+def weights_text(weights: LinkWeights) -> str:
+    """Return the probabilities and weights of all levels."""
+    lines = [f"{'field':<20}{'level':<36}{'m':>10}{'u':>12}{'bits':>8}"]
+    for own in weights.fields:
+        name = own.field
+        for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
+            lines.append(f"{name:<20}{label:<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}")
+            name = ""
+    lines.append(f"expected matches: {weights.matches:,.1f}; one pair of {1 / weights.prior:,.0f} is a match")
+    return "\n".join(lines)
+
+
+def rules_text(rules: Sequence[RuleReport]) -> str:
+    """Return the table of the pipeline: the pairs that each rule brought, alone and with each other rule."""
+    width = max([len(rule.rule) for rule in rules] + [4])
+    header = f"{'':>3} {'rule':<{width}}{'pairs':>13}{'alone':>13}{'links':>11}"
+    lines = [header + "".join(f"{f'with {r}':>13}" for r in range(1, len(rules) + 1))]
+    for number, rule in enumerate(rules, 1):
+        shared = "".join(
+            f"{'-' if other == number else f'{pairs:,}':>13}" for other, pairs in enumerate(rule.shared, 1)
+        )
+        lines.append(f"{number:>3} {rule.rule:<{width}}{rule.pairs:>13,}{rule.alone:>13,}{rule.links:>11,}{shared}")
+    for number, rule in enumerate(rules, 1):
+        if rule.skipped:
+            largest = "; ".join(f"{block.key!r} {block.pairs:,}" for block in rule.largest_skipped)
+            blocks = f"{rule.skipped:,} block{'s' if rule.skipped > 1 else ''}"
+            lines.append(
+                f"rule {number} left out {blocks} above the cap, {rule.skipped_pairs:,} pairs; the largest: {largest}"
+            )
+    return "\n".join(lines)

@@ -1,0 +1,163 @@
+"""The fields that are compared: their columns in the two tables, and what kind of values they have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_number
+from lshfast.records.values import day_of, normal_form, number_in
+
+Kind: TypeAlias = Literal["name", "text", "code", "number", "date", "category"]
+
+KIND_SAMPLE = 5000  # distinct values by which a kind is guessed, the most frequent ones
+MOST_PARSED = 0.9  # least part of the rows that are dates or numbers, or have one of the values of a category
+FEW_VALUES = 100  # of a category, at most; also at most the square root of the rows
+CODE_WORDS = 4.0  # values that are mostly digits, with at most so many words on average, are codes
+TEXT_WORDS = 1.5  # values with more words on average are texts
+_FIELD = re.compile(r"(?P<name>[^=:]+)(=(?P<other>[^=:]+))?(:(?P<kind>[^=:]+))?(?P<options>(:[^=:]+=[^=:]+)*)")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the records: the columns to compare, and how.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column in the first table.
+    other : str, optional
+        Name of the column in the second table, if it has another name there.
+    kind : {"name", "text", "code", "number", "date", "category"}, optional
+        How values are compared; by default it is guessed from them. Values are equal if their normal forms are: in
+        lower case, without accents and punctuation. Other values are compared
+
+        - name: by their Jaro-Winkler similarity, and as nicknames; for names and other short strings,
+        - text: by their words and character trigrams, of which rare ones weigh more: the mean of the two cosines; for
+          titles, addresses and names of several words,
+        - code: by typing errors (insertion, deletion, replacement, exchange of neighbours); for numbers of documents,
+          telephones and houses, and postcodes,
+        - number: by the relative difference,
+        - date: by typing errors of its digits, and by the difference in days,
+        - category: not at all; for a few values such as states.
+    points : float, default 100
+        The weight of the field if records are scored by points, above 0.
+    penalty : float, default 1
+        Points that one edit costs if records are scored by points; d edits cost d**2 times as many. At least 0.
+    unit : float, optional
+        The difference of numbers, or of dates in days, that counts as one edit if records are scored by points, above
+        0. The default is 1 for dates; for numbers, it is one per cent of the greater one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or value.
+
+    Examples
+    --------
+    >>> from lshfast.records import Field
+    >>> Field("surname", "last_name", "name").column_of(1)
+    'last_name'
+    >>> Field.parse("born=birthday:date")
+    Field(name='born', other='birthday', kind='date', points=100.0, penalty=1.0, unit=None)
+    """
+
+    name: str
+    other: str | None = None
+    kind: Kind | None = None
+    points: float = 100.0
+    penalty: float = 1.0
+    unit: float | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("name", "other"):
+            value = getattr(self, what)
+            if not isinstance(value, str) and not (what == "other" and value is None):
+                raise TypeError(f"{what} must be the name of a column, not {value!r}")
+        if self.kind is not None and self.kind not in get_args(Kind):
+            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+        for what, open_end in (("points", True), ("penalty", False), ("unit", True)):
+            value = getattr(self, what)
+            if what == "unit" and value is None:
+                continue
+            number = check_number(what, value)
+            if not (number > 0 or (number == 0 and not open_end)) or number == float("inf"):
+                raise ValueError(f"{what} must be {'above' if open_end else 'at least'} 0 and finite, not {value}")
+            object.__setattr__(self, what, number)
+
+    @classmethod
+    def parse(cls, text: str) -> Field:
+        """Return the field of a string: ``NAME[=OTHER][:KIND][:points=N][:penalty=N][:unit=N]``."""
+        found = _FIELD.fullmatch(text)
+        if found is None:
+            raise ValueError(f"field must be NAME[=OTHER][:KIND][:points=N][:penalty=N][:unit=N], not {text!r}")
+        options: dict[str, Any] = {}
+        for option in found["options"].split(":")[1:]:
+            name, _, value = option.partition("=")
+            if name not in ("points", "penalty", "unit"):
+                raise ValueError(f"field {text!r}: no option {name!r}; options are: points, penalty, unit")
+            try:
+                options[name] = float(value)
+            except ValueError:
+                raise ValueError(f"field {text!r}: {name} must be a number, not {value!r}") from None
+        return cls(found["name"], found["other"], found["kind"], **options)  # type: ignore[arg-type] # checked there
+
+    def column_of(self, table: int) -> str:
+        """Return the name of the column in the first (0) or the second table (1)."""
+        return self.name if table == 0 or self.other is None else self.other
+
+
+def as_field(given: Any) -> Field:
+    """Return a Field, or the field of a string; raise TypeError for anything else."""
+    if isinstance(given, str):
+        return Field.parse(given)
+    if not isinstance(given, Field):
+        raise TypeError(f"fields must be Field objects or strings, not {type(given).__name__}")
+    return given
+
+
+def checked_fields(fields: Iterable[Any]) -> list[Field]:
+    """Return a list of fields with different names, or raise an error."""
+    if isinstance(fields, (str, Field)):
+        raise TypeError("fields must be a list of fields, not one field")
+    found = [as_field(field) for field in fields]
+    names = [field.name for field in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"fields name the column {name!r} twice")
+    return found
+
+
+def guess_kind(values: Sequence[str], counts: npt.NDArray[np.integer[Any]]) -> Kind:
+    """Guess the kind of a column from its distinct values, none of them empty, and the number of rows of each.
+
+    The most frequent values decide: dates and numbers with typing errors are rare.
+    """
+    order = np.argsort(-counts, kind="stable")[:KIND_SAMPLE]
+    chosen = [values[place] for place in order.tolist()]
+    weights = counts[order] / max(1, counts[order].sum())
+
+    def share(test: Callable[[str], float]) -> float:
+        return float(np.fromiter(map(test, chosen), float, len(chosen)) @ weights)
+
+    if share(lambda value: day_of(value) is not None) >= MOST_PARSED:
+        return "date"
+    if share(lambda value: number_in(value) is not None) >= MOST_PARSED and any(
+        not value.strip().isdigit() and number_in(value) is not None for value in chosen
+    ):
+        return "number"
+    normal = dict(zip(chosen, map(normal_form, chosen), strict=True))
+    words = share(lambda value: normal[value].count(" ") + 1)
+    letters = share(lambda value: len(normal[value]))
+    if share(lambda value: sum(map(str.isdigit, normal[value]))) > 0.5 * letters and words <= CODE_WORDS:
+        return "code"
+    if words > TEXT_WORDS:
+        return "text"
+    rows = int(counts.sum())
+    covering = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1], dtype=np.int64), MOST_PARSED * rows)) + 1
+    return "category" if covering <= min(FEW_VALUES, rows**0.5) else "name"

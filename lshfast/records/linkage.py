@@ -1,0 +1,84 @@
+"""What is linked, the pairs of records that rules choose, and the interface of the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.records.tables import CodedField, RecordTable
+
+
+@dataclass(frozen=True)
+class SkippedBlock:
+    """A block that was left out because it would bring too many pairs: its key, and its pairs."""
+
+    key: str
+    pairs: int
+
+
+@dataclass(frozen=True)
+class RulePairs:
+    """The pairs of a rule.
+
+    Attributes
+    ----------
+    places : ndarray of uint64
+        The place i * n + j of each pair (i, j) in a matrix of pairs with n columns, ascending, each once.
+    skipped, skipped_pairs : int
+        The blocks that were left out because of the cap, and the pairs in them.
+    largest_skipped : list of SkippedBlock
+        The largest of these blocks.
+    """
+
+    places: UInt64Array
+    skipped: int = 0
+    skipped_pairs: int = 0
+    largest_skipped: tuple[SkippedBlock, ...] = ()
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What is linked: two tables, or one with itself, and the fields by their names."""
+
+    a: RecordTable
+    b: RecordTable | None
+    fields: Mapping[str, CodedField]
+    seed: int = 1
+    threads: int = 1
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rows of the two tables; of one table, twice its rows."""
+        return len(self.a), len(self.a if self.b is None else self.b)
+
+    @property
+    def all_pairs(self) -> int:
+        """Number of pairs without blocking."""
+        first, second = self.sizes
+        return first * (first - 1) // 2 if self.b is None else first * second
+
+    def field(self, name: str) -> CodedField:
+        """Return a field by the name of its column in the first table."""
+        if name not in self.fields:
+            raise ValueError(f"no field {name!r} to block by; fields are: {', '.join(self.fields)}")
+        return self.fields[name]
+
+    def rows_of(self, places: UInt64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the rows i and j of pairs."""
+        i, j = np.divmod(places, np.uint64(max(1, self.sizes[1])))
+        return i.astype(np.int64), j.astype(np.int64)
+
+
+class BlockingRule(Protocol):
+    """A rule that says which pairs are compared."""
+
+    @property
+    def name(self) -> str:
+        """The rule as the command line writes it."""
+
+    def pairs(self, linkage: Linkage) -> RulePairs:
+        """Return the pairs of two tables, or the pairs (i, j) with i < j of one."""

@@ -1,0 +1,365 @@
+"""Link the records of two tables, or the duplicates within one: blocking, scores, assignment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from lshfast.common.checks import check_bool, check_number, check_seed
+from lshfast.common.progress import Progress
+from lshfast.common.threads import ordered_map, thread_count
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.records.assignment import assigned, check_assignment
+from lshfast.records.candidates import candidate_pairs, links_by_rule
+from lshfast.records.choices import Assignment, Scoring
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.default_rules import default_rules
+from lshfast.records.fields import Field, checked_fields
+from lshfast.records.linkage import BlockingRule, Linkage
+from lshfast.records.points import PointsOfField
+from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
+from lshfast.records.result import LinkResult, LinkSummary
+from lshfast.records.rule_names import checked_rules
+from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
+from lshfast.records.synonyms import Synonyms
+from lshfast.records.tables import RecordTable, code_field
+from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
+
+PROBABILITY = 0.5  # of a match, for a link
+POINTS_SHARE = 0.75  # of all points, for a link
+STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
+SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
+RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """The options of a run; see `match_records`."""
+
+    fields: Sequence[Any] | None = None
+    ignore: Sequence[str] = ()
+    rules: Sequence[Any] | None = None
+    scoring: Scoring = "weights"
+    threshold: float | None = None
+    assign: Assignment = "one-to-one"
+    synonyms: Synonyms | None = None
+    frequencies: bool = True
+    held_out: str | Field | None = None
+    seed: int | Literal["random"] = 1
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.scoring not in get_args(Scoring):
+            raise ValueError(f"scoring must be one of {', '.join(get_args(Scoring))}, not {self.scoring!r}")
+        check_assignment(self.assign)
+        check_bool("frequencies", self.frequencies)
+        if self.rules is not None:
+            object.__setattr__(self, "rules", checked_rules(self.rules))
+        if self.synonyms is not None and not isinstance(self.synonyms, Synonyms):
+            raise TypeError(f"synonyms must be a Synonyms object, not {type(self.synonyms).__name__}")
+        if isinstance(self.ignore, str):
+            raise TypeError("ignore must be a list of names, not one name")
+        if self.threshold is not None:
+            value = check_number("threshold", self.threshold)
+            if self.scoring == "weights" and not 0 < value < 1:
+                raise ValueError(f"threshold must be a probability in (0, 1), not {self.threshold}")
+            if not np.isfinite(value):
+                raise ValueError(f"threshold must be finite, not {self.threshold}")
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "threads", thread_count(self.threads))
+
+
+class StageTimes:
+    """The seconds of the stages of a run."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure the time of a block, and report the stage when it ends."""
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
+        if self._progress:
+            self._progress("link", STAGES.index(name) + 1, len(STAGES))
+
+
+def match_records(
+    a: Any,
+    b: Any,
+    *,
+    id_column: str | tuple[str, str] | None = None,
+    fields: Sequence[str | Field] | None = None,
+    ignore: Sequence[str] = (),
+    rules: Sequence[BlockingRule | str] | None = None,
+    scoring: Scoring = "weights",
+    threshold: float | None = None,
+    assign: Assignment = "one-to-one",
+    synonyms: Synonyms | None = None,
+    frequencies: bool = True,
+    held_out: str | Field | None = None,
+    seed: int | Literal["random"] = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> LinkResult:
+    """Link the records of two tables that describe the same thing.
+
+    Blocking rules choose pairs of records. Each pair is scored field by field. Pairs that score enough are assigned.
+
+    Parameters
+    ----------
+    a, b : mapping of str to columns, data frame, Arrow table, sequence of mappings, or RecordTable
+        The tables; see `RecordTable`.
+    id_column : str or (str, str), optional
+        Column of the ids, or the columns of the two tables; the default ids are row numbers.
+    fields : sequence of Field or str, optional
+        What is compared: ``name``, ``name:kind`` or ``name=other:kind``; see `Field`. By default, the columns that both
+        tables have. A kind that is not given is guessed from the values.
+    ignore : sequence of str
+        Columns that are not compared.
+    rules : sequence of KeyBlocks, SortBlocks, LshBlocks, EveryPair or str, optional
+        Which pairs are compared; strings as for `parse_rule`. By default, rules are chosen by the values of the fields.
+    scoring : {"weights", "points"}
+        weights: log2 of likelihood ratios, whose distributions are estimated from the data without labels. points: the
+        points of each field, less a penalty that grows with the square of the edits; a missing value has half of the
+        points.
+    threshold : float, optional
+        The least score of a link. For weights, the probability of a match, in (0, 1), by default 0.5. For points, by
+        default three quarters of all points.
+    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
+        many-to-one: each record of `a` has at most one link, the best; one-to-many: each record of `b`. one-to-one:
+        both, with the greatest sum of scores above the threshold among records that chains of pairs connect, or, if
+        these are more than 12, chosen greedily, the best first. many-to-many: all pairs that score enough.
+    synonyms : Synonyms, optional
+        Words that count as nearly equal; by default those of `Synonyms.english`.
+    frequencies : bool, default True
+        Whether agreement on a rare value weighs more than on a frequent one, with scoring by weights.
+    held_out : str or Field, optional
+        A field that takes no part in blocking and scoring, from which the rate of true matches at each score is
+        estimated (`LinkResult.rates`).
+    seed : int or "random", default 1
+        In 0..2**64 - 1. It chooses samples and hash functions.
+    threads : int, optional
+        At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
+    progress : callable, optional
+        Called with (stage, steps done, all steps).
+
+    Returns
+    -------
+    LinkResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or value, there is no such column, or an id is missing or occurs twice.
+    OverflowError
+        If a rule brings more than 2**27 pairs.
+    ImportError
+        If rapidfuzz is not installed.
+
+    References
+    ----------
+    I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. Leskovec, A. Rajaraman, J. D. Ullman,
+    "Mining of Massive Datasets", section 3.8.
+
+    Examples
+    --------
+    >>> from lshfast.records import match_records
+    >>> a = {"name": ["William Jones", "Ann Lee", "Eve Stone"], "phone": ["555 0123", "555 0199", "555 0100"]}
+    >>> b = {"name": ["Ann Lee", "Bill Jones"], "phone": ["555-0198", "555-0123"]}
+    >>> match_records(a, b, scoring="points").pairs()
+    [(0, 1), (1, 0)]
+    """
+    options = LinkOptions(
+        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads
+    )
+    if id_column is not None and not isinstance(id_column, (str, tuple)):
+        raise TypeError(f"id_column must be a name or two names, not {id_column!r}")
+    if isinstance(id_column, tuple) and len(id_column) != 2:
+        raise ValueError(f"id_column must be a name or two names, not {len(id_column)} names")
+    first, second = id_column if isinstance(id_column, tuple) else (id_column, id_column)
+    return link_tables(as_table(a, first, "a"), as_table(b, second, "b"), options, progress)
+
+
+def dedup_records(
+    a: Any,
+    *,
+    id_column: str | None = None,
+    fields: Sequence[str | Field] | None = None,
+    ignore: Sequence[str] = (),
+    rules: Sequence[BlockingRule | str] | None = None,
+    scoring: Scoring = "weights",
+    threshold: float | None = None,
+    assign: Assignment = "many-to-many",
+    synonyms: Synonyms | None = None,
+    frequencies: bool = True,
+    held_out: str | Field | None = None,
+    seed: int | Literal["random"] = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> LinkResult:
+    """Link the records of one table that describe the same thing.
+
+    The parameters are those of `match_records`. With ``assign="one-to-one"``, a record has at most one duplicate.
+
+    Returns
+    -------
+    LinkResult
+        Its `groups` gives each record the first record of its group.
+
+    Examples
+    --------
+    >>> from lshfast.records import dedup_records
+    >>> people = {"name": ["Ann Lee", "Eve Stone", "Anne Lee"], "born": ["1980-05-01", "1971-11-30", "1980-05-01"]}
+    >>> result = dedup_records(people, scoring="points")
+    >>> result.pairs(), result.groups().tolist()
+    ([(0, 2)], [0, 1, 0])
+    """
+    options = LinkOptions(
+        fields, ignore, rules, scoring, threshold, assign, synonyms, frequencies, held_out, seed, threads
+    )
+    if assign in ("many-to-one", "one-to-many"):
+        raise ValueError(f"assign must be 'one-to-one' or 'many-to-many' within one table, not {assign!r}")
+    return link_tables(as_table(a, id_column, "a"), None, options, progress)
+
+
+def as_table(source: Any, id_column: str | None, name: str) -> RecordTable:
+    """Return a RecordTable of a source."""
+    if isinstance(source, RecordTable) and id_column in (None, source.id_column):
+        return source
+    return RecordTable(source, id_column, name)
+
+
+def link_tables(
+    a: RecordTable, b: RecordTable | None, options: LinkOptions, progress: Progress | None = None
+) -> LinkResult:
+    """Link two tables, or one with itself; see `match_records` and `dedup_records`."""
+    times = StageTimes(progress)
+    with times.stage("code"):
+        chosen, held_out = chosen_fields(a, b, options)
+        threads = thread_count(options.threads)
+        coded = {found.field.name: found for found in ordered_map(lambda one: code_field(one, a, b), chosen, threads)}
+        apart = None if held_out is None else code_field(held_out, a, b)
+    linkage = Linkage(a, b, coded, int(options.seed), threads)
+    with times.stage("block"):
+        candidates = candidate_pairs(linkage, default_rules(linkage) if options.rules is None else options.rules)
+    synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
+    with times.stage("estimate"):
+        make = partial(FieldComparer, synonyms=synonyms, threads=threads)
+        comparers = list(ordered_map(make, coded.values(), threads))
+        weights = None
+        if options.scoring == "weights":
+            weights = estimate_weights(linkage, comparers, candidates, frequencies=options.frequencies)
+        scorers = scorers_of(comparers, weights)
+        least = least_score(options, weights, scorers)
+    with times.stage("compare"):
+        index, scores = score_candidates(linkage, candidates.places, scorers, least)
+    with times.stage("assign"):
+        i, j = linkage.rows_of(candidates.places[index])
+        links = assigned(i, j, scores, options.assign, least=least, single=b is None)
+        i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
+        parts = parts_of(scorers, (i, j))
+    rates = None
+    if apart is not None:
+        with times.stage("rates"):
+            comparer = FieldComparer(apart, synonyms, linkage.threads)
+            sure = least + SURE_BITS
+            if weights is None:
+                sure = SURE_POINTS * sum(own.comparer.coded.field.points for own in scorers)
+            rates = rates_of(linkage, candidates.places, scorers, comparer, sure)
+    counts = links_by_rule(masks, len(candidates.reports)).tolist()
+    summary = LinkSummary(
+        records=(len(a), 0 if b is None else len(b)),
+        linked=(distinct(i, len(a)), distinct(j, len(b))) if b is not None else (distinct(np.append(i, j), len(a)), 0),
+        all_pairs=linkage.all_pairs,
+        compared=len(candidates),
+        above=len(index),
+        links=len(i),
+        rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
+        threshold=least,
+        seconds=times.seconds,
+    )
+    probabilities = None if weights is None else weights.probability(scores)
+    return LinkResult(
+        i, j, scores, probabilities, parts, list(coded.values()), weights, rates, summary, linkage, scorers
+    )
+
+
+def distinct(rows: Int64Array, size: int) -> int:
+    """Return the number of distinct rows; all are below `size`."""
+    seen = np.zeros(size, bool)
+    seen[rows] = True
+    return int(seen.sum())
+
+
+def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -> tuple[list[Field], Field | None]:
+    """Return the fields to compare and the field that is held out, after checking that their columns exist."""
+    held_out = None if options.held_out is None else checked_fields([options.held_out])[0]
+    if options.fields is None:
+        both = [name for name in a.names if b is None or name in b.names]
+        chosen = [Field(name) for name in both]
+    else:
+        chosen = checked_fields(options.fields)
+    left_out = {*options.ignore, *([] if held_out is None else [held_out.name])}
+    for name in options.ignore:
+        if name not in a.columns and (b is None or name not in b.columns):
+            a.column(name)
+    chosen = [one for one in chosen if one.name not in left_out]
+    for one in [*chosen, *([] if held_out is None else [held_out])]:
+        a.column(one.name)
+        if b is not None:
+            b.column(one.column_of(1))
+    if not chosen:
+        shown = " and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None)
+        raise ValueError(f"there is no field to compare; columns are: {shown}")
+    return chosen, held_out
+
+
+def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) -> list[FieldScorer]:
+    """Return the scorers of the fields, by estimated weights or by points."""
+    if weights is None:
+        return [PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers]
+    return [WeightScorer(own, weight) for own, weight in zip(comparers, weights.fields, strict=True)]
+
+
+def least_score(options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]) -> float:
+    """Return the least score of a link."""
+    if weights is not None:
+        return weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
+    if options.threshold is not None:
+        return options.threshold
+    return POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
+
+
+def rates_of(
+    linkage: Linkage, places: UInt64Array, scorers: Sequence[FieldScorer], comparer: FieldComparer, sure: float
+) -> RateTable:
+    """Estimate the rate of true matches by score from a field that is held out; pairs that score `sure` are matches."""
+    if len(places) > RATE_PAIRS:
+        rng = np.random.default_rng([linkage.seed, 4])
+        places = places[np.sort(rng.choice(len(places), RATE_PAIRS, replace=False))]
+    i, j = linkage.rows_of(places)
+    scores = parts_of(scorers, (i, j)).sum(axis=1)
+    rows = random_rows(linkage, min(RATE_PAIRS, 4 * linkage.all_pairs)) if linkage.all_pairs else (i, j)
+    name = comparer.coded.field.name
+    found = [differences(comparer, pair) for pair in ((i, j), rows)]
+    certain = found[0][(scores >= sure) & np.isfinite(found[0])]
+    h0 = float(certain.mean()) if len(certain) >= LEAST_SURE else None
+    return rate_table(scores, found[0], random=found[1], h0=h0, field=name)
+
+
+def differences(comparer: FieldComparer, rows: tuple[Int64Array, Int64Array]) -> Float64Array:
+    """Return how much a field differs: numbers and dates by value, categories by 0 or 1, others by edits."""
+    coded = comparer.coded
+    a, b = coded.codes[0][rows[0]], coded.codes[1][rows[1]]
+    if coded.kind == "category":
+        return np.where((a < 0) | (b < 0), np.nan, (a != b).astype(np.float64))
+    return comparer.edits(a, b, 1.0)

@@ -1,0 +1,181 @@
+"""The rate of true matches at each score, estimated from a field that takes no part in the score.
+
+The field differs by h0 on average between the two records of a match, and by h1 between two random records. If it
+differs by h between the pairs of some score, and the field does not depend on the score otherwise, the part
+f = (h1 - h) / (h1 - h0) of these pairs are matches, because f h0 + (1 - f) h1 = h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of, check_int, check_number
+from lshfast.common.types import Float64Array, Int64Array
+
+LEAST_SURE = 30  # pairs of the highest scores from which h0 is estimated, at least, but at most this part of all:
+MOST_SURE = 0.1
+
+
+def true_match_rate(h: npt.ArrayLike, h0: float, h1: float) -> Float64Array:
+    """Return the part of pairs that are matches, from the mean difference of a field that takes no part in the score.
+
+    Parameters
+    ----------
+    h : array_like of float
+        The mean difference of the pairs.
+    h0 : float
+        The mean difference of matches.
+    h1 : float
+        The mean difference of random pairs, other than `h0`.
+
+    Returns
+    -------
+    ndarray of float64
+        (h1 - h) / (h1 - h0). It is not limited to [0, 1]: errors of the means lead beyond.
+
+    Raises
+    ------
+    ValueError
+        If h0 equals h1, or one of them is not finite.
+
+    References
+    ----------
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.8.3.
+
+    Examples
+    --------
+    Records of matches were made 10 days apart on average, and random records 45 days:
+
+    >>> true_match_rate([10, 27.5, 45], h0=10, h1=45).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    h0, h1 = check_number("h0", h0), check_number("h1", h1)
+    if not (np.isfinite(h0) and np.isfinite(h1)) or h0 == h1:
+        raise ValueError(f"h0 and h1 must be different finite numbers, not {h0} and {h1}: the field tells nothing")
+    return np.asarray((h1 - array_of(h, "h").astype(np.float64)) / (h1 - h0))
+
+
+@dataclass(frozen=True)
+class RateTable:
+    """The rate of true matches by score.
+
+    Attributes
+    ----------
+    field : str
+        The field from which the rate is estimated.
+    edges : ndarray of float64, shape (bins + 1,)
+        The ends of the ranges of scores, ascending. A range includes its lower end; the last includes both.
+    pairs : ndarray of int64, shape (bins,)
+        Pairs with such scores and both values of the field.
+    means : ndarray of float64, shape (bins,)
+        Mean difference of the field, h; NaN without pairs.
+    rates : ndarray of float64, shape (bins,)
+        (h1 - h) / (h1 - h0).
+    errors : ndarray of float64, shape (bins,)
+        Standard errors of the rates, without those of h0 and h1; NaN for fewer than 2 pairs.
+    h0, h1 : float
+        Mean difference of the field between matches, and between random records.
+    """
+
+    field: str
+    edges: Float64Array
+    pairs: Int64Array
+    means: Float64Array
+    rates: Float64Array
+    errors: Float64Array
+    h0: float
+    h1: float
+
+    def columns(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return the table as columns."""
+        return {
+            "score_from": self.edges[:-1].round(4), "score_to": self.edges[1:].round(4), "pairs": self.pairs,
+            "mean_difference": self.means.round(6), "true_match_rate": self.rates.round(6),
+            "standard_error": self.errors.round(6),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [
+            f"true matches by {self.field}: mean difference {self.h0:.4g} of matches, {self.h1:.4g} of random pairs",
+            f"{'score':>18}{'pairs':>12}{'difference':>12}{'rate':>9}{'error':>9}",
+        ]
+        for low, high, pairs, mean, rate, error in zip(
+            self.edges[:-1], self.edges[1:], self.pairs, self.means, self.rates, self.errors, strict=True
+        ):
+            if pairs:
+                lines.append(f"{low:>8.4g} ..{high:>8.4g}{pairs:>12,}{mean:>12.4g}{rate:>9.3f}{error:>9.3f}")
+        return "\n".join(lines)
+
+
+def rate_table(
+    scores: npt.ArrayLike,
+    differences: npt.ArrayLike,
+    *,
+    random: npt.ArrayLike | None = None,
+    h0: float | None = None,
+    h1: float | None = None,
+    bins: int = 20,
+    field: str = "field",
+) -> RateTable:
+    """Estimate the rate of true matches in ranges of scores.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (n,)
+        Scores of pairs, computed without the field; at least one pair.
+    differences : array_like of float, shape (n,)
+        How much the field differs between the records of each pair, at least 0; NaN if one has no value.
+    random : array_like of float, optional
+        The same of random pairs, whose mean is h1.
+    h0 : float, optional
+        The mean difference of matches. The default is that of the highest scores: of the highest ranges with at least
+        30 pairs, or a tenth of all if these are fewer.
+    h1 : float, optional
+        The mean difference of random pairs; either this or `random` is needed.
+    bins : int, default 20
+        Ranges of equal width, in 1..10,000.
+    field : str
+        The name of the field.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or value, or no pair has both values of the field.
+
+    Examples
+    --------
+    >>> table = rate_table([300, 300, 200, 200], [10, 10, 45, 10], h0=10, h1=45, bins=1)
+    >>> table.rates.round(3).tolist()
+    [0.75]
+    """
+    score, apart = array_of(scores, "scores").astype(np.float64), array_of(differences, "differences").astype(float)
+    if score.ndim != 1 or score.shape != apart.shape:
+        raise ValueError(f"scores and differences must have one shape (n,), not {score.shape} and {apart.shape}")
+    if not np.isfinite(score).all() or (apart < 0).any():
+        raise ValueError("scores must be finite, and differences at least 0 or NaN")
+    bins = check_int("bins", bins, 1, 10_000)
+    score, apart = score[np.isfinite(apart)], apart[np.isfinite(apart)]
+    if not len(score):
+        raise ValueError(f"no compared pair has both values of {field!r}")
+    if h1 is None:
+        by_chance = np.array([], dtype=np.float64) if random is None else array_of(random, "random").astype(np.float64)
+        by_chance = by_chance[np.isfinite(by_chance)]
+        if not len(by_chance):
+            raise ValueError(f"h1 is needed, or random pairs with both values of {field!r}")
+        h1 = float(by_chance.mean())
+    edges = np.linspace(score.min(), score.max(), bins + 1)
+    place = np.clip(np.searchsorted(edges, score, side="right") - 1, 0, bins - 1)
+    pairs = np.bincount(place, minlength=bins)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.bincount(place, apart, minlength=bins) / pairs
+        squares = np.bincount(place, (apart - means[place]) ** 2, minlength=bins)
+        errors = np.sqrt(np.where(pairs > 1, squares / (pairs - 1) / pairs, np.nan))
+    if h0 is None:
+        wanted = max(1.0, min(LEAST_SURE, MOST_SURE * len(score)))
+        lowest = int(np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= wanted)[-1])
+        h0 = float(apart[place >= lowest].mean())
+    rates = true_match_rate(means, h0, h1)
+    return RateTable(field, edges, pairs.astype(np.int64), means, rates, errors / abs(h1 - h0), h0, h1)

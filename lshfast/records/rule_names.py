@@ -1,0 +1,79 @@
+"""Blocking rules as strings, as the command line has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
+from lshfast.records.choices import MAX_BLOCK
+from lshfast.records.linkage import BlockingRule
+
+_OPTIONS = {"key": (), "sort": ("window",), "lsh": ("threshold", "size", "recall", "num_perm")}
+_FORMS = "all, key:FIELD+FIELD, sort:FIELD:window=N or lsh:FIELD+FIELD:threshold=S:size=N"
+
+
+def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
+    """Return the blocking rule of a string.
+
+    Parameters
+    ----------
+    text : str
+        ``all``, ``key:FIELD+FIELD``, ``sort:FIELD:window=N`` or
+        ``lsh:FIELD+FIELD:threshold=S:size=N:recall=R:num_perm=N``; all options may be left out.
+    max_block : int
+        The largest number of pairs of a block.
+
+    Raises
+    ------
+    TypeError
+        If it is not a string.
+    ValueError
+        If the string is no rule, or a value is out of range.
+
+    Examples
+    --------
+    >>> parse_rule("key:surname+postcode").name
+    'key:surname+postcode'
+    >>> parse_rule("lsh:title:threshold=0.4").name
+    'lsh:title:threshold=0.4'
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a blocking rule must be {_FORMS}, not {text!r}")
+    if text == "all":
+        return EveryPair()
+    kind, _, rest = text.partition(":")
+    names, *given = rest.split(":")
+    fields = names.split("+")
+    if kind not in _OPTIONS or not all(fields):
+        raise ValueError(f"a blocking rule must be {_FORMS}, not {text!r}")
+    options: dict[str, float] = {}
+    for option in given:
+        name, sign, value = option.partition("=")
+        if name not in _OPTIONS[kind] or not sign:
+            known = ", ".join(_OPTIONS[kind]) or "none"
+            raise ValueError(f"rule {text!r}: no option {option!r}; options of {kind} rules are: {known}")
+        try:
+            options[name] = float(value) if name in ("threshold", "recall") else int(value)
+        except ValueError:
+            raise ValueError(f"rule {text!r}: {name} must be a number, not {value!r}") from None
+    if kind == "key":
+        return KeyBlocks(*fields, max_block=max_block)
+    if kind == "lsh":
+        whole = {name: int(options[name]) for name in ("size", "num_perm") if name in options}
+        parts: dict[str, float] = {name: options[name] for name in ("threshold", "recall") if name in options}
+        return LshBlocks(*fields, max_block=max_block, **whole, **parts)  # type: ignore[arg-type] # of both kinds
+    if len(fields) > 1:
+        raise ValueError(f"rule {text!r}: a sort rule has one field")
+    return SortBlocks(fields[0], int(options.get("window", 5)))
+
+
+def checked_rules(rules: Iterable[Any]) -> list[BlockingRule]:
+    """Return rules, and those of strings, as a list; raise TypeError for anything else."""
+    if isinstance(rules, str) or not isinstance(rules, Iterable):
+        raise TypeError("rules must be a list of blocking rules, not one rule")
+    found = [parse_rule(rule) if isinstance(rule, str) else rule for rule in rules]
+    for rule in found:
+        if not callable(getattr(rule, "pairs", None)) or not hasattr(rule, "name"):
+            raise TypeError(f"rules must be blocking rules or strings, not {rule!r}")
+    return found

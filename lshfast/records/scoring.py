@@ -1,0 +1,224 @@
+"""Scores of candidates: the sum of the scores of their fields.
+
+Equal codes are found first, for all fields. Strings are compared only in pairs that can still reach the least score:
+in such a pair, each field that is not compared yet has its greatest score for different values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.threads import ordered_map
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.linkage import Linkage
+from lshfast.records.points import PointsOfField
+from lshfast.records.weights import FieldWeights
+
+FIRST_PIECE = 1 << 15  # pairs of which codes are compared at a time: their codes stay in the cache
+SECOND_PIECE = 1 << 17  # pairs of which strings are compared at a time
+
+
+class FieldScorer(Protocol):
+    """The scores of one field."""
+
+    @property
+    def comparer(self) -> FieldComparer:
+        """How the values of the field are compared."""
+
+    @property
+    def missing(self) -> float:
+        """The score of a missing value."""
+
+    @property
+    def best_unequal(self) -> float:
+        """An upper bound of the score of different values."""
+
+    @property
+    def worst(self) -> float:
+        """The least score."""
+
+    @property
+    def equal(self) -> Float64Array:
+        """The score of equal values, by their code."""
+
+    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+        """Return the scores of pairs of different codes, neither of them -1."""
+
+    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
+        """Return for pairs of codes how the values compare."""
+
+
+@dataclass(frozen=True)
+class WeightScorer:
+    """Score a field by the weights of Fellegi and Sunter, in bits."""
+
+    comparer: FieldComparer
+    weights: FieldWeights
+    missing: float = 0.0
+
+    @property
+    def best_unequal(self) -> float:
+        """The greatest score of different values."""
+        return self.weights.best_unequal
+
+    @property
+    def worst(self) -> float:
+        """The least score."""
+        return float(self.weights.bits[-1])
+
+    @property
+    def equal(self) -> Float64Array:
+        """The score of equal values, by their code."""
+        if self.weights.value_bits is not None:
+            return self.weights.value_bits
+        return np.full(len(self.comparer.coded.values), self.weights.bits[1])
+
+    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+        """Return the scores of pairs of different codes, neither of them -1."""
+        return self.weights.bits[self.comparer.levels(a, b)]
+
+    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
+        """Return for pairs of codes the label of their level."""
+        return [self.comparer.labels[level] for level in self.comparer.levels(a, b).tolist()]
+
+
+@dataclass(frozen=True)
+class PointsScorer:
+    """Score a field by points."""
+
+    comparer: FieldComparer
+    points: PointsOfField
+
+    @property
+    def missing(self) -> float:
+        """The score of a missing value."""
+        return self.points.missing
+
+    @property
+    def best_unequal(self) -> float:
+        """An upper bound of the score of different values."""
+        kind = self.comparer.coded.kind
+        if kind == "category":
+            return 0.0
+        least = 0.0 if kind in ("number", "date") else 1.0
+        return float(self.points.of(np.array([least], np.float64))[0])
+
+    @property
+    def worst(self) -> float:
+        """The least score."""
+        return 0.0
+
+    @property
+    def equal(self) -> Float64Array:
+        """The score of equal values, by their code."""
+        return np.full(len(self.comparer.coded.values), self.points.full)
+
+    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+        """Return the scores of pairs of different codes, neither of them -1."""
+        return self.points.of(self.comparer.edits(a, b, self.points.unit))
+
+    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
+        """Return for pairs of codes the number of edits."""
+        return [edits_text(edits) for edits in self.comparer.edits(a, b, self.points.unit).tolist()]
+
+
+def edits_text(edits: float) -> str:
+    """Return a number of edits as text."""
+    if np.isnan(edits):
+        return "missing"
+    if edits in (0, np.inf):
+        return "equal" if edits == 0 else "other"
+    return f"{edits:.4g} edit{'' if edits == 1 else 's'}"
+
+
+def score_candidates(
+    linkage: Linkage,
+    places: UInt64Array,
+    scorers: Sequence[FieldScorer],
+    least: float,
+) -> tuple[Int64Array, Float64Array]:
+    """Return the candidates with at least a score, by their index in `places`, and their scores."""
+    tables = [np.stack([s.comparer.coded.codes[side] for s in scorers], axis=1) for side in (0, 1)]
+    equal = [np.append(scorer.equal, 0.0) for scorer in scorers]  # the last is that of the code -1
+
+    def possible(start: int) -> Int64Array:
+        i, j = linkage.rows_of(places[start : start + FIRST_PIECE])
+        a, b = tables[0][i], tables[1][j]
+        bound = np.zeros(len(i))
+        for field, scorer in enumerate(scorers):
+            first, second = a[:, field], b[:, field]
+            part = np.where(first == second, equal[field][first], scorer.best_unequal)
+            part[(first | second) < 0] = scorer.missing
+            bound += part
+        return start + np.flatnonzero(bound >= least - SLACK)
+
+    found = list(ordered_map(possible, range(0, len(places), FIRST_PIECE), linkage.threads))
+    left = np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def compared(start: int) -> tuple[Int64Array, Float64Array]:
+        return _second(linkage, places, left[start : start + SECOND_PIECE], tables, scorers, equal, least)
+
+    parts = list(ordered_map(compared, range(0, len(left), SECOND_PIECE), linkage.threads))
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0)
+    return np.concatenate([index for index, _ in parts]), np.concatenate([score for _, score in parts])
+
+
+SLACK = 1e-6  # rounding errors of bounds stay below
+WORTH_COPYING = 0.9  # the rest of the pairs is copied if at most this part is left
+
+
+def _second(
+    linkage: Linkage,
+    places: UInt64Array,
+    left: Int64Array,
+    tables: list[npt.NDArray[np.int32]],
+    scorers: Sequence[FieldScorer],
+    equal: list[Float64Array],
+    least: float,
+) -> tuple[Int64Array, Float64Array]:
+    """Compare the strings of pairs, field by field, and leave out pairs that cannot reach the least score."""
+    # The fields that can lower the bound most come first.
+    order = sorted(range(len(scorers)), key=lambda f: (scorers[f].worst - scorers[f].best_unequal, f))
+    i, j = linkage.rows_of(places[left])
+    a, b = tables[0][i], tables[1][j]
+    del i, j
+    score, rest = np.zeros(len(left)), np.zeros(len(left))  # of what is compared, and the bound of what is not
+    for field, scorer in enumerate(scorers):
+        first, second = a[:, field], b[:, field]
+        missing = (first | second) < 0
+        known = missing | (first == second)
+        score += np.where(missing, scorer.missing, np.where(known, equal[field][first], 0.0))
+        rest[~known] += scorer.best_unequal
+    for field in order:
+        first, second = a[:, field], b[:, field]
+        rows = np.flatnonzero((first != second) & ((first | second) >= 0))
+        if not len(rows):
+            continue
+        score[rows] += scorers[field].unequal(first[rows], second[rows])
+        rest[rows] -= scorers[field].best_unequal
+        keep = score + rest >= least - SLACK
+        if keep.sum() < WORTH_COPYING * len(keep):
+            left, a, b, score, rest = left[keep], a[keep], b[keep], score[keep], rest[keep]
+    keep = score >= least
+    return left[keep], score[keep]
+
+
+def parts_of(scorers: Sequence[FieldScorer], rows: tuple[Int64Array, Int64Array]) -> npt.NDArray[np.float64]:
+    """Return the score of each field (columns) of each pair."""
+    parts = np.empty((len(rows[0]), len(scorers)))
+    for field, scorer in enumerate(scorers):
+        a, b = (scorer.comparer.coded.codes[side][rows[side]] for side in (0, 1))
+        missing = (a | b) < 0
+        own = np.where(missing, scorer.missing, np.append(scorer.equal, 0.0)[a])
+        different = np.flatnonzero(~missing & (a != b))
+        if len(different):
+            own[different] = scorer.unequal(a[different], b[different])
+        parts[:, field] = own
+    return parts

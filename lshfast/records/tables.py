@@ -1,0 +1,314 @@
+"""Tables of records: columns of any library, ids, and the fields of two tables with a code for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.extras import optional
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.records.fields import Field, Kind, guess_kind
+from lshfast.records.values import day_of, normal_forms, number_in
+
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+
+MISSING = -1  # the code of a missing value
+
+
+class RecordTable:
+    """A table of records.
+
+    Parameters
+    ----------
+    source : mapping of str to columns, data frame, Arrow table, or sequence of mappings
+        A column is a sequence of values: strings, numbers, dates. None, NaN, NA and empty strings are missing values.
+        Data frames are those of pandas and polars, and what else exports an Arrow stream.
+    id_column : str, optional
+        The column of the ids, which must be unique and not missing. The default ids are the row numbers.
+    name : str, default "records"
+        The name of the table in error messages.
+    ids : sequence, optional
+        The ids, one for each row, known to be different, instead of a column.
+
+    Raises
+    ------
+    TypeError
+        If `source` is not a table.
+    ValueError
+        If columns differ in length, there is no such column, or an id is missing or occurs twice.
+
+    Examples
+    --------
+    >>> from lshfast.records import RecordTable
+    >>> table = RecordTable({"id": ["x", "y"], "name": ["Ann", None]}, id_column="id")
+    >>> len(table), table.names, table.ids
+    (2, ['name'], ['x', 'y'])
+    """
+
+    columns: dict[str, Any]
+    ids: Sequence[Any]
+    id_column: str | None
+    name: str
+
+    def __init__(
+        self, source: Any, id_column: str | None = None, name: str = "records", ids: Sequence[Any] | None = None
+    ) -> None:
+        self.columns = _columns_of(source, name)
+        lengths = {column: len(values) for column, values in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{column}: {size}" for column, size in lengths.items())
+            raise ValueError(f"{name}: columns must be of one length, not {shown}")
+        self._rows = next(iter(lengths.values()), 0)
+        self.id_column, self.name = id_column, name
+        if ids is not None and len(ids) != self._rows:
+            raise ValueError(f"{name}: there must be one id for each of {self._rows} rows, not {len(ids)}")
+        if ids is not None:
+            self.ids = ids
+        else:
+            self.ids = range(self._rows) if id_column is None else self._checked_ids(id_column)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, without that of the ids."""
+        return [name for name in self.columns if name != self.id_column]
+
+    def column(self, name: str) -> Any:
+        """Return a column, or raise ValueError that names the columns."""
+        if name not in self.columns:
+            raise ValueError(f"{self.name}: no column {name!r}; columns are: {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def record(self, row: int) -> dict[str, Any]:
+        """Return one record as a dict."""
+        return {name: _plain(values[row]) for name, values in self.columns.items()}
+
+    def _checked_ids(self, column: str) -> list[Any]:
+        ids = _listed(self.column(column))
+        if len(dict.fromkeys(ids)) == len(ids) and set(map(type, ids)) <= {int, str} and "" not in map(_stripped, ids):
+            return ids
+        first: dict[Any, int] = {}
+        for row, key in enumerate(ids):
+            if _is_missing(key):
+                raise ValueError(f"{self.name}: the id of row {row} is missing in column {column!r}")
+            if first.setdefault(key, row) != row:
+                raise ValueError(f"{self.name}: the id {key!r} of row {row} is taken by row {first[key]}")
+        return ids
+
+
+def _columns_of(source: Any, name: str) -> dict[str, Any]:
+    if isinstance(source, RecordTable):
+        return source.columns
+    if isinstance(source, Mapping):
+        return {_named(column, name): _sized(values, column, name) for column, values in source.items()}
+    if hasattr(source, "column_names") and hasattr(source, "column"):  # a table or record batch of pyarrow
+        return {_named(column, name): source.column(column) for column in source.column_names}
+    if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # a data frame
+        return {_named(column, name): source[column].to_numpy(dtype=object) if hasattr(source, "iloc") else
+                source[column].to_list() for column in source.columns}  # fmt: skip
+    if (
+        isinstance(source, Sequence)
+        and not isinstance(source, (str, bytes))
+        and all(isinstance(record, Mapping) for record in source)
+    ):
+        names = dict.fromkeys(column for record in source for column in record)
+        return {_named(column, name): [record.get(column) for record in source] for column in names}
+    raise TypeError(
+        f"{name} must be a table: a mapping of columns, a data frame or records, not {type(source).__name__}"
+    )
+
+
+def _named(column: Any, name: str) -> str:
+    if not isinstance(column, str):
+        raise TypeError(f"{name}: the names of columns must be strings, not {column!r}")
+    return column
+
+
+def _sized(values: Any, column: str, name: str) -> Any:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
+        raise TypeError(f"{name}: column {column!r} must be a sequence of values, not {type(values).__name__}")
+    return values
+
+
+def _plain(value: Any) -> Any:
+    return value.as_py() if hasattr(value, "as_py") else value
+
+
+def _listed(values: Any) -> list[Any]:
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
+
+
+def _stripped(value: Any) -> Any:
+    return value.strip() if type(value) is str else value
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if _is_missing(value) else str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)  # NaN
+    except TypeError:  # NA of pandas
+        return True
+
+
+@dataclass(frozen=True)
+class CodedField:
+    """A field of two tables: for each row the number of its value.
+
+    Attributes
+    ----------
+    field : Field
+        With its kind.
+    codes : (ndarray of int32, ndarray of int32)
+        For each table and row the number of its value, -1 if it is missing. For one table, both are the same array.
+    values : list of str
+        Normal forms of the values, all different. Codes have no spaces in them. Numbers are as Python writes them, and
+        dates are YYYYMMDD.
+    numbers : ndarray of float64 or None
+        The values of numbers, and the days of dates.
+    refused : tuple of (int, int)
+        For each table, rows with a value that is not a number or date, or has no letter and no digit; they count as
+        missing.
+    """
+
+    field: Field
+    codes: tuple[Int32Array, Int32Array]
+    values: list[str]
+    numbers: Float64Array | None
+    refused: tuple[int, int]
+
+    @property
+    def kind(self) -> Kind:
+        """How values are compared."""
+        assert self.field.kind is not None
+        return self.field.kind
+
+    @property
+    def present(self) -> tuple[float, float]:
+        """The parts of the rows of the two tables that have a value."""
+        first, second = (float((codes >= 0).mean()) if len(codes) else 0.0 for codes in self.codes)
+        return first, second
+
+
+def encoded(parts: Iterable[Any]) -> tuple[list[npt.NDArray[np.int64]], list[Any]]:
+    """Return, for several columns, the number of each value and the distinct values, in the order of occurrence."""
+    columns = list(parts)
+    found = _encoded_by_arrow(columns)
+    if found is not None:
+        return found
+    numbers: dict[Any, int] = {}
+    codes = []
+    for column in columns:
+        values = _listed(column)
+        listed = (MISSING if _is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
+        try:
+            codes.append(np.fromiter(listed, np.int64, len(values)))
+        except (TypeError, ValueError):  # of values that have no hash, or whose comparison is an array
+            kinds = {type(value).__name__ for value in values if not isinstance(value, Hashable)} or {"arrays"}
+            raise TypeError(f"values must be strings, numbers or dates, not {', '.join(sorted(kinds))}") from None
+    return codes, [*numbers]
+
+
+def _encoded_by_arrow(columns: list[Any]) -> tuple[list[Int64Array], list[Any]] | None:
+    """Return the same from pyarrow, ten times as fast; None if it is missing or the values have several types."""
+    try:
+        pa = optional("pyarrow")
+    except ImportError:
+        return None
+    try:
+        arrays: list[Any] = []
+        for column in columns:
+            array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=True)
+            arrays.append(array.cast(pa.large_string()) if pa.types.is_string(array.type) else array)
+        kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+        if len(kinds) > 1 or any(pa.types.is_nested(kind) for kind in kinds):
+            return None
+        kind = kinds.pop() if kinds else pa.large_string()
+        chunks = [chunk for array in arrays for chunk in _chunks(array.cast(kind))]
+        encoded = pa.chunked_array(chunks, kind).dictionary_encode().combine_chunks()
+    except (pa.ArrowException, TypeError, OverflowError, ValueError):
+        return None
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    codes = encoded.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
+    ends = np.cumsum([len(array) for array in arrays], dtype=np.int64)[:-1]
+    return np.split(codes, ends), encoded.dictionary.to_pylist()
+
+
+def _chunks(array: Any) -> list[Any]:
+    return list(array.chunks) if hasattr(array, "chunks") else [array]
+
+
+def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedField:
+    """Number the values of a field in two tables, or in one; the kind is guessed if the field has none."""
+    columns = [a.column(field.name)]
+    if b is not None:
+        columns.append(b.column(field.column_of(1)))
+    try:
+        codes, raw = encoded(columns)
+    except TypeError as error:
+        raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
+    strings = [_text_of(value) for value in raw]
+    given = np.array([bool(text.strip()) for text in strings], bool)
+    if field.kind is None:
+        counts = sum(np.bincount(part[part >= 0], minlength=len(strings)) for part in codes)
+        used = np.flatnonzero(given & (np.asarray(counts) > 0))
+        whole = [strings[place] for place in used.tolist()]
+        field = replace(field, kind=guess_kind(whole, np.asarray(counts)[used]) if whole else "category")
+    assert field.kind is not None
+    values, numbers, place = _distinct(strings, field.kind)
+    found = [np.append(place, MISSING).astype(np.int32)[part] for part in codes]
+    missing = np.append(given, False)
+    refused = [int((missing[part] & (new == MISSING)).sum()) for part, new in zip(codes, found, strict=True)]
+    second = 0 if b is None else 1
+    return CodedField(field, (found[0], found[second]), values, numbers, (refused[0], refused[second]))
+
+
+def _distinct(strings: list[str], kind: Kind) -> tuple[list[str], Float64Array | None, Int64Array]:
+    """Return the distinct normal forms of strings, their numbers, and the place of each string's normal form."""
+    numbers: list[float | None] = []
+    if kind in ("number", "date"):
+        read: Callable[[str], float | None] = number_in if kind == "number" else day_of
+        numbers = [read(text) for text in strings]
+        forms = ["" if number is None else _form_of(number, kind) for number in numbers]
+    else:
+        forms = normal_forms(strings)
+        if kind == "code":
+            forms = [form.replace(" ", "") for form in forms]
+    places = {form: place for place, form in enumerate(form for form in dict.fromkeys(forms) if form)}
+    places[""] = MISSING
+    found = np.fromiter(map(places.__getitem__, forms), np.int64, len(forms))
+    del places[""]
+    if kind not in ("number", "date"):
+        return [*places], None, found
+    values = np.empty(len(places))
+    for place, number in zip(found.tolist(), numbers, strict=True):
+        if number is not None:
+            values[place] = number
+    return [*places], values, found
+
+
+def _form_of(number: float, kind: Kind) -> str:
+    return repr(number + 0.0) if kind == "number" else _digits_of(int(number))
+
+
+def _digits_of(day: int) -> str:
+    from datetime import date
+
+    return date.fromordinal(day).strftime("%Y%m%d")

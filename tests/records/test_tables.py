@@ -1,0 +1,129 @@
+"""Tables of records: their sources, ids, and kinds of columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from lshfast.records import Field, RecordTable
+from lshfast.records.tables import code_field, encoded
+
+COLUMNS = {"name": ["Ann", "Bob", None, "ann "], "age": [30, 41, None, 30]}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        COLUMNS,
+        {name: np.array(values, object) for name, values in COLUMNS.items()},
+        pa.table(COLUMNS),
+        pd.DataFrame({"name": COLUMNS["name"], "age": pd.array(COLUMNS["age"], "Int64")}),
+        pl.DataFrame(COLUMNS),
+        [{"name": "Ann", "age": 30}, {"name": "Bob", "age": 41}, {}, {"name": "ann ", "age": 30}],
+    ],
+    ids=["dict", "numpy", "arrow", "pandas", "polars", "records"],
+)
+def test_every_source_gives_the_same_codes(source):
+    table = RecordTable(source)
+    assert table.names == ["name", "age"]
+    for name in table.names:
+        coded = code_field(Field(name, kind="name"), table, None)
+        assert coded.codes[0].tolist() == [0, 1, -1, 0]
+        assert coded.codes[1] is coded.codes[0]
+        assert coded.refused == (0, 0)
+
+
+def test_values_of_mixed_types_are_coded_as_strings():
+    table = RecordTable({"x": [1, "1", 2.5, True, None, float("nan"), "  "]})
+    coded = code_field(Field("x", kind="code"), table, None)
+    assert coded.values == ["1", "25"] or coded.values == ["1", "25", "true"]
+    assert coded.codes[0][4:].tolist() == [-1, -1, -1]
+
+
+def test_arrow_and_python_number_values_alike(monkeypatch):
+    columns = [["b", None, "a", "b", ""], ["a", "c", None]]
+    codes, values = encoded(columns)
+    by_arrow = [[None if c < 0 else values[c] for c in part.tolist()] for part in codes]
+    monkeypatch.setattr("lshfast.records.tables._encoded_by_arrow", lambda columns: None)
+    codes, values = encoded(columns)
+    by_python = [[None if c < 0 else values[c] for c in part.tolist()] for part in codes]
+    assert [[v or None for v in part] for part in by_arrow] == by_python
+
+
+def test_bad_tables():
+    with pytest.raises(TypeError, match=r"^a must be a table: .*, not int$"):
+        RecordTable(7, name="a")
+    with pytest.raises(TypeError, match=r"column 'x' must be a sequence of values, not str"):
+        RecordTable({"x": "text"})
+    with pytest.raises(TypeError, match=r"names of columns must be strings, not 3"):
+        RecordTable({3: ["x"]})
+    with pytest.raises(ValueError, match=r"columns must be of one length, not x: 1, y: 2"):
+        RecordTable({"x": ["a"], "y": ["a", "b"]})
+    with pytest.raises(ValueError, match=r"^left: no column 'z'; columns are: x$"):
+        RecordTable({"x": ["a"]}, name="left").column("z")
+
+
+def test_values_without_a_meaning_are_refused():
+    for value in (["a"], {"a": 1}, np.zeros(2)):
+        with pytest.raises(TypeError, match=r"^a: column 'x': values must be strings, numbers or dates, not"):
+            code_field(Field("x"), RecordTable({"x": [value, "b"]}, name="a"), None)
+    assert code_field(Field("x", kind="name"), RecordTable({"x": [b"Z\xc3\xb6e", "zoe"]}), None).values == ["zoe"]
+
+
+def test_ids_are_unique_and_present():
+    assert RecordTable({"k": [3, 1], "x": ["a", "b"]}, "k").ids == [3, 1]
+    with pytest.raises(ValueError, match=r"^b: the id 'p' of row 2 is taken by row 0$"):
+        RecordTable({"k": ["p", "q", "p"]}, "k", "b")
+    with pytest.raises(ValueError, match=r"the id of row 1 is missing in column 'k'"):
+        RecordTable({"k": ["p", None]}, "k")
+    with pytest.raises(ValueError, match=r"no column 'id'"):
+        RecordTable({"k": ["p"]}, "id")
+    with pytest.raises(ValueError, match=r"one id for each of 1 rows, not 2"):
+        RecordTable({"k": ["p"]}, ids=["p", "q"])
+
+
+DIGITS = [str(1000 + 7 * i) for i in range(60)]
+KINDS = [
+    ("name", [f"{a}{b}" for a in ("smith", "jones", "lee", "brown", "khan") for b in "abcdefghijkl"]),
+    ("text", [f"{i} long street name" for i in range(60)]),
+    ("code", DIGITS),
+    ("code", [f"{digits[:2]}-{digits[2:]}" for digits in DIGITS]),
+    ("number", [f"{i}.50" for i in range(60)]),
+    ("number", [f"${i}.50" for i in range(60)]),
+    ("date", [f"19{i:02d}-03-0{i % 9 + 1}" for i in range(40, 99)]),
+    ("date", [f"19{i:02d}1{i % 3}0{i % 9 + 1}" for i in range(40, 99)]),
+    ("category", ["nsw", "vic", "qld"] * 20),
+    ("category", [None, ""] * 30),
+]
+
+
+@pytest.mark.parametrize(("kind", "values"), KINDS)
+def test_kinds_are_guessed(kind, values):
+    assert code_field(Field("x"), RecordTable({"x": values}), None).kind == kind
+
+
+def test_typing_errors_do_not_change_the_kind():
+    values = [f"19{i:02d}-03-0{i % 9 + 1}" for i in range(40, 99)] * 3 + ["19x3-03-01", "1950-33-01", "unknown"]
+    coded = code_field(Field("x"), RecordTable({"x": values}), None)
+    assert coded.kind == "date"
+    assert coded.refused == (3, 3)
+    assert (coded.codes[0][-3:] == -1).all()
+
+
+def test_fields_of_strings():
+    assert Field.parse("a=b:code:points=50:penalty=2:unit=3") == Field("a", "b", "code", 50, 2, 3)
+    assert Field.parse("a:penalty=0") == Field("a", penalty=0)
+    for wrong in ("", ":name", "a=b=c", "a:name:x", "a:name:code"):
+        with pytest.raises(ValueError, match="field"):
+            Field.parse(wrong)
+    with pytest.raises(ValueError, match=r"kind must be one of name, text, code, number, date, category, not 'place'"):
+        Field.parse("a:place")
+    with pytest.raises(ValueError, match=r"no option 'weight'; options are: points, penalty, unit"):
+        Field.parse("a:weight=3")
+    with pytest.raises(ValueError, match=r"points must be above 0 and finite, not 0"):
+        Field("a", points=0)
+    with pytest.raises(ValueError, match=r"penalty must be at least 0 and finite, not nan"):
+        Field("a", penalty=float("nan"))
+    with pytest.raises(TypeError, match=r"name must be the name of a column, not 3"):
+        Field(3)

@@ -1,0 +1,82 @@
+"""Normal forms, numbers and dates."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lshfast.records.values import day_of, normal_form, number_in
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("  Ann-Marie  O'NEILL ", "ann marie oneill"),
+        ("Zoë Müller", "zoe muller"),
+        ("ÆRØ Straße", "ærø strasse"),
+        ("Ångström", "angstrom"),
+        ("Йосиф", "иосиф"),
+        ("李小龍", "李小龍"),
+        ("हिन्दी", "हिन्दी"),
+        ("한국어", "한국어"),
+        ("ＡＢＣ１２", "abc12"),
+        ("-- / --", ""),
+        ("", ""),
+        ("a’b", "ab"),
+    ],
+)
+def test_normal_forms(text, form):
+    assert normal_form(text) == form
+
+
+@given(st.text(max_size=30))
+def test_a_normal_form_is_its_own(text):
+    form = normal_form(text)
+    assert normal_form(form) == form
+    assert form == form.strip()
+    assert "  " not in form
+
+
+def test_normal_forms_take_no_quadratic_time():
+    marks = "\u05b0\u0591\u0f73" * 300_000
+    assert len(normal_form("\u05d0" + marks)) < 100
+    assert normal_form("\u05d0\u05b0" * 1000) == "\u05d0\u05b0" * 1000
+    assert normal_form("é" * 10**5) == "e" * 10**5
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=30))
+def test_ascii_has_one_path_with_other_characters(text):
+    assert normal_form(text + "é").removesuffix("e").strip() == normal_form(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12", 12.0), ("-3.5", -3.5), ("$1,234.50", 1234.5), ("€ 7", 7.0), ("1e3", 1000.0), (".5", 0.5), ("5 %", 5.0),
+        ("", None), ("abc", None), ("1,23,4", None), ("nan", None), ("inf", None), ("1e999", None), ("--1", None),
+        ("12 km", None), (".", None), ("e5", None), ("١٢", 12.0),
+    ],
+)  # fmt: skip
+def test_numbers(text, number):
+    assert number_in(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2024-02-29", date(2024, 2, 29)), ("20240229", date(2024, 2, 29)), ("29.2.2024", date(2024, 2, 29)),
+        ("02/29/2024", date(2024, 2, 29)), ("3/4/2020", date(2020, 4, 3)), ("2024/1/5", date(2024, 1, 5)),
+        ("2024-02-29T10:00:00Z", date(2024, 2, 29)), ("2024-02-29 10:00", date(2024, 2, 29)),
+        ("2023-02-29", None), ("20231301", None), ("31/31/2020", None), ("hello", None), ("", None),
+        ("0000-01-01", None),
+        ("12/13/14", None), ("99991231", None), ("１９９９0101", None),
+    ],
+)  # fmt: skip
+def test_dates(text, day):
+    assert day_of(text) == (day and day.toordinal())
+
+
+@given(st.dates(date(1600, 1, 1), date(2399, 12, 31)))
+def test_every_date_in_iso_form_is_read(day):
+    assert day_of(day.isoformat()) == day_of(day.strftime("%Y%m%d")) == day.toordinal()
