@@ -1,19 +1,20 @@
-"""Shingling: texts to TokenSets, by words or by characters."""
+"""Shingling: texts to TokenSets, by words, by words after a stop word, or by characters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int, check_seed_number
+from lshfast.common.checks import check_int, check_number, check_seed_number
+from lshfast.common.stop_words import StopWords, stop_words_of
 from lshfast.common.threads import ordered_map, pieces, thread_count
-from lshfast.kernels import text
+from lshfast.kernels import sets, text
 from lshfast.tokens import TokenSets
 
-Unit: TypeAlias = Literal["word", "char"]
+Unit: TypeAlias = Literal["word", "char", "stopword"]
 
 
 class ArrowStream(Protocol):
@@ -32,7 +33,7 @@ TextColumn: TypeAlias = (
     Sequence[str | bytes | None] | npt.NDArray[np.str_] | npt.NDArray[np.bytes_] | text.Texts | ArrowStream | ArrowArray
 )
 
-KERNELS = {"word": text.word_shingles, "char": text.character_shingles}
+DEFAULT_SIZES: dict[Unit, int] = {"word": 5, "char": 5, "stopword": 3}
 
 # Bytes of text in one piece of work. Its tokens stay in the cache between shingling and sketching.
 PIECE_BYTES = 1 << 21
@@ -42,17 +43,55 @@ PIECE_BYTES = 1 << 21
 PORTIONS = 4
 
 
-def check_shingle(unit: str, size: int) -> None:
-    """Raise an error that names the allowed values if the unit or the size of shingles is wrong."""
-    if not isinstance(unit, str) or unit not in KERNELS:
-        raise ValueError(f"unit must be 'word' or 'char', not {unit!r}")
-    check_int("size", size, 1, text.MAX_SIZE)
+# The greatest value of `sample`.
+MOST_SAMPLE = 2**32
 
 
-def shingles_of_texts(name: str) -> tuple[Unit, int] | None:
-    """Parse the name that an index gives its shingles, such as "word:5", to (unit, size); None for any other name."""
-    unit, _, size = name.partition(":")
-    return (cast(Unit, unit), int(size)) if unit in KERNELS and size.isdecimal() else None
+class Shingles(NamedTuple):
+    """What shingles are made of: the checked arguments of `shingle`."""
+
+    unit: Unit
+    size: int
+    stop_words: StopWords | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that an index gives these shingles: "word:5", "char:9" or "stopword:3:en"."""
+        if self.stop_words is None:
+            return f"{self.unit}:{self.size}"
+        if not self.stop_words.code:
+            raise ValueError("stop_words must be those of a language for an index, which stores the language only")
+        return f"{self.unit}:{self.size}:{self.stop_words.code}"
+
+    def tokens_of(self, texts: text.Texts, key: int | text.HashKey) -> TokenSets:
+        """Return the token sets of texts, hashed with a seed or a secret key."""
+        if self.stop_words is not None:
+            return TokenSets(*text.stop_word_shingles(texts, self.stop_words.texts, self.size, key))
+        kernel = text.word_shingles if self.unit == "word" else text.character_shingles
+        return TokenSets(*kernel(texts, self.size, key))
+
+
+def check_shingles(
+    unit: str, size: int | None = None, stop_words: str | Iterable[str] | StopWords | None = None
+) -> Shingles:
+    """Return checked shingles, or raise an error that names the argument and the allowed values."""
+    if not isinstance(unit, str) or unit not in DEFAULT_SIZES:
+        raise ValueError(f"unit must be 'word', 'char' or 'stopword', not {unit!r}")
+    size = check_int("size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE)
+    if unit == "stopword":
+        return Shingles(unit, size, stop_words_of(stop_words))
+    if stop_words is not None:
+        raise ValueError(f"stop_words is for unit 'stopword', not {unit!r}")
+    return Shingles(unit, size)
+
+
+def shingles_of_texts(name: str) -> Shingles | None:
+    """Parse the name that an index gives its shingles, such as "word:5"; None for any other name."""
+    unit, _, rest = name.partition(":")
+    size, _, language = rest.partition(":")
+    if unit not in DEFAULT_SIZES or not size.isdecimal() or bool(language) != (unit == "stopword"):
+        return None
+    return check_shingles(unit, int(size), language or None)
 
 
 def are_texts(source: Any) -> bool:
@@ -66,7 +105,16 @@ def are_texts(source: Any) -> bool:
     return isinstance(source, (str, bytes, text.Texts)) or any(hasattr(source, name) for name in others)
 
 
-def shingle(texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, threads: int | None = None) -> TokenSets:
+def shingle(
+    texts: Any,
+    unit: Unit = "word",
+    size: int | None = None,
+    stop_words: str | Iterable[str] | StopWords | None = None,
+    *,
+    seed: int = 1,
+    sample: int = 1,
+    threads: int | None = None,
+) -> TokenSets:
     """Split texts into shingles of words or characters, and hash each shingle to a token.
 
     A word is a maximal sequence of letters, marks, digits and underscores, in lower case. In scripts without spaces
@@ -75,17 +123,30 @@ def shingle(texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, th
     (characters) has no shingles; neither has a null (None, NaN, or NA of pandas). A row contains the shingles in text
     order, repeats included. docs/definitions.md defines the tokens bit by bit.
 
+    With unit "stopword", only the shingles of words that begin with a stop word are kept: a stop word and the next
+    size - 1 words. A stop word with fewer words behind it begins none, so a text without stop words has no shingles.
+    Running text has many stop words, while menus, headlines and advertisements have few, so the similarity of two web
+    pages is mostly that of their articles (docs/news.md).
+
     Parameters
     ----------
     texts : sequence of str or bytes, or Arrow column
         A list, a numpy array, or an object with the Arrow C interface, such as a pyarrow, polars or pandas column of
         strings, binary values or categories. Arrow columns are read in place. Bytes must be UTF-8.
-    unit : {"word", "char"}, default "word"
-    size : int, default 5
-        Words or characters per shingle, in 1..256.
+    unit : {"word", "char", "stopword"}, default "word"
+    size : int, optional
+        Words or characters per shingle, in 1..256. The default is 5, and 3 for unit "stopword".
+    stop_words : str or iterable of str, optional
+        For unit "stopword", a language: "danish", "dutch", "english", "french", "german", "italian", "norwegian",
+        "polish", "portuguese", "russian", "spanish" or "swedish". Or the stop words, in any case; an entry of several
+        words stands for each of them. The default is "english".
     seed : int, default 1
         Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a secret seed, draw one
         number, ``MinHasher(seed="random").seed``, and pass it both here and to the sketcher.
+    sample : int, default 1
+        Keep the shingles whose token is a multiple of this number, in 1..2**32: one in `sample` on average, and the
+        same ones in every text that has them, wherever they are. So similarities of samples estimate those of the sets.
+        A text with few shingles may have none in the sample.
     threads : int, optional
         At least 1. The default is the number of CPUs that this process may use. The result does not depend on it.
 
@@ -104,25 +165,77 @@ def shingle(texts: Any, unit: Unit = "word", size: int = 5, *, seed: int = 1, th
 
     References
     ----------
-    A. Z. Broder, "On the resemblance and containment of documents", 1997.
+    A. Z. Broder, "On the resemblance and containment of documents", 1997; A. Z. Broder, S. C. Glassman, M. S. Manasse,
+    G. Zweig, "Syntactic clustering of the web", 1997, for `sample`. Stop words: M. Theobald, J. Siddharth,
+    A. Paepcke, "SpotSigs", SIGIR 2008; J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", 3.2.4.
 
     Examples
     --------
     >>> from lshfast import shingle
     >>> shingle(["A rose is a rose is a rose", "Rose?", "..."], size=4).counts.tolist()
     [5, 1, 0]
+    >>> shingle(["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"], "stopword").counts.tolist()
+    [5, 0]
     """
-    check_shingle(unit, size)
-    column, kernel, seed = text.Texts(texts), KERNELS[unit], check_seed_number(seed)
+    shingles = check_shingles(unit, size, stop_words)
+    column, seed = text.Texts(texts), check_seed_number(seed)
+    sample = check_int("sample", sample, 1, MOST_SAMPLE)
     threads = thread_count(threads)
 
     def work(rows: slice) -> TokenSets:
         try:
-            return TokenSets(*kernel(column.take(rows), size, seed))
+            found = shingles.tokens_of(column.take(rows), seed)
+            return found if sample == 1 else TokenSets(*sets.sample(found.offsets, found.tokens, sample))
         except text.TextError as error:
             raise text.TextError(error.row + rows.start, error.reason) from None
 
     # Large slices: each result is written once, and copied once more if there are several.
-    portions = pieces(column.lengths, column.nbytes // (PORTIONS * threads) + 1 if threads > 1 else column.nbytes + 1)
+    # Samples are taken from small slices, so that few tokens are held that are not in the sample.
+    portion = column.nbytes // (PORTIONS * threads) if threads > 1 else column.nbytes
+    portions = pieces(column.lengths, PIECE_BYTES if sample > 1 else portion + 1)
     parts = list(ordered_map(work, portions, threads))
     return parts[0] if len(parts) == 1 else TokenSets.concatenate(parts)
+
+
+def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> float:
+    """Return how often a text is expected to contain a given shingle of characters by chance.
+
+    It is length / symbols**size. If it is not well below 1, most texts have most of the common shingles, so that
+    unrelated texts are similar. Texts have 27 different characters or more, but some are rare: about as many shingles
+    are likely as with 20 equally frequent ones.
+
+    Parameters
+    ----------
+    length : int
+        The number of characters of the text, in 0..2**63 - 1.
+    size : int
+        The number of characters of a shingle, in 1..256.
+    symbols : float, default 20
+        The number of equally frequent characters, at least 1.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
+
+    References
+    ----------
+    J. Leskovec, A. Rajaraman, J. D. Ullman, "Mining of Massive Datasets", section 3.2.2.
+
+    Examples
+    --------
+    A message of 2,000 characters, and shingles of 1, 5 and 9 characters:
+
+    >>> from lshfast import expected_occurrences
+    >>> [round(expected_occurrences(2000, size), 9) for size in (1, 5, 9)]
+    [100.0, 0.000625, 4e-09]
+    """
+    length, size = check_int("length", length, 0, 2**63 - 1), check_int("size", size, 1, text.MAX_SIZE)
+    symbols = check_number("symbols", symbols)
+    if not symbols >= 1:
+        raise ValueError(f"symbols must be at least 1, not {symbols}")
+    return length * symbols**-size

@@ -13,6 +13,7 @@ from lshfast.banding.scurve import false_rates, half_point, scurve
 from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.kernels import bands as kernels
+from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.minhash import check_for_bands
 
 
@@ -224,7 +225,7 @@ def choose_bands(
     threshold : float
         Similarity, in (0, 1].
     num_perm : int, default 128
-        Slots of a signature, at least 1.
+        Slots of a signature, in 1..65536.
     recall : float, default 0.95
         Probability, in (0, 1). It is ignored if `weights` is given.
     weights : (float, float), optional
@@ -255,7 +256,7 @@ def choose_bands(
     Bands(bands=9, rows=13)
     """
     threshold = check_threshold(threshold)
-    check_int("num_perm", num_perm, 1)
+    check_int("num_perm", num_perm, 1, MAX_NUM_PERM)
     if weights is not None:
         return least_area(threshold, num_perm, check_weights(weights))
     check_recall(recall)

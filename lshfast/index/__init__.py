@@ -1,19 +1,24 @@
 """Indexes over signatures and points: `LSHIndex`, `LSHForest`, `LSHEnsemble` and `NearNeighbors`, and their stores."""
 
-from lshfast.index.ensemble import LSHEnsemble
-from lshfast.index.forest import LSHForest
-from lshfast.index.index_stats import IndexStats
-from lshfast.index.key_pairs import KeyPairs
-from lshfast.index.lsh_index import LSHIndex
-from lshfast.index.matches import Match, Matches
-from lshfast.index.neighbors import (
-    NearNeighbors,
-    Neighbor,
-    NeighborLists,
-    NeighborPairs,
-    NeighborsPlan,
-    NeighborStats,
-)
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.index.ensemble import LSHEnsemble
+    from lshfast.index.forest import LSHForest
+    from lshfast.index.index_stats import IndexStats
+    from lshfast.index.key_pairs import KeyPairs
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.matches import Match, Matches
+    from lshfast.index.neighbors import (
+        NearNeighbors,
+        Neighbor,
+        NeighborLists,
+        NeighborPairs,
+        NeighborsPlan,
+        NeighborStats,
+    )
 
 __all__ = [
     "IndexStats",
@@ -30,3 +35,16 @@ __all__ = [
     "NeighborStats",
     "NeighborsPlan",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "ensemble": "LSHEnsemble",
+        "forest": "LSHForest",
+        "index_stats": "IndexStats",
+        "key_pairs": "KeyPairs",
+        "lsh_index": "LSHIndex",
+        "matches": "Match Matches",
+        "neighbors": "NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan NeighborStats",
+    },
+)

@@ -19,7 +19,7 @@ from lshfast.families.sets import MinHashFamily, SimHashFamily, WeightedMinHashF
 from lshfast.families.vectors import SignVectors
 from lshfast.index.measure import Measure
 from lshfast.index.stores.base import Parameters
-from lshfast.shingling import are_texts, shingle, shingles_of_texts
+from lshfast.shingling import Shingles, are_texts, shingle, shingles_of_texts
 
 # The families that take sketches, and check which sketcher made them.
 OF_SKETCHES = WeightedMinHashFamily, SimHashFamily, SignVectors
@@ -45,7 +45,7 @@ class FamilyRows:
     family: Family[Any]
     parameters: Parameters
     bands: Bands
-    _shingles: tuple[Any, int] | None = field(init=False, repr=False, compare=False)
+    _shingles: Shingles | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_shingles", shingles_of_texts(self.parameters.shingles))

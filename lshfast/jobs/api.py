@@ -9,9 +9,11 @@ from typing import Any, TypeAlias
 from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
 from lshfast.index.stores.base import OnDuplicate
+from lshfast.jobs.cap import cap_of
 from lshfast.jobs.dedup import Outputs, run_files
 from lshfast.jobs.index import Indexes, plan_against
 from lshfast.jobs.inputs import Inputs
+from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.api import warn_of
 from lshfast.pipeline.plan import Grouping, Verify, make_plan
 from lshfast.pipeline.report import DedupResult
@@ -35,6 +37,7 @@ def dedup_files(
     threshold: float | None = None,
     unit: Unit | None = None,
     size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
     num_perm: int | None = None,
     scheme: Scheme | None = None,
     recall: float | None = None,
@@ -53,15 +56,19 @@ def dedup_files(
     threads: int | None = None,
     seed: Seed | None = None,
     exact: bool = False,
+    measure: PairMeasure = "jaccard",
+    memory: int | str | None = None,
+    work: FilePath | None = None,
+    resume: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find near-duplicate rows of files, and write the rows that are kept.
 
-    The arguments are the options of ``lshfast dedup``. Either all outputs are written completely or none. Texts are
-    held in memory, other columns are not. Parquet requires pyarrow, and JSONL requires orjson
-    (``pip install "lshfast[cli]"``).
+    The arguments are the options of ``lshfast dedup``, without ``--split`` (see `lshfast.jobs.paragraphs`). Either all
+    outputs are written completely or none. Texts are held in memory, unless `memory` is given; other columns are not.
+    Parquet requires pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
 
     Parameters
     ----------
@@ -81,11 +88,12 @@ def dedup_files(
         The format of the inputs, regardless of their names.
     max_row_bytes : int, default 2**28
         The largest size of a row of JSONL, CSV or TSV, or of a text, in bytes. A longer one is an error.
-    threshold, unit, size, num_perm, scheme, recall, bands, rows, seed : optional
+    threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
-    verify, groups, threads, exact : optional
-        As for `dedup`.
+    verify, groups, threads, exact, measure : optional
+        As for `dedup`. With measure="containment", the columns of similarities are named containment, and `against` and
+        `save_index` are errors.
     keep : str, default "first"
         "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
         greatest or least value of a column; among equal values, the first row.
@@ -102,13 +110,23 @@ def dedup_files(
         How to treat a kept row whose key is already in the index.
     on_error : {"stop", "skip"}, default "stop"
         Stop at a bad row; or skip it and record it with the reason in ``OUTPUT.rejects.jsonl``.
+    memory : int or str, optional
+        The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
+        files of the work folder. The result is the same. Not with `exact`, `against` and `save_index`.
+    work : path, optional
+        The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
+        default a temporary folder.
+    resume : bool, default False
+        Go on with the run to which the work folder belongs, from the last stage that was complete. Its inputs and
+        arguments must be the same, except for `threads`, `progress` and the paths of outputs.
     overwrite : bool, default False
         Replace existing outputs.
     dry_run : bool, default False
         Write nothing, even if outputs are given.
     progress : callable, optional
-        Called regularly with (stage, done, total): bytes of the inputs in "read" and "write", bytes of text in "sketch"
-        (total None), rows in "verify" (pairs if `pairs` is given), bytes of the index in "save".
+        Called regularly with (stage, done, total): bytes of the inputs in "read", "texts" (with `memory`) and "write",
+        bytes of text in "sketch" (total None), rows in "verify" (pairs if `pairs` is given), bytes of the index in
+        "save".
 
     Returns
     -------
@@ -144,11 +162,11 @@ def dedup_files(
     2,is it?
     """
     options: dict[str, Any] = dict(
-        threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-        rows=rows, seed=seed,
+        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+        recall=recall, bands=bands, rows=rows, seed=seed,
     )  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
-    others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact)
+    others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)
     earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
@@ -161,6 +179,7 @@ def dedup_files(
         plan,
         keep=keep,
         indexes=Indexes(earlier, index, on_duplicate, dry_run),
+        cap=cap_of(memory, work, resume),
         progress=progress,
     )
     warn_of(result.summary.advice)

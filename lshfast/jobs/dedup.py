@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +16,13 @@ from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
-from lshfast.index.lsh_index import LSHIndex
-from lshfast.index.stores.file import check_target
+from lshfast.jobs.cap import Budget, Cap, cap_for
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
-from lshfast.jobs.inputs import Inputs, faults_of, text_batches
+from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, text_batches
 from lshfast.join.jaccard import PAIR
-from lshfast.kernels import text
-from lshfast.pipeline.plan import Keep, Plan
-from lshfast.pipeline.preference import preference_of
+from lshfast.pipeline.display import SIMILARITY_NAMES
+from lshfast.pipeline.plan import Keep, Plan, check_index_measure
+from lshfast.pipeline.preference import check_keep_measure, preference_of
 from lshfast.pipeline.report import DedupResult, Stage
 from lshfast.pipeline.run import find_duplicates, remove_earlier
 from lshfast.pipeline.short_texts import Recommendation, recommend
@@ -32,16 +30,19 @@ from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, naming_stage, sketch_rows
 from lshfast.readers import (
     Corpus,
-    check_output,
+    check_different,
+    check_outputs,
     check_place,
     check_rows,
     id_kind,
     write_rejects,
     write_rows,
-    write_table,
     write_tables,
 )
 from lshfast.readers.output import output_format
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def run_files(
     *,
     keep: str = "first",
     indexes: Indexes = NO_INDEXES,
+    cap: Cap | None = None,
     progress: Progress | None = None,
 ) -> DedupResult:
     """Run the main job over files.
@@ -103,9 +105,12 @@ def run_files(
     indexes : Indexes
         The index of earlier rows, and the index to save. The index is written after the outputs: a run that ends early
         leaves the old index unchanged, and has written all outputs or none.
+    cap : Cap, optional
+        The memory and the work folder of the run. Without it, a run that needs more memory than the machine has
+        available gets the cap of `cap_for`, if it can have one.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read" and "write", rows in "verify" (pairs if all pairs are
-        written), bytes of the index in "save".
+        Called with (stage, done, total): bytes of input in "read", "texts" (the second reading of a run within a cap)
+        and "write", rows in "verify" (pairs if all pairs are written), bytes of the index in "save".
 
     Returns
     -------
@@ -122,9 +127,19 @@ def run_files(
     policy, _, order_column = keep.partition(":")
     if bool(order_column) != (policy in ("max", "min")) or policy not in (*_BY_LENGTH, "max", "min"):
         raise ValueError(f"keep must be {', '.join(_BY_LENGTH)}, max:COLUMN or min:COLUMN, not {keep!r}")
+    check_keep_measure(policy, plan.measure)
+    if indexes.against is not None or indexes.save is not None:
+        check_index_measure(plan.measure)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     corpus = inputs.open(order_column=order_column or None, output=output)
-    _check_outputs(corpus, inputs, outputs, indexes)
+    indexed = indexes.against is not None or indexes.save is not None
+    if cap is not None:
+        cap.check(plan, index=indexed, pairs=outputs.pairs is not None)
+    elif not (plan.exact or indexed):
+        cap = cap_for(inputs, corpus, plan, outputs.pairs is not None)
+    if cap is not None:
+        return _run_within(cap, inputs, corpus, outputs, plan, keep, progress)
+    _check_outputs(corpus, inputs, outputs, indexes, SIMILARITY_NAMES[plan.measure])
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
         with all_or_none():
@@ -148,6 +163,37 @@ def run_files(
     return replace(result, summary=replace(result.summary, stages=stages))
 
 
+def _run_within(
+    cap: Cap,
+    inputs: Inputs,
+    corpus: Corpus,
+    outputs: Outputs,
+    plan: Plan,
+    keep: str,
+    progress: Progress | None,
+) -> DedupResult:
+    """Run the main job within a cap of memory."""
+    from lshfast.jobs.capped import find_in_parts
+
+    clock, pairs = Clock(), outputs.pairs is not None
+    place = outputs.rows or outputs.removed or outputs.pairs
+    with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
+        if folder.done("outputs") is not None:  # some of them may have got their names
+            outputs = replace(outputs, overwrite=True)
+        _check_outputs(corpus, inputs, outputs, NO_INDEXES, SIMILARITY_NAMES[plan.measure])
+        with all_or_none():
+            with faults_of(corpus), quick_switches():
+                budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None)
+                found = find_in_parts(corpus, keep, budget, folder, clock, progress)
+                if found.similar is not None:
+                    _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
+            result = found.result(clock, plan, _Keys(corpus), corpus.read, len(corpus.rejected))
+            with clock.stage("write", clock.stages["sketch"].nbytes):
+                _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
+                folder.finish("outputs", {})
+    return replace(result, summary=replace(result.summary, stages=clock.stages))
+
+
 def _find(
     corpus: Corpus,
     plan: Plan,
@@ -160,13 +206,18 @@ def _find(
     """Read the corpus, find its duplicates, write all similar pairs, and add rows to the index to be saved."""
     clock = Clock()
     batches = indexes.checked(index, corpus, text_batches(corpus, progress))
-    sketches = sketch_rows(batches, plan, clock, progress)
-    keep = cast(Keep, policy) if policy in _BY_LENGTH else _ranks(corpus, policy)
+    sketches = sketch_rows(batches, plan, clock, progress, indexed=index is not None)
+    if policy in _BY_LENGTH:
+        keep: Keep | Int64Array = cast(Keep, policy)
+    else:
+        from lshfast.jobs.capped import order_ranks
+
+        keep = order_ranks(corpus, policy)
     earlier = remove_earlier(sketches, plan, clock, index if indexes.against else None)
     every = None
     if outputs.pairs is not None:
         every = SimilarPairs(sketches, plan, clock, progress)
-        _write_pairs(corpus, outputs, every.batches())
+        _write_pairs(corpus, outputs, every.batches(), SIMILARITY_NAMES[plan.measure])
     preference = preference_of(keep, sketches.rows.column)
     found = find_duplicates(
         sketches, plan, clock, preference=preference, earlier=earlier, every=every, progress=progress
@@ -181,31 +232,24 @@ def _find(
 _BY_LENGTH = ("first", "last", "longest", "shortest")
 
 
-def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
+def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes, similarity: str) -> None:
     files = [file.path for file in corpus.files]
     named = [outputs.rows, outputs.pairs, outputs.removed]
     if inputs.on_error == "skip":
         named.append(outputs.rejects)
-    paths = [path for path in named if path is not None]
-    for path in paths:
-        check_output(path, [*files, *([] if indexes.against is None else [indexes.against])], outputs.overwrite)
+    earlier = [] if indexes.against is None else [indexes.against]
+    paths = check_outputs(named, [*files, *earlier], outputs.overwrite)
     if indexes.save is not None:
         check_place(indexes.save, files, outputs.overwrite or indexes.in_place)
+        from lshfast.index.stores.file import check_target
+
         check_target(indexes.save, outputs.overwrite)
-        paths.append(indexes.save)
-    for number, path in enumerate(paths):
-        if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:number]):
-            raise ValueError(f"{path}: two outputs of one name")
+        check_different([*paths, indexes.save])
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
     if outputs.rows is not None:
-        names = ["duplicate_of", "similarity", *(OF_EARLIER if indexes.against else ())]
+        names = ["duplicate_of", similarity, *(OF_EARLIER if indexes.against else ())]
         check_rows(corpus, outputs.rows, names if outputs.annotate else ())
-
-
-def _ranks(corpus: Corpus, policy: str) -> Int64Array:
-    _, ranks = np.unique(np.asarray(corpus.order), return_inverse=True)
-    return (ranks if policy == "max" else -ranks).astype(np.int64)
 
 
 @contextmanager
@@ -226,24 +270,24 @@ def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     ids, earlier = id_kind(corpus), None if index is None else key_kind(index)
     kept = ids if earlier is None or ARROW_KINDS[earlier] == ids else "string"
     kinds = dict.fromkeys(("key", "key_i", "key_j"), ids) | dict.fromkeys(("kept_key", "duplicate_of"), kept)
-    return kinds | {"similarity": "double"} | dict.fromkeys(OF_EARLIER, "bool")
+    return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
 
 
-# The number of pairs whose keys are in memory at a time.
-PAIRS_AT_ONCE = 1 << 16
+# The number of rows of a table whose keys are in memory at a time.
+ROWS_AT_ONCE = 1 << 16
 
 
-def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]]) -> None:
-    """Write batches of pairs, each in parts."""
+def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]], similarity: str) -> None:
+    """Write batches of pairs, each in parts; `similarity` is the name of the third column."""
 
     def tables() -> Iterator[Table]:
         for found in chain([np.empty(0, PAIR)], batches):
-            for at in range(0, max(1, len(found)), PAIRS_AT_ONCE):
-                part = found[at : at + PAIRS_AT_ONCE]
+            for at in range(0, max(1, len(found)), ROWS_AT_ONCE):
+                part = found[at : at + ROWS_AT_ONCE]
                 yield {
                     "key_i": _keys_of(corpus, part["i"]),
                     "key_j": _keys_of(corpus, part["j"]),
-                    "similarity": part["similarity"],
+                    similarity: part["similarity"],
                 }
 
     assert outputs.pairs is not None
@@ -264,22 +308,23 @@ def _write(
     progress: Progress | None,
 ) -> None:
     gone = np.flatnonzero(~result.keep)
-    account = _account(result, gone, plan, kinds) if outputs.removed or outputs.annotate else {}
     if outputs.removed:
-        table: Table = {"key": _keys_of(corpus, gone), **account}
-        write_table(outputs.removed, table, outputs.overwrite, kinds)
+        parts = (gone[at : at + ROWS_AT_ONCE] for at in range(0, max(1, len(gone)), ROWS_AT_ONCE))
+        tables = ({"key": _keys_of(corpus, part), **_account(result, part, plan, kinds)} for part in parts)
+        write_tables(outputs.removed, tables, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
+        account = _account(result, gone, plan, kinds) if outputs.annotate else {}
         _write_rows(corpus, result, outputs, gone, account, kinds, plan.threads, progress)
 
 
 def _account(result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
-    """Return the table of removed rows; it has the last two columns only if a keeper may be an entry of an index."""
+    """Return what is said of removed rows; the last two columns only if a keeper may be an entry of an index."""
     kept_keys = [result.kept_key(row) for row in gone.tolist()]
     if kinds["kept_key"] == "string":
         kept_keys = list(map(str, kept_keys))
-    account: Table = {"kept_key": kept_keys, "similarity": result.similarity[gone]}
+    account: Table = {"kept_key": kept_keys, SIMILARITY_NAMES[plan.measure]: result.similarity[gone]}
     if result.earlier is not None:
         earlier = result.keeper[gone] < 0
         account |= dict(zip(OF_EARLIER, (earlier, earlier | (plan.verify != "exact")), strict=True))
@@ -319,25 +364,10 @@ def _write_rows(
     )  # fmt: skip
 
 
-# Bytes of text that `measure` and `recommend_for` read.
-SAMPLE_BYTES = 16 << 20
-
-
 def recommend_for(inputs: Inputs) -> Recommendation | None:
     """Recommend shingles for the inputs, based on their first few megabytes; None if there are no texts."""
     first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES).batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
-
-
-def measure(inputs: Inputs) -> tuple[int, int]:
-    """Estimate the rows and bytes of text of the inputs by their size on disk and their first few megabytes."""
-    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES)
-    first = next(corpus.batches(), None)
-    if first is None or first.source_bytes == 0:
-        return 0, 0
-    column = text.Texts(first.texts)
-    scale = corpus.total_bytes / first.source_bytes
-    return round(len(column) * scale), round(column.nbytes * scale)
 
 
 def peak_memory() -> int | None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,10 +21,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.index.keys import as_column, take
-from lshfast.index.lsh_index import LSHIndex
 from lshfast.index.stores.base import Column, OnDuplicate
-from lshfast.index.stores.file import FileStore, check_target
-from lshfast.index.stores.memory import MemoryStore
 from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import Plan, check_same_run, plan_of_index
@@ -32,6 +29,9 @@ from lshfast.pipeline.report import IndexSummary
 from lshfast.pipeline.sketching import Clock, sketched
 from lshfast.readers import Corpus, DataError, check_output, check_place, write_rejects
 from lshfast.sketch.minhash import EMPTY
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
 
 KINDS = {"int": "integers", "str": "strings"}
 
@@ -77,14 +77,11 @@ class Indexes:
         if self.against is None:
             yield None if self.save is None else new_index(plan, self.on_duplicate)
             return
-        store = FileStore(self.against, "r+" if self.in_place and not self.dry else "c")
-        try:
-            index = LSHIndex.on(store, on_duplicate=self.on_duplicate)
+        mode: Literal["r+", "c"] = "r+" if self.in_place and not self.dry else "c"
+        with opened_index(self.against, mode, self.on_duplicate) as index:
             with naming(self.against):
                 check_same_run(index.parameters, plan)
             yield index
-        finally:
-            store.abandon()
 
     @property
     def name(self) -> str:
@@ -123,9 +120,12 @@ def plan_against(path: str, given: dict[str, Any], **others: Any) -> Plan:
 
 @contextmanager
 def opened_index(
-    path: str, mode: Literal["r", "r+"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
+    path: str, mode: Literal["r", "r+", "c"] = "r", on_duplicate: OnDuplicate = "error", verify: bool | None = None
 ) -> Iterator[LSHIndex]:
     """Open the index in a file; the end of the block writes nothing."""
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.file import FileStore
+
     store = FileStore(path, mode, verify=verify)
     try:
         yield LSHIndex.on(store, on_duplicate=on_duplicate)
@@ -135,6 +135,9 @@ def opened_index(
 
 def new_index(plan: Plan, on_duplicate: OnDuplicate) -> LSHIndex:
     """Return an empty index in memory for signatures of this plan."""
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.stores.memory import MemoryStore
+
     store = MemoryStore()
     store.bind(plan.parameters)
     return LSHIndex.on(store, on_duplicate=on_duplicate)
@@ -181,6 +184,8 @@ def build_index(
     OSError
         If the file cannot be written; an existing file is unchanged.
     """
+    from lshfast.index.stores.file import check_target
+
     clock = Clock()
     corpus = inputs.open(unique_ids=on_duplicate == "error")
     check_place(path, (file.path for file in corpus.files), overwrite)

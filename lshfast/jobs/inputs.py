@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, open_corpus
 from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.stored_texts import ReadTexts
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,35 @@ class Inputs:
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "paths"}
         return open_corpus(self.paths, **options | others)
 
+    def held(self) -> bool:
+        """Return whether a run holds texts of these inputs in memory, judged by the names of the files."""
+        return self.open().held
+
 
 def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:
     """Read a corpus once; `progress` is called with ("read", bytes of input read, total bytes)."""
     done = 0
     for batch in corpus.batches():
-        yield Texts(batch.texts)
+        texts = Texts(batch.texts)
+        yield texts if batch.places is None else ReadTexts(texts, batch.places)
         done += batch.source_bytes
         if progress:
             progress("read", done, corpus.total_bytes)
+
+
+# Bytes of text that `measure_inputs` and `recommend_for` read.
+SAMPLE_BYTES = 16 << 20
+
+
+def measure_inputs(inputs: Inputs) -> tuple[int, int]:
+    """Estimate the rows and bytes of text of the inputs by their size on disk and their first few megabytes."""
+    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+    first = next(corpus.batches(), None)
+    if first is None or first.source_bytes == 0:
+        return 0, 0
+    column = Texts(first.texts)
+    scale = corpus.total_bytes / first.source_bytes
+    return round(len(column) * scale), round(column.nbytes * scale)
 
 
 @contextmanager

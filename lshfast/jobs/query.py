@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
-from lshfast.index.lsh_index import LSHIndex
-from lshfast.index.matches import Match, Matches
 from lshfast.jobs.index import ARROW_KINDS, key_kind, naming, opened_index
 from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.pipeline.plan import Plan, plan_of_index
 from lshfast.pipeline.report import QuerySummary
 from lshfast.pipeline.sketching import Clock, Sketched, sketched
-from lshfast.readers import check_output, id_kind, write_rejects, write_table
+from lshfast.readers import check_output, check_outputs, id_kind, write_rejects, write_table
 from lshfast.shingling import shingle
 from lshfast.sketch.minhash import EMPTY
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
+    from lshfast.index.matches import Match, Matches
 
 
 class Answers(NamedTuple):
@@ -45,7 +47,7 @@ def query_text(
         if output:
             check_output(output, [path], overwrite)
         plan = _plan(path, index, 1)
-        signatures = plan.hasher.sketch(shingle([text], plan.unit, plan.size, seed=plan.hasher.seed), threads=1)
+        signatures = plan.hasher.sketch(shingle([text], *plan.shingles, seed=plan.hasher.seed), threads=1)
         found: list[Match] = index.query(signatures, k=k, threshold=_least(index, k, threshold), threads=1)[0]
         kinds = {"similarity": "double", "match": ARROW_KINDS[key_kind(index)]}
     if output:
@@ -93,8 +95,7 @@ def query_files(
         least = _least(index, k, threshold)
         corpus = inputs.open()
         rejects = f"{output}.rejects.jsonl" if output and inputs.on_error == "skip" else None
-        for name in filter(None, (output, rejects)):
-            check_output(name, [path, *(file.path for file in corpus.files)], overwrite)
+        check_outputs([output, rejects], [path, *(file.path for file in corpus.files)], overwrite)
 
         def ask(piece: Sketched) -> tuple[Matches[Match], int]:
             found: Matches[Match] = index.query(piece.signatures, k=k, threshold=least, threads=1)

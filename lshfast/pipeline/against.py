@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import as_column
-from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.groups import Groups
 from lshfast.pipeline.plan import Plan
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
 
 # Rows per query. It limits the memory of the answers.
 BATCH_ROWS = 1 << 16

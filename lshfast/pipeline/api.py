@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed
 from lshfast.common.progress import Progress
-from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.copies import with_copies
 from lshfast.join.groups import plain_list
+from lshfast.join.jaccard import PairMeasure, joined_pairs
 from lshfast.pipeline.against import insert_rows
 from lshfast.pipeline.columns import ShingledTexts, column_of
 from lshfast.pipeline.plan import Grouping, Keep, KeepValues, Plan, Verify, check_same_run, make_plan
@@ -22,10 +22,13 @@ from lshfast.pipeline.preference import check_keep, preference_of
 from lshfast.pipeline.report import DedupResult
 from lshfast.pipeline.run import find_duplicates, remove_earlier
 from lshfast.pipeline.short_texts import ShortTextsWarning, advice_for
-from lshfast.pipeline.similar_pairs import SimilarPairs, joined_pairs
+from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, sketch_rows
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
 
 
 def dedup(
@@ -33,7 +36,8 @@ def dedup(
     *,
     threshold: float = 0.8,
     unit: Unit = "word",
-    size: int = 5,
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
     recall: float = 0.95,
@@ -48,6 +52,7 @@ def dedup(
     threads: int | None = None,
     seed: Seed = 1,
     exact: bool = False,
+    measure: PairMeasure = "jaccard",
     progress: Progress | None = None,
 ) -> DedupResult:
     """Find near-duplicates among texts, and choose the texts to keep.
@@ -65,10 +70,13 @@ def dedup(
         null is a text without shingles, or an empty set. Such rows are kept, and `summary.empty` counts them.
     threshold : float, default 0.8
         Least similarity of a pair, in (0, 1].
-    unit : {"word", "char"}, default "word"
-        Unit of the shingles. For sets, leave the default.
-    size : int, default 5
-        Words or characters per shingle, in 1..256. For sets, leave the default.
+    unit : {"word", "char", "stopword"}, default "word"
+        Unit of the shingles (see `shingle`). For sets, leave the default.
+    size : int, optional
+        Words or characters per shingle, in 1..256; by default 5, and 3 for unit "stopword". For sets, leave the
+        default.
+    stop_words : str or iterable of str, optional
+        For unit "stopword", the language (default "english") or the stop words; see `shingle`.
     num_perm : int, default 128
         Slots of a signature, in 1..65,536.
     scheme : {"fast", "classic"}, default "fast"
@@ -82,7 +90,8 @@ def dedup(
         "none" accepts all candidates.
     groups : {"star", "components"}, default "star"
         With "star", each removed text is similar to the text that is kept instead of it. With "components", a chain
-        of similar texts connects the two.
+        of similar texts connects the two; with measure="containment", a chain in which no text is shorter than the
+        one before it, and each contains the one before it.
     keep : {"first", "last", "longest", "shortest"} or array_like of shape (n,), default "first"
         The text of a group to keep: by row number, by length in bytes of UTF-8 (for sets, the number of elements), or
         by the greatest value of an array. Among texts of the same length, a hash of the text decides, so the result
@@ -105,6 +114,13 @@ def dedup(
         Find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so `recall`,
         `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the tokens of all
         texts, and more time.
+    measure : {"jaccard", "containment"}, default "jaccard"
+        With "containment", a text is removed only if a text that is not shorter contains at least the threshold of its
+        shingles: |A ∩ B| / |B| for the removed text B and the kept text A, which has at least as many different
+        shingles. Of two texts with equally many shingles, `keep` decides which one is kept, and keep="shortest" is an
+        error. It needs verify="exact", and no index. `recall` then is the probability for two texts with equally many
+        shingles at the threshold. Bands find few pairs of very different lengths (docs/how-it-works.md has the
+        formula); exact=True finds all.
     progress : callable, optional
         Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
         In stage "verify", they count rows (in `pairs`, pairs).
@@ -144,6 +160,12 @@ def dedup(
     >>> result.removed
     [Removal(key='b', kept_key='a', similarity=1.0)]
 
+    Remove texts that longer texts contain:
+
+    >>> page = "we moved our office to a bigger house near the station in May and invite you all"
+    >>> lshfast.dedup([page[:50], page], measure="containment", size=2, exact=True).removed
+    [Removal(key=0, kept_key=1, similarity=0.9)]
+
     Sets instead of texts:
 
     >>> lshfast.dedup([{"red", "green", "blue"}, {"red", "green"}, {"white"}], threshold=0.6).keep.tolist()
@@ -160,16 +182,17 @@ def dedup(
     [Removal(key='1/0', kept_key='0/1', similarity=1.0)]
     """
     plan = make_plan(
-        threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-        rows=rows, verify=verify, groups=groups, threads=threads, seed=seed, exact=exact,
+        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+        recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed, exact=exact,
+        measure=measure,
     )  # fmt: skip
-    column = column_of(texts, unit, size)
+    column = column_of(texts, plan.shingles)
     plan = replace(plan, sets=not isinstance(column, ShingledTexts))
     check_against(against, add, plan)
     names = None if keys is None else key_list(keys, len(column))
-    check_keep(keep, len(column))
+    check_keep(keep, len(column), plan.measure)
     clock = Clock()
-    sketched_rows = sketch_rows([column], plan, clock, progress)
+    sketched_rows = sketch_rows([column], plan, clock, progress, indexed=against is not None)
     earlier = remove_earlier(sketched_rows, plan, clock, against)
     preference = preference_of(keep, sketched_rows.rows.column)
     found = find_duplicates(sketched_rows, plan, clock, preference=preference, earlier=earlier, progress=progress)
@@ -188,7 +211,8 @@ def pairs(
     *,
     threshold: float = 0.8,
     unit: Unit = "word",
-    size: int = 5,
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
     recall: float = 0.95,
@@ -199,15 +223,19 @@ def pairs(
     threads: int | None = None,
     seed: Seed = 1,
     exact: bool = False,
+    measure: PairMeasure = "jaccard",
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:
     """Find all pairs of similar texts or sets.
 
     Parameters
     ----------
-    texts, threshold, unit, size, num_perm, scheme, recall, bands, rows, verify, threads, seed, exact,
+    texts, threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, verify, threads, seed, exact,
     progress
         As for `dedup`.
+    measure : {"jaccard", "containment"}, default "jaccard"
+        With "containment", the similarity of a pair is the share of the text with fewer shingles that the other text
+        contains.
     copies : {"first", "all"}, default "first"
         With "first", an exact copy is paired only with the first row that has the same tokens. With "all", it is also
         paired with every row that this first row is paired with; a thousand copies then give half a million pairs.
@@ -235,13 +263,13 @@ def pairs(
           dtype=[('i', '<i8'), ('j', '<i8'), ('similarity', '<f8')])
     """
     plan = make_plan(
-        threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall, bands=bands,
-        rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
+        threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+        recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact, measure=measure,
     )  # fmt: skip
     if copies not in ("first", "all"):
         raise ValueError(f"copies must be 'first' or 'all', not {copies!r}")
     clock = Clock()
-    found = sketch_rows([column_of(texts, unit, size)], plan, clock, progress)
+    found = sketch_rows([column_of(texts, plan.shingles)], plan, clock, progress)
     warn_of(advice_for(found.rows.column, plan))
     every = SimilarPairs(found, plan, clock, progress)
     if copies == "all":
@@ -261,6 +289,8 @@ def check_against(against: LSHIndex | None, add: bool, plan: Plan) -> None:
         if add:
             raise ValueError("add needs an index to add to: against=LSHIndex(...)")
         return
+    from lshfast.index.lsh_index import LSHIndex
+
     if not isinstance(against, LSHIndex):
         raise TypeError(f"against must be an LSHIndex, not {against!r}")
     check_same_run(against.parameters, plan)

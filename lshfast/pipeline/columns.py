@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,13 +26,14 @@ from lshfast.kernels.text import (
     tokens_of_integers,
     tokens_of_texts,
 )
-from lshfast.shingling import KERNELS, PIECE_BYTES, Unit
+from lshfast.readers.stored_texts import ReadTexts, StoredTexts
+from lshfast.shingling import DEFAULT_SIZES, PIECE_BYTES, Shingles
 from lshfast.tokens import TokenSets, hash_rows, places_of_rows
 
-Chosen: TypeAlias = slice | Int64Array
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-DEFAULT_UNIT: Unit = "word"
-DEFAULT_SIZE = 5
+Chosen: TypeAlias = slice | Int64Array
 
 # The size of an element of a set in bytes, used to divide work into pieces: the size of its token.
 ELEMENT_BYTES = 8
@@ -58,6 +59,9 @@ class Column(Protocol):
     def take(self, rows: Chosen) -> Column:
         """Return the chosen rows."""
 
+    def released(self) -> Column:
+        """Return the same rows; those that can be read again are not held in memory."""
+
     def tokens(self, key: int | HashKey) -> TokenSets:
         """Return the token sets of all rows, hashed with a seed or a secret key."""
 
@@ -72,9 +76,8 @@ class Column(Protocol):
 class ShingledTexts:
     """Texts, converted to the sets of their shingles."""
 
-    texts: Texts
-    unit: Unit
-    size: int
+    texts: Texts | StoredTexts
+    shingles: Shingles
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -90,16 +93,23 @@ class ShingledTexts:
     @property
     def sizes(self) -> Int64Array:
         lengths = self.lengths
-        return np.asarray(lengths // 6 + 1 if self.unit == "word" else lengths)  # English has about six bytes per word
+        words = self.shingles.unit != "char"
+        return np.asarray(lengths // 6 + 1 if words else lengths)  # English has about six bytes per word
 
     def take(self, rows: Chosen) -> ShingledTexts:
-        return ShingledTexts(self.texts.take(rows), self.unit, self.size)
+        return ShingledTexts(self.texts.take(rows), self.shingles)
+
+    def released(self) -> ShingledTexts:
+        return ShingledTexts(self.texts.stored, self.shingles) if isinstance(self.texts, ReadTexts) else self
 
     def tokens(self, key: int | HashKey) -> TokenSets:
-        return TokenSets(*KERNELS[self.unit](self.texts, self.size, key))
+        return self.shingles.tokens_of(self._read(), key)
 
     def hashes(self, seed: int) -> UInt64Array:
-        return tokens_of_texts(self.texts, seed)
+        return tokens_of_texts(self._read(), seed)
+
+    def _read(self) -> Texts:
+        return self.texts if isinstance(self.texts, Texts) else self.texts.take(slice(None))
 
     def equal(self, left: Int64Array, right: Int64Array) -> BoolArray:
         return self.texts.equal(left, right)
@@ -119,6 +129,9 @@ class _Sets:
     @property
     def sizes(self) -> Int64Array:
         return self.lengths
+
+    def released(self) -> Self:
+        return self
 
     def tokens(self, key: int | HashKey) -> TokenSets:
         raise NotImplementedError
@@ -235,18 +248,24 @@ class KeyedRows:
             return np.concatenate(list(ordered_map(of_part, parts, threads)))
 
         rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
-        return confirm_copies(copies, rows[~self.column.equal(rows, copies[rows])], fingerprints)
+        rows = rows[np.argsort(copies[rows], kind="stable")]  # then a part takes each first copy once
+        parts = (rows[part] for part in pieces(self.column.nbytes[rows], PIECE_BYTES))
+        equal = ordered_map(lambda part: self.column.equal(part, copies[part]), parts, threads)
+        return confirm_copies(copies, rows[~np.concatenate([np.zeros(0, bool), *equal])], fingerprints)
 
 
 def joined(columns: Sequence[Column]) -> Column:
     """Return the rows of several columns of texts as one column; a single column of any kind is returned as it is."""
     if len(columns) == 1:
         return columns[0]
-    texts = [column for column in columns if isinstance(column, ShingledTexts)]
-    return ShingledTexts(Texts.concatenate(column.texts for column in texts), texts[0].unit, texts[0].size)
+    shingled = [column for column in columns if isinstance(column, ShingledTexts)]
+    texts = [column.texts for column in shingled]
+    held = [part for part in texts if isinstance(part, Texts)]
+    whole = Texts.concatenate(held) if len(held) == len(texts) else StoredTexts.concatenate(texts)
+    return ShingledTexts(whole, shingled[0].shingles)
 
 
-def column_of(source: Any, unit: Unit, size: int) -> Column:
+def column_of(source: Any, shingles: Shingles) -> Column:
     """Return the user's data as a column: TokenSets, a sequence of sets of elements, or texts.
 
     A sequence contains sets if its first item that is not missing is an iterable other than a str or bytes, or if it is
@@ -260,21 +279,21 @@ def column_of(source: Any, unit: Unit, size: int) -> Column:
         If the data are sets, and the unit or the size is not the default.
     """
     if isinstance(source, TokenSets):
-        _check_no_shingles(unit, size)
+        _check_no_shingles(shingles)
         return Tokens(source)
     if isinstance(source, Iterator):
         source = list(source)
     if is_arrow(source) and not _holds_objects(source):
         source = arrow_column(source)
         if not isinstance(source, Texts):
-            _check_no_shingles(unit, size)
+            _check_no_shingles(shingles)
             return ArrowLists(*source)
     elif _may_hold_sets(source):
         first = next((item for item in source if not _is_missing(item)), None)
         if isinstance(first, Iterable) and not isinstance(first, (str, bytes)):
-            _check_no_shingles(unit, size)
+            _check_no_shingles(shingles)
             return Elements([_set_of(item, row) for row, item in enumerate(source)])
-    return ShingledTexts(Texts(source), unit, size)
+    return ShingledTexts(Texts(source), shingles)
 
 
 def _holds_objects(source: Any) -> bool:
@@ -293,8 +312,8 @@ def _is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and item != item)
 
 
-def _check_no_shingles(unit: Unit, size: int) -> None:
-    for name, value, default in (("unit", unit, DEFAULT_UNIT), ("size", size, DEFAULT_SIZE)):
+def _check_no_shingles(shingles: Shingles) -> None:
+    for name, value, default in (("unit", shingles.unit, "word"), ("size", shingles.size, DEFAULT_SIZES["word"])):
         if value != default:
             raise ValueError(f"{name} is for texts, and these are sets, compared by their elements: not {value!r}")
 

@@ -16,6 +16,9 @@ SIMILARITY_KINDS = {
     "none": "estimated, not compared to the threshold",
 }
 
+# The name of the similarity for each value of `measure`.
+SIMILARITY_NAMES = {"jaccard": "similarity", "containment": "containment"}
+
 # The most removed rows in the HTML report, and the most characters of a key.
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
@@ -39,13 +42,19 @@ def figures(s: Summary) -> Iterator[Figure]:
         yield Figure("rejected", f"{s.rejected:,}")
     if s.indexed is not None:
         yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
-    yield Figure("pairs", f"{s.pairs:,}", f"similarity: {SIMILARITY_KINDS[s.verify]}; candidates: {s.candidates:,}")
+    kind = f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}"
+    yield Figure("pairs", f"{s.pairs:,}", f"{kind}; candidates: {s.candidates:,}")
     yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
     if s.bands:
-        yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall at the threshold: {s.recall:.4f}")
+        yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s)}: {s.recall:.4f}")
     else:
         yield Figure("join", "exact", "every similar pair is found")
     yield Figure("seconds", f"{s.seconds:,.2f}")
+
+
+def place_of_recall(s: Summary) -> str:
+    """Return for which pairs the recall of a run holds."""
+    return "at the threshold" if s.measure == "jaccard" else "at the threshold, for texts of one size"
 
 
 def as_text(title: str, summary: Summary) -> str:
@@ -70,7 +79,7 @@ def removed_as_html(result: DedupResult) -> str:
     removed = list(islice(result.iter_removed(), SHOWN_ROWS))
     if not removed:
         return ""
-    names = "<tr><th>removed</th><th>kept</th><th>similarity</th></tr>"
+    names = f"<tr><th>removed</th><th>kept</th><th>{SIMILARITY_NAMES[result.summary.measure]}</th></tr>"
     rows = "".join(
         f"<tr><td>{_shown(key)}</td><td>{_shown(kept)}</td><td>{similarity:.4f}</td></tr>"
         for key, kept, similarity in removed

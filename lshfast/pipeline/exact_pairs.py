@@ -10,9 +10,7 @@ import numpy.typing as npt
 from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array
-from lshfast.join.banded import order_of_pairs
-from lshfast.join.exact_join import Join
-from lshfast.join.jaccard import PAIR
+from lshfast.join.jaccard import PAIR, joined_pairs, sort_pairs
 from lshfast.join.set_ranks import Collection
 from lshfast.join.thresholds import rule_of
 from lshfast.pipeline.plan import Plan
@@ -43,11 +41,16 @@ class ExactPairs:
 
     def pairs(self, report: Callable[[int, int], None] | None = None) -> npt.NDArray[np.void]:
         """Return the similar pairs, sorted."""
-        join = Join.of([self._collection()], rule_of("jaccard", self._plan.threshold), "auto", self._plan.threads)
+        from lshfast.join.exact_join import Join
+
+        join = Join.of(
+            [self._collection()], rule_of(self._plan.measure, self._plan.threshold), "auto", self._plan.threads
+        )
         parts = join.parts((lambda stage, done, total: report(done, total or 0)) if report else None)
-        found = np.concatenate([np.empty(0, PAIR), *parts])
+        found = joined_pairs(parts)
         self.candidates, self.done = join.candidates, True
-        return found[order_of_pairs(found["i"], found["j"])]
+        sort_pairs(found)
+        return found
 
     def next_candidates(self) -> tuple[Int64Array, Int64Array]:
         """Return all similar pairs (i, j)."""
@@ -66,13 +69,18 @@ class ExactPairs:
         """Return the rows to be compared, hashed with the key of the run."""
         sketches = self._sketches
         numbers = np.arange(len(sketches), dtype=np.int64)
-        rows = np.flatnonzero((sketches.copies == numbers) & (sketches.keys != EMPTY).any(axis=1))
+        first = (sketches.copies == numbers) & ~sketches.empty
+        tokens = sketches.take_tokens()
+        if tokens is not None:
+            return Collection(tokens, numbers, np.flatnonzero(first))
+        set_aside = (sketches.keys == EMPTY).all(axis=1) if sketches.keys.shape[1] else sketches.empty
+        rows = np.flatnonzero(first & ~set_aside)
         sizes = sketches.rows.sizes[rows]
         taken = (rows[part] for part in pieces(sizes, PIECE))
-        counts, tokens = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
+        counts, hashed = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
         for part in ordered_map(sketches.rows.take, taken, self._plan.threads):
             counts.extend(part.counts)
-            tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+            hashed.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
         offsets = np.zeros(len(sketches) + 1, np.int64)
         offsets[rows + 1] = counts.finished()
-        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), tokens.finished()), numbers, rows)
+        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), hashed.finished()), numbers, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
@@ -12,7 +12,8 @@ from lshfast.banding.bands import Bands, check_threshold, choose_bands
 from lshfast.common.checks import Seed
 from lshfast.common.threads import thread_count
 from lshfast.index.stores.base import Parameters
-from lshfast.shingling import Unit, check_shingle, shingles_of_texts
+from lshfast.join.jaccard import PairMeasure, check_measure, equal_jaccard
+from lshfast.shingling import Shingles, Unit, check_shingles, shingles_of_texts
 from lshfast.sketch.minhash import MinHasher, Scheme
 
 Verify: TypeAlias = Literal["exact", "signature", "none"]
@@ -32,15 +33,18 @@ KeepValues: TypeAlias = list[Any] | tuple[Any, ...] | range | _Array
 # The part of an array that waits for further rows while it grows.
 SLACK = 1 / 16
 
-# For the estimate of memory: bytes of a str object and of its entry in the column; 64-bit words per row of
-# fingerprints, copies and groups; bytes of the batches and tokens of one thread; bytes of the interpreter with pyarrow.
+# For the estimate of memory: bytes of a str object and of its entry in the column; bytes of the place of a text that is
+# read again; 64-bit words per row of fingerprints, copies and groups; bytes of the batches and tokens of one thread;
+# bytes of the interpreter with pyarrow.
 TEXT_OVERHEAD = 72
+PLACE_BYTES = 24
 ROW_WORDS = 24
 WORK_BYTES = 48 << 20
 BASE_BYTES = 120 << 20
 
-# For the same estimate, bytes that an exact join takes for a byte of text, of which a token of words has about six.
-EXACT_BYTES = 4
+# For the same estimate, bytes that an exact join takes for a token, and the bytes of text of a token of words.
+EXACT_BYTES = 20
+WORD_BYTES = 6
 
 
 @dataclass(frozen=True)
@@ -48,20 +52,25 @@ class Plan:
     """The checked parameters of a run; `make_plan` creates it."""
 
     threshold: float
-    unit: Unit
-    size: int
+    shingles: Shingles
     hasher: MinHasher
     bands: Bands
     verify: Verify
     groups: Grouping
     threads: int
     exact: bool = False  # the pairs come from an exact join instead of bands
-    sets: bool = False  # the rows are sets of elements; unit and size are not used
+    sets: bool = False  # the rows are sets of elements; the shingles are not used
+    measure: PairMeasure = "jaccard"
+
+    @property
+    def equal_jaccard(self) -> float:
+        """Jaccard similarity of two sets of one size whose similarity equals the threshold."""
+        return equal_jaccard(self.measure, self.threshold)
 
     @property
     def recall(self) -> float:
-        """Probability that a pair whose similarity equals the threshold is found."""
-        return 1.0 if self.exact else float(self.bands.probability(self.threshold))
+        """Probability to find a pair whose similarity equals the threshold; with containment, of sets of one size."""
+        return 1.0 if self.exact else float(self.bands.probability(self.equal_jaccard))
 
     @property
     def parameters(self) -> Parameters:
@@ -69,14 +78,18 @@ class Plan:
         bands, hasher = self.bands, self.hasher
         return Parameters(
             hasher.num_perm, bands.bands, bands.rows, hasher.scheme, hasher.seed, self.threshold,
-            "" if self.sets else f"{self.unit}:{self.size}",
+            "" if self.sets else self.shingles.name,
         )  # fmt: skip
 
-    def memory(self, rows: int, nbytes: int) -> dict[str, int]:
-        """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind."""
-        exact = {"exact join": EXACT_BYTES * nbytes} if self.exact else {}
+    def memory(self, rows: int, nbytes: int, held: bool = True) -> dict[str, int]:
+        """Estimate the peak memory of a run over `rows` texts with `nbytes` bytes in total; return bytes by kind.
+
+        `held` tells whether the texts are held in memory, or are read again if they are needed again.
+        """
+        tokens = nbytes if self.shingles.unit == "char" else nbytes // WORD_BYTES
+        exact = {"exact join": EXACT_BYTES * tokens} if self.exact else {}
         return {
-            "texts": nbytes + TEXT_OVERHEAD * rows,
+            "texts": nbytes + TEXT_OVERHEAD * rows if held else PLACE_BYTES * rows,
             "signatures": round(8 * self.hasher.num_perm * rows * (1 + SLACK)),
             "bucket keys": 8 * (self.bands.bands + ROW_WORDS) * rows,
             **exact,
@@ -89,7 +102,8 @@ def make_plan(
     *,
     threshold: float = 0.8,
     unit: Unit = "word",
-    size: int = 5,
+    size: int | None = None,
+    stop_words: str | Iterable[str] | None = None,
     num_perm: int = 128,
     scheme: Scheme = "fast",
     recall: float = 0.95,
@@ -100,18 +114,25 @@ def make_plan(
     threads: int | None = None,
     seed: Seed = 1,
     exact: bool = False,
+    measure: PairMeasure = "jaccard",
 ) -> Plan:
     """Check all parameters of a run and return a Plan; errors name the argument, the value and the range."""
     threshold = check_threshold(threshold)
-    check_shingle(unit, size)
+    shingles = check_shingles(unit, size, stop_words)
     for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
         if value not in get_args(allowed):
             raise ValueError(f"{name} must be one of {', '.join(get_args(allowed))}, not {value!r}")
     if exact and verify != "exact":
         raise ValueError(f"verify must be 'exact' for an exact join, not {verify!r}")
+    check_measure(measure)
+    if measure == "containment" and verify != "exact":
+        raise ValueError(
+            f"verify must be 'exact' for measure='containment', not {verify!r}: signatures estimate Jaccard"
+        )
     hasher = MinHasher(num_perm, scheme, seed)
-    choice = Bands.choose(threshold, num_perm, recall=recall, bands=bands, rows=rows)
-    return Plan(threshold, unit, size, hasher, choice, verify, groups, thread_count(threads), bool(exact))
+    choice = Bands.choose(equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows=rows)
+    threads = thread_count(threads)
+    return Plan(threshold, shingles, hasher, choice, verify, groups, threads, bool(exact), measure=measure)
 
 
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:
@@ -124,7 +145,7 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     given : mapping of str, optional
         Arguments of `make_plan` that the user has set. They must equal those of the index.
     **others
-        Arguments of `make_plan` that an index does not store: verify, groups, threads, exact.
+        Arguments of `make_plan` that an index does not store: verify, groups, threads, exact, measure.
 
     Raises
     ------
@@ -133,6 +154,7 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
         MinHash, or it does not name its shingles, or the name is not one of shingles of words or characters.
     """
     given = given or {}
+    check_index_measure(others.get("measure", "jaccard"))
     if parameters.family:
         raise ValueError(f"this index is of the family {parameters.family}, and a run needs MinHash signatures")
     shingles = shingles_of_texts(parameters.shingles)
@@ -143,8 +165,9 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
             "create it with a name such as LSHIndex(shingles='word:5')"
         )
     p = parameters
-    unit, size = shingles
-    own: dict[str, Any] = {"unit": unit, "size": size, "num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
+    own: dict[str, Any] = {"unit": shingles.unit, "size": shingles.size}
+    own["stop_words"] = shingles.stop_words and shingles.stop_words.language
+    own |= {"num_perm": p.num_perm, "scheme": p.scheme, "seed": p.seed}
     own |= {"bands": p.bands, "rows": p.rows} | ({} if p.threshold is None else {"threshold": p.threshold})
     for name, value in given.items():
         if own.get(name, value) != value:
@@ -159,11 +182,21 @@ def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None
     return plan
 
 
+def check_index_measure(measure: PairMeasure) -> None:
+    """Raise ValueError if a run with this measure cannot use an index."""
+    if measure != "jaccard":
+        raise ValueError(
+            f"measure must be 'jaccard' with an index, not {measure!r}: an index stores the signatures of texts, which "
+            "estimate the Jaccard similarity"
+        )
+
+
 def check_same_run(parameters: Parameters, plan: Plan) -> None:
     """Raise ValueError, with both values, if a parameter of a run differs from that of an index.
 
     If the index does not store its shingles or its threshold, these are not checked.
     """
+    check_index_measure(plan.measure)
     if plan.groups != "star":
         raise ValueError(
             f"groups must be star against an index, not {plan.groups}: rows removed in earlier runs are not in the "

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.join.groups import preferred
+from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.columns import Column
 from lshfast.pipeline.plan import Keep, KeepValues
 
@@ -40,8 +41,17 @@ def preference_of(keep: Keep | KeepValues, column: Column) -> npt.ArrayLike | No
     return preference
 
 
-def check_keep(keep: Keep | KeepValues, n: int) -> None:
+def check_keep_measure(keep: Keep | KeepValues | str, measure: PairMeasure) -> None:
+    """Raise ValueError if the measure contradicts a `keep` policy."""
+    if isinstance(keep, str) and keep == "shortest" and measure == "containment":
+        raise ValueError(
+            "keep must not be 'shortest' for measure='containment', which keeps the text with more shingles"
+        )
+
+
+def check_keep(keep: Keep | KeepValues, n: int, measure: PairMeasure = "jaccard") -> None:
     """Raise an error that names `keep` if it is not valid; called before the run starts."""
+    check_keep_measure(keep, measure)
     if isinstance(keep, str):
         if keep not in get_args(Keep):
             raise ValueError(f"keep must be one of {', '.join(get_args(Keep))}, or one value per row, not {keep!r}")

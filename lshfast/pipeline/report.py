@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_account
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.display import as_html, as_text, removed_as_html
 from lshfast.pipeline.plan import Verify
 from lshfast.readers.files import Reject
@@ -26,7 +28,7 @@ class Removal(NamedTuple):
     kept_key : object
         Key of the row, or of the earlier entry of an index, that is kept instead of it.
     similarity : float
-        Similarity of the two, in [0, 1].
+        Similarity of the two, in [0, 1]; with measure="containment", how much of the removed row the kept one contains.
 
     Examples
     --------
@@ -57,7 +59,8 @@ class Stage:
 class Summary:
     """Hold the figures of a deduplication.
 
-    Two summaries are equal if all attributes except `stages` and `seconds` are equal. A notebook shows a table.
+    Two summaries are equal if all attributes except `candidates`, `stages` and `seconds` are equal. A notebook shows a
+    table.
 
     Attributes
     ----------
@@ -69,7 +72,8 @@ class Summary:
     copies : int
         Rows with exactly the same tokens as an earlier row.
     candidates : int
-        Pairs that were compared.
+        Pairs that were compared. Where many rows share buckets, bounds on hashes under the key of the run decide which
+        pairs need no comparison, so this figure can differ a little from run to run.
     pairs : int
         Similar pairs in `DedupResult.pairs`.
     groups : int
@@ -79,9 +83,12 @@ class Summary:
     bands, rows : int
         b and r of the banding; 0 for an exact join.
     recall : float
-        Probability, in (0, 1], that a pair whose similarity equals the threshold is found.
+        Probability, in (0, 1], that a pair whose similarity equals the threshold is found; with containment, a pair of
+        sets of one size.
     verify : {"exact", "signature", "none"}
         Kind of the similarities: exact, estimated, or estimated without a comparison with the threshold.
+    measure : {"jaccard", "containment"}
+        What the similarities are.
     stages : dict of str to Stage
         Seconds and bytes of each stage. With several threads, reading and sketching overlap; for each, the time that
         the run waited for it is counted.
@@ -111,7 +118,7 @@ class Summary:
     rejected: int
     empty: int
     copies: int
-    candidates: int
+    candidates: int = field(compare=False)
     pairs: int
     groups: int
     largest_group: int
@@ -124,13 +131,10 @@ class Summary:
     earlier: int = 0
     indexed: int | None = None
     advice: str = ""
+    measure: PairMeasure = "jaccard"
 
     def __post_init__(self) -> None:
-        if self.kept + self.removed + self.rejected != self.read:
-            raise RuntimeError(
-                f"rows were lost: {self.kept} kept + {self.removed} removed + {self.rejected} rejected "
-                f"are not {self.read} read"
-            )
+        check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
 
     def __repr__(self) -> str:
         return as_text("Summary", self)
@@ -183,11 +187,7 @@ class IndexSummary:
     seconds: float = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.added + self.replaced + self.skipped + self.rejected != self.read:
-            raise RuntimeError(
-                f"rows were lost: {self.added} added + {self.replaced} replaced + {self.skipped} skipped + "
-                f"{self.rejected} rejected are not {self.read} read"
-            )
+        check_account(self.read, added=self.added, replaced=self.replaced, skipped=self.skipped, rejected=self.rejected)
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,8 @@ class DedupResult:
         The row that is kept instead of each row: the row itself if it is kept, -1 if it was removed for an earlier
         entry.
     similarity : ndarray of float64, shape (n,)
-        Similarity of each row to its keeper, in [0, 1]; for an earlier entry, the estimate by signatures.
+        Similarity of each row to its keeper, in [0, 1]; for an earlier entry, the estimate by signatures. With
+        measure="containment", how much of the row the keeper contains.
     pairs : structured ndarray with fields i, j (int64, i < j) and similarity (float64)
         The similar pairs that determine the groups, sorted by (i, j). For stars: each removed row with its keeper. For
         components: enough pairs to connect the rows of each group. An exact copy is paired with the first row that has

@@ -6,27 +6,28 @@ the secret key of the run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Int64Array
-from lshfast.index.lsh_index import LSHIndex
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
-from lshfast.join.groups import Groups, component_groups, star_groups
+from lshfast.join.groups import Groups, climbing_pairs, component_groups, larger_first, star_groups
 from lshfast.join.jaccard import estimate, verify
 from lshfast.pipeline.against import Earlier, find_earlier
-from lshfast.pipeline.exact_pairs import ExactPairs
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
 from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, SketchedRows
+
+if TYPE_CHECKING:
+    from lshfast.index.lsh_index import LSHIndex
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ class Findings:
             rows=0 if self.plan.exact else self.plan.bands.rows,
             recall=self.plan.recall,
             verify=self.plan.verify,
+            measure=self.plan.measure,
             stages=clock.stages,
             seconds=clock.seconds,
             earlier=0 if self.earlier is None else len(self.earlier.rows),
@@ -139,7 +141,8 @@ def find_duplicates(
     plan : Plan
     clock : Clock
     preference : array_like of shape (n,), optional
-        Of two similar rows, the one with the greater value is kept; the first by default.
+        Of two similar rows, the one with the greater value is kept; the first by default. With containment, the one
+        with the larger set is kept, and the value decides among sets of one size.
     earlier : Earlier, optional
         Rows that were removed for an entry of an index, see `remove_earlier`.
     every : SimilarPairs, optional
@@ -148,9 +151,18 @@ def find_duplicates(
     progress : callable, optional
         Called with ("verify", done, total).
     """
-    if every is not None and every.only is not None:
-        similar, compared = every.only, 0
+    by_size = plan.measure == "containment"
+    if plan.exact or (every is not None and every.only is not None):
+        if every is not None and every.only is not None:
+            similar, compared = every.only, 0
+        else:
+            similar, compared = find_exact_pairs(sketches, plan, clock, progress)
+        if by_size:
+            rows = np.unique(np.concatenate([similar["i"], similar["j"]]))
+            preference = prefer_larger(sketches, rows, plan, preference, clock)
     else:
+        if by_size:
+            preference = prefer_larger(sketches, sketches.meeting(plan.threads), plan, preference, clock)
         similar, compared = find_pairs_for_groups(sketches, plan, preference, clock, progress)
     groups = group(sketches, similar, plan, preference, clock)
     own = np.ones(len(sketches), bool)
@@ -166,17 +178,36 @@ def find_duplicates(
     return Findings(sketches, plan, groups, pairs, found, compared, sizes, earlier)
 
 
+def prefer_larger(
+    sketches: SketchedRows, rows: Int64Array, plan: Plan, preference: npt.ArrayLike | None, clock: Clock
+) -> Int64Array:
+    """Return a preference for the rows with larger sets, of those that may be in a similar pair."""
+    with clock.stage("match"):
+        return larger_first(sketches.set_sizes(rows, plan.threads), preference)
+
+
+def find_exact_pairs(
+    sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None
+) -> tuple[npt.NDArray[np.void], int]:
+    """Return all similar pairs of different rows, sorted, and the number of pairs that were compared."""
+    from lshfast.pipeline.exact_pairs import ExactPairs
+
+    every = ExactPairs(sketches, plan)
+    with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
+        return every.pairs(_report_to(progress)), every.candidates
+
+
+def _report_to(progress: Progress | None) -> Callable[[int, int], None] | None:
+    return (lambda done, total: progress("verify", done, total)) if progress else None
+
+
 def find_pairs_for_groups(
     sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return the similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
-    report = (lambda done, total: progress("verify", done, total)) if progress else None
-    if plan.exact:
-        every = ExactPairs(sketches, plan)
-        with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
-            return every.pairs(report), every.candidates
+    """Return similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
     threshold = 0.0 if plan.verify == "none" else plan.threshold
-    comparison = Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads)
+    chains = plan.groups == "components"
+    comparison = Comparison(threshold, plan.verify == "exact", chains, plan.threads, plan.measure)
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         return pairs_for_groups(
             sketches.rows,
@@ -185,7 +216,7 @@ def find_pairs_for_groups(
             comparison,
             copies=sketches.copies,
             preference=preference,
-            progress=report,
+            progress=_report_to(progress),
         )
 
 
@@ -195,13 +226,15 @@ def group(
     """Group the rows, and compute the similarity to the keeper of each row that is not paired with it."""
     make = star_groups if plan.groups == "star" else component_groups
     with clock.stage("group", 0):
+        if plan.groups == "components" and plan.measure == "containment":
+            similar = climbing_pairs(len(sketches), similar, copies=sketches.copies, preference=preference)
         groups = make(len(sketches), similar, copies=sketches.copies, preference=preference)
         unknown = np.flatnonzero(np.isnan(groups.similarity))
         if len(unknown):
             left = np.minimum(unknown, groups.keeper[unknown])
             right = np.maximum(unknown, groups.keeper[unknown])
             if plan.verify == "exact":
-                found = verify(sketches.rows, left, right, 0.0, threads=plan.threads)
+                found = verify(sketches.rows, left, right, 0.0, measure=plan.measure, threads=plan.threads)
                 groups.similarity[unknown] = found["similarity"]
             else:
                 groups.similarity[unknown] = estimate(sketches.signatures, left, right)

@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshfast.common.types import Int64Array
+from lshfast.join.jaccard import PairMeasure
 from lshfast.kernels.text import TextError, Texts
 from lshfast.pipeline.columns import Column, ShingledTexts
+from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Plan
+from lshfast.readers.stored_texts import StoredTexts
 from lshfast.shingling import Unit, shingle
 
 # Texts that are measured, at regular intervals. Of texts with more than LONG_BYTES, the words are estimated from the
@@ -93,17 +96,24 @@ class Lengths:
         return int(lengths[(len(lengths) - 1) // 2])
 
 
-def lengths_of(texts: Texts) -> Lengths:
+def sample_of(n: int) -> Int64Array:
+    """Return the rows of n that are measured."""
+    return np.unique(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)) if n else np.empty(0, np.int64)
+
+
+def lengths_of(texts: Texts | StoredTexts) -> Lengths:
     """Measure a sample of texts."""
-    rows = np.empty(0, np.int64)
-    if len(texts):
-        rows = np.unique(np.linspace(0, len(texts) - 1, SAMPLE_ROWS).astype(np.int64))
-    nbytes = texts.lengths[rows]
+    rows = sample_of(len(texts))
+    return lengths_of_sample(rows, texts.lengths[rows], texts.take(rows))
+
+
+def lengths_of_sample(rows: Int64Array, nbytes: Int64Array, texts: Texts) -> Lengths:
+    """Measure the texts of a sample, given their rows and lengths; a text of more than LONG_BYTES may be missing."""
     counts = {"word": nbytes // BYTES_PER_WORD, "char": nbytes.copy()}
     short = nbytes <= LONG_BYTES
     for unit, numbers in counts.items():
         try:
-            numbers[short] = shingle(texts.take(rows[short]), unit, 1, threads=1).counts  # type: ignore[arg-type]
+            numbers[short] = shingle(texts.take(short), unit, 1, threads=1).counts  # type: ignore[arg-type]
         except TextError as error:
             raise TextError(int(rows[short][error.row]), error.reason) from None
     wordy = counts["word"] > 0
@@ -169,19 +179,34 @@ def advice_for(column: Column, plan: Plan) -> str:
     """Return advice if most texts are too short for the shingles and the threshold of a run; otherwise ""."""
     if len(column) < FEWEST_TEXTS or plan.threshold == 1 or not isinstance(column, ShingledTexts):
         return ""
-    wanted = min(plan.threshold, HIGHEST)
-    lengths = lengths_of(column.texts)
+    return advice_of(lengths_of(column.texts), plan)
+
+
+def advice_of(lengths: Lengths, plan: Plan) -> str:
+    """Return the advice of `advice_for` for at least FEWEST_TEXTS texts with these lengths."""
+    if plan.shingles.unit == "stopword":  # the number of shingles does not follow from the length
+        return ""
+    wanted = min(plan.equal_jaccard, HIGHEST)
     if len(lengths.words) < FEWEST_TEXTS:
         return ""
-    reached = similarity_after(1, lengths.median(plan.unit), plan.unit, plan.size)
+    reached = similarity_after(1, lengths.median(plan.shingles.unit), plan.shingles.unit, plan.shingles.size)
     if reached >= wanted:
         return ""
     better = recommendation(lengths)
     gained = similarity_after(1, lengths.median(better.unit), better.unit, better.size) - better.threshold
     if gained <= reached - wanted:
         return ""
+    left = reached if plan.measure == "jaccard" else 2 * reached / (1 + reached)
     return (
         f"most texts are short: half of them have at most {lengths.median('word')} words. In such a text one changed "
-        f"word leaves a similarity of about {reached:.2f}, below the threshold {plan.threshold:g}. "
-        f"Better for these texts: unit {better.unit}, size {better.size}, threshold {better.threshold:g}"
+        f"word leaves a {SIMILARITY_NAMES[plan.measure]} of about {left:.2f}, below the threshold {plan.threshold:g}. "
+        f"Better for these texts: unit {better.unit}, size {better.size}, "
+        f"threshold {threshold_for(plan.measure, better):g}"
     )
+
+
+def threshold_for(measure: PairMeasure, better: Recommendation) -> float:
+    """Return the recommended threshold of a measure; containment is 2 J / (1 + J) for two texts of one size."""
+    if measure == "jaccard":
+        return better.threshold
+    return floor(40 * better.threshold / (1 + better.threshold) + 1e-9) / 20

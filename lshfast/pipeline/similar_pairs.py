@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.join.all_pairs import AllPairs
-from lshfast.join.banded import order_of_pairs
 from lshfast.join.copies import copy_pairs
 from lshfast.join.group_pairs import Comparison
-from lshfast.join.jaccard import PAIR
-from lshfast.pipeline.exact_pairs import ExactPairs
+from lshfast.join.jaccard import sort_pairs
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.sketching import Clock, SketchedRows
 
+if TYPE_CHECKING:
+    from lshfast.pipeline.exact_pairs import ExactPairs
+
 PairArray: TypeAlias = npt.NDArray[np.void]
+
+
+def _exact_pairs(sketches: SketchedRows, plan: Plan) -> ExactPairs:
+    from lshfast.pipeline.exact_pairs import ExactPairs
+
+    return ExactPairs(sketches, plan)
 
 
 class SimilarPairs:
@@ -36,15 +42,15 @@ class SimilarPairs:
     def __init__(self, sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None) -> None:
         self._sketches, self._clock, self._progress = sketches, clock, progress
         threshold = 0.0 if plan.verify == "none" else plan.threshold
-        comparison = Comparison(threshold, plan.verify == "exact", threads=plan.threads)
+        comparison = Comparison(threshold, plan.verify == "exact", threads=plan.threads, measure=plan.measure)
         with clock.stage("match", 0):
             self._pairs = (
-                ExactPairs(sketches, plan)
+                _exact_pairs(sketches, plan)
                 if plan.exact
                 else AllPairs(sketches.rows, sketches.signatures, sketches.keys, comparison, sketches.copies)
             )
-        copies = copy_pairs(sketches.copies)
-        self._copies = copies[order_of_pairs(copies["i"], copies["j"])]
+        self._copies = copy_pairs(sketches.copies)
+        sort_pairs(self._copies)
         self._nbytes, self._done = int(sketches.rows.column.nbytes.sum()), 0
         self._ended = False  # without candidates there is still one batch, of the pairs of copies
         self.found: int = 0
@@ -93,12 +99,5 @@ class SimilarPairs:
         if not len(added):
             return similar
         pairs = np.concatenate([similar, added])
-        return pairs[order_of_pairs(pairs["i"], pairs["j"])]
-
-
-def joined_pairs(batches: Iterable[PairArray]) -> PairArray:
-    """Return batches of pairs as one array."""
-    whole = GrowingArray(PAIR)
-    for batch in batches:
-        whole.extend(batch)
-    return whole.finished()
+        sort_pairs(pairs)
+        return pairs

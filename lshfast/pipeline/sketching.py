@@ -16,7 +16,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.join.banded import copy_marks, equal_rows
+from lshfast.join.banded import copy_marks, equal_rows, number_buckets
 from lshfast.kernels import text
 from lshfast.pipeline.columns import Column, KeyedRows, ShingledTexts, joined
 from lshfast.pipeline.plan import Plan
@@ -27,12 +27,20 @@ from lshfast.tokens import TokenSets
 
 Result = TypeVar("Result")
 
+# A shorter text counts as so many bytes of a piece: its signature takes memory too, 1 KB by default.
+LEAST_ROW_BYTES = 512
+
 
 # The activity of each stage, for error messages.
 DOING = {
     "read": "reading",
     "sketch": "making signatures",
+    "hold": "sampling the texts that are held",
+    "sample": "sampling texts",
+    "compare": "comparing texts",
+    "locate": "finding the places of passages",
     "match": "finding candidates",
+    "texts": "reading texts again",
     "earlier": "looking up earlier entries",
     "verify": "verifying pairs",
     "group": "grouping rows",
@@ -90,8 +98,9 @@ class Clock:
 
 
 class Sketched(NamedTuple):
-    """The tokens of some rows, and their signatures."""
+    """Some rows, their tokens, and their signatures."""
 
+    column: Column
     tokens: TokenSets
     signatures: UInt64Array
 
@@ -103,7 +112,23 @@ def sketched(
     finish: Callable[[Sketched], Result],
     progress: Progress | None = None,
 ) -> Generator[Result, None, None]:
-    """Yield finish(piece) for each sketched piece of the rows, in order; several threads process pieces at once.
+    """Yield finish(piece) for each sketched piece of the rows, in order; several threads process pieces at once."""
+
+    def process(column: Column) -> Result:
+        tokens = column.tokens(plan.hasher.seed)
+        return finish(Sketched(column, tokens, plan.hasher.sketch(tokens, threads=1)))
+
+    return _processed(batches, plan, clock, process, progress)
+
+
+def _processed(
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    process: Callable[[Column], Result],
+    progress: Progress | None,
+) -> Generator[Result, None, None]:
+    """Yield process(piece) for each piece of the rows, in order.
 
     The stages "read" and "sketch" measure the time that the caller waits for results. The time that the caller itself
     takes between results is not included.
@@ -124,7 +149,7 @@ def sketched(
             if batch is None:
                 return
             column = as_column(batch, plan)
-            for rows in pieces(column.nbytes, PIECE_BYTES):
+            for rows in pieces(np.maximum(column.nbytes, LEAST_ROW_BYTES), PIECE_BYTES):
                 yield row + rows.start, column.take(rows)
             row += len(column)
 
@@ -132,10 +157,9 @@ def sketched(
         first_row, column = portion
         with naming_stage("sketch"):
             try:
-                tokens = column.tokens(plan.hasher.seed)
+                return int(column.nbytes.sum()), process(column)
             except text.TextError as error:
                 raise text.TextError(error.row + first_row, error.reason) from None
-            return int(column.nbytes.sum()), finish(Sketched(tokens, plan.hasher.sketch(tokens, threads=1)))
 
     for nbytes, made in ordered_map(work, portions(), plan.threads):
         done += nbytes
@@ -150,26 +174,55 @@ def sketched(
 
 def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
     """Return a batch as a column; texts are split into the shingles of the plan."""
-    return ShingledTexts(batch, plan.unit, plan.size) if isinstance(batch, text.Texts) else batch
+    return ShingledTexts(batch, plan.shingles) if isinstance(batch, text.Texts) else batch
 
 
 @dataclass
 class SketchedRows:
-    """The rows of a run, their signatures, bucket keys and copies, and which of them are empty."""
+    """The rows of a run, their signatures, bucket keys and copies, and which of them are empty.
+
+    For an exact join, `signatures` and `keys` have no columns, and `tokens` holds the sets, hashed with the key of the
+    run, until `take_tokens` is called.
+    """
 
     rows: KeyedRows
     signatures: UInt64Array
     keys: UInt64Array
     copies: Int64Array
     empty: BoolArray
+    tokens: TokenSets | None = None
 
     def __len__(self) -> int:
         return len(self.signatures)
+
+    def meeting(self, threads: int) -> Int64Array:
+        """Return the first copies that share a bucket with another one."""
+        members = np.flatnonzero(self.copies == np.arange(len(self), dtype=np.int64)).astype(np.int64)
+        buckets, _ = number_buckets(self.keys, members, threads)
+        return np.asarray(members[(buckets >= 0).any(axis=1)])
+
+    def set_sizes(self, of: Int64Array, threads: int) -> Int64Array:
+        """Return the number of different tokens of some first copies and their copies, as verification counts them.
+
+        Other rows have 0. The tokens are made with the key of the run, so nobody can choose texts whose sets appear
+        larger or smaller.
+        """
+        parts = (of[part] for part in pieces(self.rows.column.nbytes[of], PIECE_BYTES))
+        sizes, done = np.zeros(len(self), np.int64), 0
+        for counts in ordered_map(lambda rows: self.rows.take(rows).distinct().counts, parts, threads):
+            sizes[of[done : done + len(counts)]] = counts
+            done += len(counts)
+        return np.asarray(sizes[self.copies])
 
     def set_aside(self, rows: Int64Array) -> None:
         """Exclude rows from all later comparisons; `rows` must include all copies of each row."""
         self.keys[rows] = EMPTY
         self.copies[rows] = rows
+
+    def take_tokens(self) -> TokenSets | None:
+        """Return the sets of all rows, and do not hold them any longer; None if they are not held."""
+        tokens, self.tokens = self.tokens, None
+        return tokens
 
 
 class _Piece(NamedTuple):
@@ -179,28 +232,73 @@ class _Piece(NamedTuple):
 
 
 def sketch_rows(
-    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None = None
+    batches: Iterable[text.Texts | Column],
+    plan: Plan,
+    clock: Clock,
+    progress: Progress | None = None,
+    *,
+    indexed: bool = False,
+    memory: UInt64Array | None = None,
 ) -> SketchedRows:
-    """Hash, sketch and band each row, and find the copies."""
-    held: list[Column] = [ShingledTexts(text.Texts([]), plan.unit, plan.size)]
+    """Hash, sketch and band each row, and find the copies.
 
-    def columns() -> Iterator[Column]:
-        for batch in batches:
-            held.append(as_column(batch, plan))
-            yield held[-1]
+    `memory`, uint64 (n, k), takes the signatures, if the number of rows is known. An exact join needs no signatures, so
+    with such a plan the rows are only hashed, unless they are `indexed`.
+    """
+    if plan.exact and not indexed:
+        return _hashed_rows(batches, plan, clock, progress)
+    held: list[Column] = []
 
     def finish(piece: Sketched) -> _Piece:
         return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
 
     room = sum(map(len, batches)) if isinstance(batches, list) else 0
-    widths = plan.hasher.num_perm, plan.bands.bands, 2
-    signatures, keys, marks = (GrowingArray(np.uint64, width, room=room) for width in widths)
-    for piece in sketched(columns(), plan, clock, finish, progress):
+    signatures = GrowingArray(np.uint64, plan.hasher.num_perm, room=room, array=memory)
+    keys, marks = (GrowingArray(np.uint64, width, room=room) for width in (plan.bands.bands, 2))
+    for piece in sketched(_noted(batches, plan, held), plan, clock, finish, progress):
         with naming_stage("sketch"):
             for whole, part in zip((signatures, keys, marks), piece, strict=True):
                 whole.extend(part)
     with clock.stage("match", clock.stages["sketch"].nbytes):
-        rows = KeyedRows(joined(held[1:] or held), RunKey.draw())
+        rows = KeyedRows(_joined(held, plan), RunKey.draw())
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         slots = signatures.finished()
         return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)
+
+
+def _hashed_rows(
+    batches: Iterable[text.Texts | Column], plan: Plan, clock: Clock, progress: Progress | None
+) -> SketchedRows:
+    """Hash each row with the key of the run, and find the copies."""
+    held: list[Column] = []
+    key = RunKey.draw()
+    room = sum(int(as_column(batch, plan).sizes.sum()) for batch in batches) if isinstance(batches, list) else 0
+
+    def process(column: Column) -> tuple[TokenSets, UInt64Array]:
+        tokens = column.tokens(key.tokens)
+        return tokens, copy_marks(tokens)
+
+    tokens, counts, marks = GrowingArray(np.uint64, room=room), GrowingArray(np.int64), GrowingArray(np.uint64, 2)
+    for part, marks_of_part in _processed(_noted(batches, plan, held), plan, clock, process, progress):
+        with naming_stage("sketch"):
+            tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+            counts.extend(part.counts)
+            marks.extend(marks_of_part)
+    with clock.stage("match", clock.stages["sketch"].nbytes):
+        rows, sizes = KeyedRows(_joined(held, plan), key), counts.finished()
+        copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
+        none = np.empty((len(sizes), 0), np.uint64)
+        offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return SketchedRows(rows, none, none, copies, sizes == 0, TokenSets(offsets, tokens.finished()))
+
+
+def _noted(batches: Iterable[text.Texts | Column], plan: Plan, held: list[Column]) -> Iterator[Column]:
+    """Yield batches as columns, and append each to `held`, without texts that can be read again."""
+    for batch in batches:
+        column = as_column(batch, plan)
+        held.append(column.released())
+        yield column
+
+
+def _joined(held: list[Column], plan: Plan) -> Column:
+    return joined(held or [ShingledTexts(text.Texts([]), plan.shingles)])

@@ -1,19 +1,24 @@
 """Sketching: token sets, weighted sets and vectors to signatures, codes and registers."""
 
-from lshfast.sketch.bits import BBits
-from lshfast.sketch.cardinality import (
-    DistinctCounter,
-    Overlap,
-    estimate_overlap,
-    estimate_sizes,
-    registers_from_bytes,
-    size_error,
-)
-from lshfast.sketch.minhash import MinHasher
-from lshfast.sketch.one_permutation import OnePermutation
-from lshfast.sketch.signs import SignSketcher
-from lshfast.sketch.simhash import SimHasher
-from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets, sketch_multisets
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.sketch.bits import BBits
+    from lshfast.sketch.cardinality import (
+        DistinctCounter,
+        Overlap,
+        estimate_overlap,
+        estimate_sizes,
+        registers_from_bytes,
+        size_error,
+    )
+    from lshfast.sketch.minhash import MinHasher
+    from lshfast.sketch.one_permutation import OnePermutation
+    from lshfast.sketch.signs import SignSketcher
+    from lshfast.sketch.simhash import SimHasher
+    from lshfast.sketch.weighted import WeightedMinHasher, WeightedSets, sketch_multisets
 
 __all__ = [
     "BBits",
@@ -31,3 +36,16 @@ __all__ = [
     "size_error",
     "sketch_multisets",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "bits": "BBits",
+        "cardinality": "DistinctCounter Overlap estimate_overlap estimate_sizes registers_from_bytes size_error",
+        "minhash": "MinHasher",
+        "one_permutation": "OnePermutation",
+        "signs": "SignSketcher",
+        "simhash": "SimHasher",
+        "weighted": "WeightedMinHasher WeightedSets sketch_multisets",
+    },
+)

@@ -243,9 +243,9 @@ def test_recall_out_of_reach():
         choose_bands(0.1, 16)
 
 
-@pytest.mark.parametrize("num_perm", [0, -5])
+@pytest.mark.parametrize("num_perm", [0, -5, 65537])
 def test_num_perm_out_of_range(num_perm):
-    with pytest.raises(ValueError, match=f"num_perm must be at least 1, not {num_perm}"):
+    with pytest.raises(ValueError, match=f"num_perm must be in 1..65536, not {num_perm}"):
         choose_bands(0.8, num_perm)
 
 

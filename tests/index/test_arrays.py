@@ -122,6 +122,7 @@ def test_blocks_out_of_their_order(small_blocks):
     assert answers(held, array) == brute_force(placed, array, 2, 1)
 
 
+@pytest.mark.slow
 def test_the_array_stays(small_blocks):
     """As long as the tables have need of it, though nobody else does."""
     array = two_slots(3 * BLOCK)

@@ -116,7 +116,7 @@ class EnsembleMachine(RuleBasedStateMachine):
             assert all(key in self.ensemble for key in self.model)
 
 
-TestEnsembleMachine = EnsembleMachine.TestCase
+TestEnsembleMachine = pytest.mark.slow(EnsembleMachine.TestCase)
 TestEnsembleMachine.settings = settings(max_examples=80, stateful_step_count=25)
 
 

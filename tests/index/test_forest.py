@@ -141,7 +141,7 @@ class ForestMachine(RuleBasedStateMachine):
             assert (2**40 in self.forest) is ("no such key" in self.forest) is False
 
 
-TestForestMachine = ForestMachine.TestCase
+TestForestMachine = pytest.mark.slow(ForestMachine.TestCase)
 TestForestMachine.settings = settings(max_examples=100, stateful_step_count=30)
 
 

@@ -301,7 +301,7 @@ def check_store_of(metric, store):
 def test_other_indexes_are_refused(tmp_path):
     store = MemoryStore()
     small("euclidean", store=store)
-    with pytest.raises(ValueError, match="family is"):
+    with pytest.raises(ValueError, match=r"width of gaussian-lines is 2.0 in this index, not 4.0"):
         small("euclidean", store=store, radius=2.0)
     with pytest.raises(ValueError, match="no parameters"):
         NearNeighbors.on(MemoryStore())

@@ -1010,6 +1010,7 @@ def test_without_redis_py_the_extra_is_named(monkeypatch):
         RedisStore("redis://localhost")
 
 
+@pytest.mark.slow
 def test_clusters():
     with RedisServer(cluster_enabled="yes") as server:
         with closing(server.client()) as node:

@@ -79,6 +79,17 @@ def test_a_forgery_removes_nobody(victim, forgery, shingles, keep, groups):
         assert len(pairs(texts, threshold=0.1, **shingles)) == 0
 
 
+@pytest.mark.parametrize("how", [{"exact": True}, {"bands": 128, "rows": 1}], ids=["exact", "bands"])
+@pytest.mark.parametrize("groups", ["star", "components"])
+def test_forged_words_do_not_make_a_set_smaller(groups, how):
+    """Under seed 1 the forged words of the long text are those of the victim, so it has fewer tokens than the other."""
+    short, long = f"{VICTIM} of all those", f"{VICTIM} {' '.join(FORGERY.split()[:12])}"
+    assert np.diff([len(set(row.tolist())) for row in shingle([short, long], size=1)])[0] < 0
+    for texts in ([short, long], [long, short]):
+        result = dedup(texts, measure="containment", size=1, threshold=0.7, groups=groups, **how)
+        assert [texts[row] for row in np.flatnonzero(result.keep)] == [long]
+
+
 def test_runs_of_equal_sums_are_no_copies():
     assert find_copies(shingle(RUNS)).tolist() == [0, 1]
     for verify in ("exact", "signature", "none"):

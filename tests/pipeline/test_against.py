@@ -269,7 +269,7 @@ def test_an_index_says_how_a_run_is_planned():
     assert KNOWN.shingles == "char:9"
     plan = plan_of_index(KNOWN, threads=1, verify="none")
     assert plan.parameters == KNOWN
-    assert (plan.unit, plan.size, plan.verify, plan.threads) == ("char", 9, "none", 1)
+    assert (plan.shingles.name, plan.verify, plan.threads) == ("char:9", "none", 1)
     given = {"threshold": 0.7, "unit": "char", "size": 9, "num_perm": 64, "scheme": "classic", "seed": 7, "recall": 0.9}
     assert plan_of_index(KNOWN, given).parameters == KNOWN
     assert plan_of_index(KNOWN, {"bands": KNOWN.bands, "rows": KNOWN.rows}).parameters == KNOWN

@@ -420,7 +420,7 @@ def test_progress_may_interrupt(megabytes, stage, threads):
 
 IMPOSSIBLE = [
     ({"threshold": 0}, ValueError, "threshold must be in (0, 1], not 0"),
-    ({"unit": "line"}, ValueError, "unit must be 'word' or 'char', not 'line'"),
+    ({"unit": "line"}, ValueError, "unit must be 'word', 'char' or 'stopword', not 'line'"),
     ({"size": 0}, ValueError, "size must be in 1..256, not 0"),
     ({"num_perm": 65537}, ValueError, "num_perm must be in 1..65536, not 65537"),
     ({"num_perm": 12.5}, TypeError, "num_perm must be an int, not 12.5"),

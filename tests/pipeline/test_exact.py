@@ -33,6 +33,23 @@ def test_pairs(texts, threshold, threads):
     assert set(first.tolist()) <= set(found.tolist())
 
 
+def test_f14_bands_below_and_above_the_threshold(texts):
+    """(1 / b)**(1 / r) below the threshold favours recall, above it speed. Signatures or sets check what is found."""
+    every = lshfast.pairs(texts, threshold=0.6, size=2, exact=True)
+    found, candidates = {}, {}
+    for name, bands, rows in (("below", 32, 4), ("above", 8, 16)):
+        chosen = {"threshold": 0.6, "size": 2, "bands": bands, "rows": rows}
+        assert ((1 / bands) ** (1 / rows) < 0.6) == (name == "below")
+        found[name] = set(lshfast.pairs(texts, **chosen).tolist())
+        candidates[name] = len(lshfast.pairs(texts, **chosen, verify="none"))
+        estimated = lshfast.pairs(texts, **chosen, verify="signature")
+        assert len(found[name]) <= candidates[name] >= len(estimated)
+        assert estimated["similarity"].min() >= 0.6
+    assert found["above"] < found["below"] <= set(every.tolist())
+    assert len(found["below"]) > 0.95 * len(every) > 2 * len(found["above"])
+    assert candidates["above"] < candidates["below"]
+
+
 @pytest.mark.parametrize("groups", ["star", "components"])
 def test_dedup(texts, groups):
     told = []

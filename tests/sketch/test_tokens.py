@@ -1,6 +1,7 @@
 """TokenSets, and the two ways to make them: from sets of strings and integers, and from texts by shingling."""
 
 import copy
+import math
 import pickle
 import re
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import TextError, TokenSets, shingle, verify
+from lshfast import MinHasher, TextError, TokenSets, expected_occurrences, shingle, verify
 from tests.reference import hashing, text, textbook
 
 SEEDS = st.sampled_from([0, 1, 2**64 - 1])
@@ -256,6 +257,64 @@ def test_c10_web_page():
     assert shingle(["This is an example web page"], size=3).counts.tolist() == [4]
 
 
+@pytest.mark.parametrize("words", [4, 5, 50])
+def test_a10_shingles_of_four_words(words):
+    """A text of n words has n - 3 of them, all different if the words are."""
+    found = shingle([" ".join(map(str, range(words)))], size=4)
+    assert found.counts.tolist() == found.distinct().counts.tolist() == [words - 3]
+
+
+def test_f2_sizes_of_character_shingles():
+    """A message of 2,000 characters has few of the 27**5 shingles; of single characters it has nearly all."""
+    assert 27**5 == 14_348_907
+    assert expected_occurrences(27**5, 5, symbols=27) == pytest.approx(1)
+    assert expected_occurrences(2000, 5) == pytest.approx(2000 / 20**5)
+    assert expected_occurrences(100_000, 5) > 0.03 > 1e-6 > expected_occurrences(100_000, 9)
+    assert expected_occurrences(2000, 1) == 100
+    assert expected_occurrences(0, 1) == expected_occurrences(1, 256) == 0
+    rng = np.random.default_rng(2)
+    texts = ["".join(rng.choice(list("etaoinshrdlucmfwypvb"), 2000)) for _ in range(2)]
+    once, again = (TokenSets.concatenate([shingle([each], "char", size) for each in texts]) for size in (1, 5))
+    assert verify(once, np.array([0]), np.array([1]), 0).tolist() == [(0, 1, 1.0)]
+    assert verify(again, np.array([0]), np.array([1]), 0)["similarity"][0] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((-1, 5), ValueError, r"length must be in 0\.\."),
+        ((2**63, 5), ValueError, r"length must be in 0\.\."),
+        ((1.5, 5), TypeError, "length must be an int"),
+        ((5, 0), ValueError, r"size must be in 1\.\.256, not 0"),
+        ((5, 257), ValueError, r"size must be in 1\.\.256, not 257"),
+        ((5, 5, 0.5), ValueError, r"symbols must be at least 1, not 0\.5"),
+        ((5, 5, float("nan")), ValueError, "symbols must be at least 1, not nan"),
+        ((5, 5, "20"), TypeError, "symbols must be a number"),
+    ],
+)
+def test_expected_occurrences_refuses(arguments, error, message):
+    length, size, *symbols = arguments
+    with pytest.raises(error, match=message):
+        expected_occurrences(length, size, **({"symbols": symbols[0]} if symbols else {}))
+
+
+def test_f5_sizes():
+    """A text of 50,000 bytes has shingles of 200,000 bytes, 4 each, and a signature of 250 numbers has 1,000."""
+    rng = np.random.default_rng(5)
+    text = "".join(rng.choice(list("abcdefghijklmnopqrst"), 50_008))
+    assert shingle([text], "char", 9).distinct().counts.tolist() == [50_000]
+    assert 4 * 50_000 == 200_000
+    assert 4 * 250 == 1000
+    assert math.sqrt(0.5 * 0.5 / 250) == pytest.approx(0.0316, abs=5e-5)
+    base = rng.integers(0, 2**64, (60, 600), np.uint64)  # pairs of 400 tokens that share 400 * 2 / 3: J = 1 / 2
+    pairs = [part for row in base for part in (row[:400], np.concatenate([row[:267], row[467:]]))]
+    sets = TokenSets(np.cumsum([0, *map(len, pairs)]), np.concatenate(pairs))
+    signatures = MinHasher(250, "classic").sketch(sets)
+    estimates = (signatures[::2] == signatures[1::2]).mean(axis=1)
+    assert abs(estimates.mean() - 0.5) < 4 * 0.0316 / math.sqrt(60)
+    assert 0.02 < estimates.std() < 0.045
+
+
 @given(st.lists(st.text("aB1_ -.é\u0301中\n", max_size=25), max_size=6), st.integers(1, 7), SEEDS)
 def test_shingles_equal_the_reference(texts, size, seed):
     words, characters = (rows_of(shingle(texts, unit, size, seed=seed)) for unit in ("word", "char"))
@@ -320,7 +379,7 @@ def test_impossible_texts(texts, error, message):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"unit": "line"}, ValueError, "unit must be 'word' or 'char', not 'line'"),
+        ({"unit": "line"}, ValueError, "unit must be 'word', 'char' or 'stopword', not 'line'"),
         ({"size": 0}, ValueError, "size must be in 1..256, not 0"),
         ({"size": 257}, ValueError, "size must be in 1..256, not 257"),
         ({"size": 5.0}, TypeError, "size must be an int, not 5.0"),

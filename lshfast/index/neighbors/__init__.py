@@ -1,7 +1,21 @@
 """Near-neighbour search with a promised recall: the index, its plan, and its answers."""
 
-from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
-from lshfast.index.neighbors.near_neighbors import NearNeighbors
-from lshfast.index.neighbors.plan import NeighborsPlan
+from typing import TYPE_CHECKING
+
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborPairs, NeighborStats
+    from lshfast.index.neighbors.near_neighbors import NearNeighbors
+    from lshfast.index.neighbors.plan import NeighborsPlan
 
 __all__ = ["NearNeighbors", "Neighbor", "NeighborLists", "NeighborPairs", "NeighborStats", "NeighborsPlan"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "answers": "Neighbor NeighborLists NeighborPairs NeighborStats",
+        "near_neighbors": "NearNeighbors",
+        "plan": "NeighborsPlan",
+    },
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,7 +40,8 @@ class Parameters:
     threshold : float or None
         The similarity, in (0, 1], that the bands were chosen for; None if it is not known.
     shingles : str
-        Name of the shingles: "word:5", "char:9", another name of up to 16 ASCII characters, or "" if it is not known.
+        Name of the shingles: "word:5", "char:9", "stopword:3:en", another name of up to 16 ASCII characters, or "" if
+        it is not known.
     family : str
         Description of the family of hash functions (`Family.describe`), at most 2**20 bytes of UTF-8. "" for MinHash,
         where scheme and seed say the same. With a family of 1 row per band, a slot is the value of a bucket.
@@ -104,7 +106,28 @@ class Parameters:
         for name in ("family", "num_perm", "scheme", "seed", "bands", "rows", "shingles", "payload", "measure"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
+                if name == "family":
+                    name, mine, theirs = differing(mine, theirs)
                 raise ValueError(f"{name} is {mine!r} in this index, not {theirs!r}")
+
+
+def differing(family: str, other: str) -> tuple[str, Any, Any]:
+    """Return what differs between two descriptions of families, and its two values; an empty one is of MinHash.
+
+    >>> differing('{"dim":8,"family":"hyperplanes","seed":1}', '{"dim":8,"family":"hyperplanes","seed":2}')
+    ('seed of hyperplanes', 1, 2)
+    """
+    name: str = "family"
+    try:
+        a, b = (json.loads(text or '{"family":"minhash"}') for text in (family, other))
+        while isinstance(a, dict) and isinstance(b, dict):
+            if a["family"] != b["family"] or a.keys() != b.keys():
+                return name, a["family"], b["family"]
+            key = next(key for key in a if a[key] != b[key])
+            name, a, b = f"{key} of {a['family']}", a[key], b[key]
+    except (ValueError, KeyError, RecursionError):  # a description that some other program has stored
+        return "family", family[:200], other[:200]
+    return name, a, b
 
 
 class Found(NamedTuple):

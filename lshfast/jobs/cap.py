@@ -1,0 +1,204 @@
+"""The memory that a run over files may take, and its work folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lshfast.common.checks import check_bytes
+from lshfast.jobs.inputs import Inputs, measure_inputs
+from lshfast.jobs.pair_runs import PAIRS_BYTES
+from lshfast.jobs.work_folder import WorkFolder
+from lshfast.join.external.bucket_runs import least_memory
+from lshfast.kernels.checksum import checksum
+from lshfast.pipeline.plan import BASE_BYTES, ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
+from lshfast.readers import Corpus
+from lshfast.readers.files import File
+
+# Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
+# similarity, and arrays that are in use while these are computed; and for each row with an id of up to 20 characters.
+STATE_BYTES = 128
+ID_BYTES = 80
+
+# The least memory for records, and for a part.
+LEAST_WORK = 32 << 20
+
+
+# Inputs of which a byte on disk gives more bytes in memory are rare.
+MOST_GROWTH = 16
+
+# Bytes at the beginning and at the end of an input whose checksum the manifest of a run holds.
+SAMPLE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The memory of a run, and where it keeps what does not fit.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes that the process takes; `Budget` says how much is needed.
+    work : str or None
+        The work folder; None for a temporary one, with which the run cannot be resumed.
+    resume : bool
+        Go on with an earlier run in this work folder.
+    """
+
+    memory: int
+    work: str | None = None
+    resume: bool = False
+
+    def check(self, plan: Plan, *, index: bool, pairs: bool = False) -> None:
+        """Raise ValueError if a run with these options cannot have a cap of memory."""
+        if self.resume and self.work is None:
+            raise ValueError("resume needs the work folder of the run")
+        for given, name in ((plan.exact, "exact"), (index, "against and save_index")):
+            if given:
+                raise ValueError(f"memory is not for runs with {name}, which take memory for what they find")
+        Budget(self.memory, plan, pairs).work(0)
+
+    @contextmanager
+    def folder(
+        self, inputs: Inputs, corpus: Corpus, plan: Plan, keep: str, output: str | None, pairs: bool
+    ) -> Iterator[WorkFolder]:
+        """Open the work folder of a run; a temporary one is beside the output, or where the system has such files."""
+        words = plan.shingles.stop_words
+        run = {
+            "memory": self.memory,
+            "keep": keep,
+            "pairs": pairs,
+            **{name: value for name, value in asdict(inputs).items() if name != "paths"},
+            "output": corpus.layout.output,
+            **{name: getattr(plan, name) for name in ("threshold", "verify", "groups", "measure")},
+            "unit": plan.shingles.unit,
+            "size": plan.shingles.size,
+            "stop_words": words and list(words.words),
+            "num_perm": plan.hasher.num_perm,
+            "scheme": plan.hasher.scheme,
+            "seed": plan.hasher.seed,
+            "bands": [plan.bands.bands, plan.bands.rows],
+            "inputs": {file.path: state_of(file) for file in corpus.files},
+        }
+        if self.work is not None:
+            if "-" in inputs.paths:
+                raise ValueError("standard input cannot be read again, so a run over it can have no work folder")
+            with WorkFolder.opened(self.work, run, self.resume) as folder:
+                yield folder
+            return
+        import tempfile
+
+        place = None if output is None else os.path.dirname(os.path.abspath(output))
+        with (
+            tempfile.TemporaryDirectory(prefix=".lshfast-", dir=place, ignore_cleanup_errors=True) as path,
+            WorkFolder.opened(path, run, False) as folder,
+        ):
+            yield folder
+
+
+def state_of(file: File) -> list[Any]:
+    """Return the size, the version and the checksum of both ends of an input."""
+    try:
+        with closing(file.source.open()) as stream:
+            head = stream.read(SAMPLE_BYTES)
+            stream.seek(max(0, file.size - SAMPLE_BYTES))
+            return [file.size, str(file.version), checksum(head, stream.read(SAMPLE_BYTES))]
+    except OSError as error:
+        raise file.fault(None, f"cannot be read: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How the memory of a run is used.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes of the process.
+    plan : Plan
+    pairs : bool
+        Whether all similar pairs are wanted.
+    ids : bool
+        Whether rows have ids.
+    """
+
+    memory: int
+    plan: Plan
+    pairs: bool = False
+    ids: bool = False
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes in its part besides its text."""
+        slots, bands = self.plan.hasher.num_perm, self.plan.bands.bands
+        return round(8 * slots * (1 + SLACK)) + 8 * (bands + ROW_WORDS) + TEXT_OVERHEAD
+
+    def work(self, rows: int) -> int:
+        """Return the memory for records or a part in a run over so many rows; raise ValueError if it is too little."""
+        least = self.least(rows)
+        if self.memory < least:
+            of_rows = f"{rows:,} rows and " if rows else ""
+            raise ValueError(
+                f"memory must be at least {least / 1e6:,.0f} MB for {of_rows}{self.plan.threads} threads, "
+                f"not {self.memory / 1e6:,.0f} MB"
+            )
+        return self.memory - self._fixed(rows)
+
+    @property
+    def records(self) -> int:
+        """Return the memory for bucket records while rows are read.
+
+        What is held of the rows, whose number is not known yet, takes the rest: most of it if they have ids.
+        """
+        work = self.work(0)
+        return max(obtainable(work // 8 if self.ids else work * 3 // 4), least_memory(self.plan.bands.bands))
+
+    def least(self, rows: int) -> int:
+        """Return the least memory for so many rows."""
+        return self._fixed(rows) + max(LEAST_WORK, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
+
+    def _fixed(self, rows: int) -> int:
+        of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows
+        return BASE_BYTES + WORK_BYTES * self.plan.threads + of_rows + PAIRS_BYTES * self.pairs
+
+
+def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, pairs: bool = False) -> Cap | None:
+    """Return a cap for a run that needs more memory than is available, None if it fits or this is not known."""
+    free = available_memory()
+    if free is None or corpus.total_bytes < free // MOST_GROWTH or "-" in inputs.paths:
+        return None
+    needed = sum(plan.memory(*measure_inputs(inputs), corpus.held).values())
+    cap = Cap(free * 3 // 4)
+    return cap if needed > free and cap.memory >= Budget(0, plan, pairs).least(0) else None
+
+
+def available_memory() -> int | None:
+    """Return the bytes that this process may take, None if the system does not tell: Linux and its containers do."""
+    found = []
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found += [int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:")]
+    except OSError:
+        return None
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError), open(limit, encoding="ascii") as file:
+            found.append(int(file.read()))
+    return min(found, default=None)
+
+
+def obtainable(memory: int) -> int:
+    """Return an amount of memory, or what is available if that is less: larger arrays cannot be allocated."""
+    free = available_memory()
+    return memory if free is None else min(memory, free)
+
+
+def cap_of(memory: int | str | None, work: str | os.PathLike[str] | None, resume: bool) -> Cap | None:
+    """Return the cap of a run from plain arguments, None for a run without one."""
+    if memory is None:
+        if work is not None or resume:
+            raise ValueError("work and resume are for runs with a cap: memory is needed")
+        return None
+    return Cap(check_bytes("memory", memory), None if work is None else os.fspath(work), resume)

@@ -1,0 +1,239 @@
+"""Deduplication of the paragraphs of rows: similar paragraphs are removed, and the rows put together again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from lshfast.common.atomic_files import all_or_none
+from lshfast.common.checks import check_account
+from lshfast.common.growing import GrowingArray
+from lshfast.common.progress import Progress
+from lshfast.common.threads import quick_switches
+from lshfast.common.types import BoolArray, Int64Array
+from lshfast.jobs.cap import Cap
+from lshfast.jobs.dedup import Outputs
+from lshfast.jobs.index import Indexes
+from lshfast.jobs.inputs import Inputs
+from lshfast.kernels.text import TextError, Texts
+from lshfast.pipeline.plan import Keep, Plan
+from lshfast.pipeline.preference import preference_of
+from lshfast.pipeline.report import DedupResult, Summary
+from lshfast.pipeline.run import find_duplicates
+from lshfast.pipeline.sketching import Clock, sketch_rows
+from lshfast.readers import Corpus, Edits, check_outputs, check_rows, id_kind, write_rejects, write_rows, write_table
+from lshfast.readers.output import output_format
+
+# A line break, and one or more blank lines: lines of nothing but white space.
+_BORDER = re.compile(r"\n(?:[ \t\r\f\v]*\n)+")
+_SPACE = " \t\r\n\f\v"
+
+
+def split_paragraphs(text: str) -> list[str]:
+    r"""Split a text behind its blank lines; the paragraphs, joined, are the text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        At least one. Each but the last ends with a line break and one or more blank lines: lines of spaces, tabs,
+        carriage returns, form feeds and vertical tabs only.
+
+    Examples
+    --------
+    >>> split_paragraphs("One.\nStill one.\n\n \nTwo.")
+    ['One.\nStill one.\n\n \n', 'Two.']
+    """
+    borders = [0, *(found.end() for found in _BORDER.finditer(text)), len(text)]
+    if borders[-2] == len(text) > 0:
+        borders.pop()
+    return [text[start:end] for start, end in pairwise(borders)]
+
+
+def join_paragraphs(paragraphs: list[str], keep: list[bool]) -> str:
+    """Join the paragraphs that are kept, without white space at the end if the last one is not kept."""
+    text = "".join(paragraph for paragraph, kept in zip(paragraphs, keep, strict=True) if kept)
+    return text if keep[-1] else text.rstrip(_SPACE)
+
+
+@dataclass(frozen=True)
+class ParagraphsSummary:
+    """Hold the figures of a deduplication of paragraphs.
+
+    Attributes
+    ----------
+    read, kept, removed, rejected : int
+        Numbers of rows. read = kept + removed + rejected. A row is removed if some of its paragraphs are, and those
+        that stay have no words.
+    shortened : int
+        Kept rows of which paragraphs were removed.
+    paragraphs : Summary
+        The figures of the paragraphs, as of rows.
+
+    Raises
+    ------
+    RuntimeError
+        If `read` is not kept + removed + rejected.
+    """
+
+    read: int
+    kept: int
+    removed: int
+    rejected: int
+    shortened: int
+    paragraphs: Summary
+
+    def __post_init__(self) -> None:
+        check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
+
+
+class _Split:
+    """The paragraphs of a corpus; `first` holds the number of the first one of each row, and how many there are."""
+
+    def __init__(self, corpus: Corpus, progress: Progress | None) -> None:
+        self._corpus, self._progress = corpus, progress
+        self._counts = GrowingArray(np.int64)
+        self.first: Int64Array = np.zeros(1, np.int64)
+
+    def batches(self) -> Iterator[Texts]:
+        """Read the corpus, and yield its paragraphs without white space at their ends."""
+        done = 0
+        for batch in self._corpus.batches():
+            parts = [split_paragraphs(text) for text in batch.strings()]
+            self._counts.extend(np.array([len(part) for part in parts], np.int64))
+            yield Texts([paragraph.rstrip(_SPACE) for part in parts for paragraph in part])
+            done += batch.source_bytes
+            if self._progress:
+                self._progress("read", done, self._corpus.total_bytes)
+        self.first = np.append(np.int64(0), np.cumsum(self._counts.finished(), dtype=np.int64))
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """Convert the error of a paragraph that cannot be shingled to an error with the file and line of its row."""
+        try:
+            yield
+        except TextError as error:
+            ends = np.cumsum(self._counts.finished(), dtype=np.int64)
+            raise self._corpus.fault(int(np.searchsorted(ends, error.row, side="right")), error.reason) from None
+
+
+def run_paragraphs(
+    inputs: Inputs,
+    outputs: Outputs,
+    plan: Plan,
+    *,
+    keep: str = "first",
+    indexes: Indexes | None = None,
+    cap: Cap | None = None,
+    progress: Progress | None = None,
+) -> ParagraphsSummary:
+    """Remove near-duplicate paragraphs of the rows of files, and write the rows without them.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    outputs : Outputs
+        ``rows`` holds the rows, ``removed`` a table: the key and the number (from 0) of each removed paragraph, those
+        of the paragraph that is kept in its place, and their similarity. The others must not be given.
+    plan : Plan
+    keep : {"first", "last", "longest", "shortest"}, default "first"
+        Which paragraph of a group is kept.
+    indexes, cap : Indexes and Cap, optional
+        Must be without an index, and None.
+    progress : callable, optional
+        As for `run_files`; the rows of "verify" are paragraphs.
+
+    Raises
+    ------
+    DataError
+        If the data are invalid.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is created.
+    """
+    if keep not in ("first", "last", "longest", "shortest"):
+        raise ValueError(f"keep must be first, last, longest or shortest for paragraphs, not {keep!r}")
+    if outputs.pairs or outputs.annotate or (indexes and (indexes.against or indexes.save)):
+        raise ValueError("paragraphs are deduplicated without pairs, annotate and indexes")
+    if cap is not None:
+        raise ValueError("paragraphs are deduplicated in memory, so memory must not be given")
+    corpus = inputs.open(output=None if outputs.rows is None else output_format(outputs.rows)[0])
+    _check_outputs(corpus, inputs, outputs)
+    clock, split = Clock(), _Split(corpus, progress)
+    with all_or_none():
+        with split.faults(), quick_switches():
+            sketches = sketch_rows(split.batches(), plan, clock, progress)
+            preference = preference_of(cast(Keep, keep), sketches.rows.column)
+            found = find_duplicates(sketches, plan, clock, preference=preference, progress=progress)
+            result = found.result(clock, keys=None, read=len(sketches))
+        with clock.stage("write", clock.stages["read"].nbytes):
+            keep_rows, shortened = _rows_to_keep(result.keep, sketches.empty, split.first)
+            _write(corpus, result, split.first, keep_rows, shortened, outputs, plan, progress)
+    kept = int(keep_rows.sum())
+    return ParagraphsSummary(
+        read=corpus.read,
+        kept=kept,
+        removed=corpus.accepted - kept,
+        rejected=len(corpus.rejected),
+        shortened=int(shortened.sum()),
+        paragraphs=result.summary,
+    )
+
+
+def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs) -> None:
+    named = [outputs.rows, outputs.removed, outputs.rejects if inputs.on_error == "skip" else None]
+    check_outputs(named, [file.path for file in corpus.files], outputs.overwrite)
+    if outputs.rows is not None:
+        check_rows(corpus, outputs.rows)
+
+
+def _rows_to_keep(keep: BoolArray, empty: BoolArray, first: Int64Array) -> tuple[BoolArray, BoolArray]:
+    """Return which rows are kept, and which of these have lost paragraphs."""
+    removed = np.append(np.int64(0), np.cumsum(~keep, dtype=np.int64))
+    left = np.append(np.int64(0), np.cumsum(keep & ~empty, dtype=np.int64))
+    changed = removed[first[1:]] > removed[first[:-1]]
+    kept = ~changed | (left[first[1:]] > left[first[:-1]])
+    return kept, changed & kept
+
+
+def _write(
+    corpus: Corpus, result: DedupResult, first: Int64Array, keep_rows: BoolArray, shortened: BoolArray,
+    outputs: Outputs, plan: Plan, progress: Progress | None,
+) -> None:  # fmt: skip
+    if outputs.removed:
+        gone = np.flatnonzero(~result.keep)
+        kinds = {name: id_kind(corpus) for name in ("key", "kept_key")} | {"similarity": "double"}
+        table: dict[str, Any] = {}
+        for prefix, paragraphs in (("", gone), ("kept_", result.keeper[gone])):
+            rows = np.searchsorted(first, paragraphs, side="right") - 1
+            table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
+            table[f"{prefix}paragraph"] = paragraphs - first[rows]
+        table["similarity"] = result.similarity[gone]
+        write_table(outputs.removed, table, outputs.overwrite, kinds)
+    if outputs.rejects and corpus.layout.on_error == "skip":
+        write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
+    if outputs.rows is None:
+        return
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress:
+            progress("write", done, corpus.total_bytes)
+
+    def new_text(row: int, text: str) -> str:
+        return join_paragraphs(split_paragraphs(text), result.keep[first[row] : first[row + 1]].tolist())
+
+    write_rows(
+        corpus, outputs.rows, keep=keep_rows, overwrite=outputs.overwrite, progress=tell, threads=plan.threads,
+        edits=Edits(shortened, new_text),
+    )  # fmt: skip

@@ -1,0 +1,249 @@
+"""Link the records of files: read the tables, find the links, write them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.atomic_files import all_or_none, atomic_file
+from lshfast.common.checks import check_account
+from lshfast.common.progress import Progress
+from lshfast.readers import (
+    DataError,
+    check_different,
+    check_outputs,
+    check_place,
+    write_rejects,
+    write_table,
+    write_tables,
+)
+from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.whole_tables import WholeTable, read_whole
+from lshfast.records.linking import LinkOptions, link_tables
+from lshfast.records.plots import plot_rates
+from lshfast.records.result import LinkResult
+from lshfast.records.synonyms import Synonyms
+from lshfast.records.tables import RecordTable
+
+LINKS_AT_ONCE = 1 << 16  # links whose values are Python objects at a time
+
+
+@dataclass(frozen=True)
+class RecordInputs:
+    """The files of one or two tables, and the options of reading; see `lshfast.readers.open_corpus`."""
+
+    a: str
+    b: str | None = None
+    id_column: str | None = None
+    id_column_b: str | None = None
+    glob: str | None = None
+    on_error: OnError = "stop"
+    encoding: str = "utf-8"
+    format: Format | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
+
+    def read(self, progress: Progress | None) -> list[WholeTable]:
+        """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
+        tell: Callable[[int, int], object] | None = None
+        if progress is not None:
+            own = progress
+
+            def tell(done: int, total: int) -> None:
+                own("input", done, total)
+
+        ids = [self.id_column, self.id_column_b or self.id_column]
+        return [
+            read_whole(
+                path, id_column=column, glob=self.glob, on_error=self.on_error, encoding=self.encoding,
+                format=self.format, max_row_bytes=self.max_row_bytes, progress=tell,
+            )
+            for path, column in zip([self.a, self.b], ids, strict=True) if path is not None
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RecordOutputs:
+    """The outputs; None for none.
+
+    Attributes
+    ----------
+    links : path
+        The links: ids, score, probability, and the score of each field.
+    groups : path, optional
+        For each record of one table: its id, the id of the first record of its group, and the size of the group.
+    rates, plot : path, optional
+        The rate of true matches by score, as a table and as a plot; they need a field that is held out.
+    overwrite : bool
+        Whether existing files are replaced.
+    """
+
+    links: str | None
+    groups: str | None = None
+    rates: str | None = None
+    plot: str | None = None
+    overwrite: bool = False
+
+    @property
+    def rejects(self) -> str | None:
+        """The path for rejected rows, beside the links."""
+        return f"{self.links}.rejects.jsonl" if self.links else None
+
+
+@dataclass(frozen=True)
+class TableAccount:
+    """What became of the rows of one table: read = linked + unlinked + rejected.
+
+    Raises
+    ------
+    RuntimeError
+        If rows were lost.
+    """
+
+    path: str
+    read: int
+    linked: int
+    unlinked: int
+    rejected: int
+
+    def __post_init__(self) -> None:
+        check_account(self.read, linked=self.linked, unlinked=self.unlinked, rejected=self.rejected)
+
+
+def link_files(
+    inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions, progress: Progress | None = None
+) -> tuple[LinkResult, list[TableAccount]]:
+    """Link the records of two tables in files, or of one, and write the links.
+
+    Parameters
+    ----------
+    inputs : RecordInputs
+    outputs : RecordOutputs
+        Files get their names when all are complete.
+    options : LinkOptions
+    progress : callable, optional
+        Called with ("input", bytes of input read, total bytes) and ("link", stages done, all stages).
+
+    Returns
+    -------
+    LinkResult
+    list of TableAccount
+        One for each table.
+
+    Raises
+    ------
+    DataError
+        If the data are invalid. The message is one line with file, line and reason.
+    ValueError, OSError
+        If an option is invalid, or an output cannot be written; then no file with its name is created.
+    """
+    _check_outputs(inputs, outputs, options)
+    tables = inputs.read(progress)
+    _check_inputs_stay(tables, outputs)
+    sides = [
+        RecordTable(table.columns, column, name, ids=table.ids)
+        for table, column, name in zip(
+            tables, (inputs.id_column, inputs.id_column_b or inputs.id_column), _names(inputs), strict=False
+        )
+    ]
+    result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
+    accounts = [
+        TableAccount(name, table.read, linked, unlinked, len(table.rejected))
+        for name, table, linked, unlinked in zip(
+            _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
+        )
+    ]
+    with all_or_none():
+        _write(result, tables, outputs, inputs.on_error)
+    return result, accounts
+
+
+def read_synonyms(path: str) -> Synonyms:
+    """Return the English synonyms and those of a CSV file; the first word of a line is related to the others.
+
+    Raises
+    ------
+    DataError
+        If the file is not UTF-8, or not valid CSV.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [[word for word in line if word.strip()] for line in csv.reader(file)]
+    except UnicodeDecodeError:
+        raise DataError(path, None, "not UTF-8") from None
+    except csv.Error as error:
+        raise DataError(path, None, f"not valid CSV: {error}") from None
+    return Synonyms.english(lines)
+
+
+def _names(inputs: RecordInputs) -> list[str]:
+    return [path for path in (inputs.a, inputs.b) if path is not None]
+
+
+def _check_outputs(inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions) -> None:
+    rejects = outputs.rejects if inputs.on_error == "skip" else None
+    tables = check_outputs([outputs.links, outputs.groups, outputs.rates, rejects], (), outputs.overwrite)
+    if outputs.plot is not None:
+        if Path(outputs.plot).suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ValueError(f"{outputs.plot}: a plot must be .png, .svg or .pdf")
+        check_place(outputs.plot, overwrite=outputs.overwrite)
+        check_different([*tables, outputs.plot])
+    if (outputs.rates or outputs.plot) and options.held_out is None:
+        raise ValueError("the rate of true matches needs a field that is held out of the scores")
+    if outputs.groups is not None and inputs.b is not None:
+        raise ValueError("groups are those of one table, not of two")
+
+
+def _check_inputs_stay(tables: Sequence[WholeTable], outputs: RecordOutputs) -> None:
+    """Check that no output replaces an input."""
+    files = [file.path for table in tables for file in table.files]
+    for path in (outputs.links, outputs.groups, outputs.rates, outputs.plot, outputs.rejects):
+        if path is not None and any(os.path.realpath(path) == os.path.realpath(file) for file in files):
+            raise ValueError(f"{path}: the output is one of the inputs")
+
+
+def _write(result: LinkResult, tables: Sequence[WholeTable], outputs: RecordOutputs, on_error: OnError) -> None:
+    if outputs.links is not None:
+        write_tables(outputs.links, link_columns(result), outputs.overwrite, _kinds(result))
+    if outputs.groups is not None:
+        labels = result.groups()
+        sizes = np.bincount(labels, minlength=len(labels))
+        ids = tables[0].ids
+        columns: dict[str, Any] = {
+            "id": [ids[row] for row in range(len(labels))],
+            "group": [ids[row] for row in labels.tolist()],
+            "size": sizes[labels],
+        }
+        kind = _kind(ids)
+        write_table(outputs.groups, columns, outputs.overwrite, {"id": kind, "group": kind})
+    if outputs.rates is not None and result.rates is not None:
+        write_table(outputs.rates, result.rates.columns(), outputs.overwrite)
+    if outputs.plot is not None and result.rates is not None:
+        unit = "score (points)" if result.weights is None else "score (bits)"
+        axes = plot_rates(result.rates, threshold=result.summary.threshold, unit=unit)
+        with atomic_file(outputs.plot, outputs.overwrite) as stream:
+            axes.figure.canvas.print_figure(stream, format=Path(outputs.plot).suffix[1:].lower())
+    if outputs.rejects is not None and on_error == "skip":
+        write_rejects(outputs.rejects, [row for table in tables for row in table.rejected], outputs.overwrite)
+
+
+def link_columns(result: LinkResult) -> Iterator[dict[str, Any]]:
+    """Yield the links as tables of columns, in parts; the first part may be empty."""
+    for start in range(0, max(1, len(result)), LINKS_AT_ONCE):
+        yield result.columns(slice(start, start + LINKS_AT_ONCE))
+
+
+def _kinds(result: LinkResult) -> dict[str, str]:
+    first, second = result.tables
+    return {"id_a": _kind(first.ids), "id_b": _kind(second.ids)}
+
+
+def _kind(ids: Sequence[object]) -> str:
+    return "int64" if len(ids) and isinstance(ids[0], int) else "string"

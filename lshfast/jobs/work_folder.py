@@ -1,0 +1,257 @@
+"""The work folder of a run: what its stages have made, so that a run that ended early can go on.
+
+The folder holds `manifest.json`, which is replaced as a whole after each stage, and the files that it names. It says
+what the run is (parameters, inputs with their sizes), and for each stage that is over its figures and the checksums of
+its files. Files that it does not name are remains of a stage that ended early, and are removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import FormatError
+from lshfast.kernels.checksum import checksum
+
+MANIFEST, LOCK = "manifest.json", "lock"
+VERSION = 2
+
+# Bytes of a file that are read at a time for its checksum.
+PIECE_BYTES = 1 << 20
+
+# The stage after which the files are removed.
+OVER = "over"
+
+_OWN = re.compile(
+    r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|(band|pairs)-\d+-\d+\.run"
+    r"|pairs-(\d+|copies|copies-\d+)\.run"
+)
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class WorkFolder:
+    """A folder for the files of one run; see `opened`.
+
+    Attributes
+    ----------
+    path : str
+    """
+
+    def __init__(self, path: str, run: Mapping[str, Any]) -> None:
+        self.path = path
+        self._run = dict(run)
+        self._stages: dict[str, Any] = {}
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str, run: Mapping[str, Any], resume: bool) -> Iterator[WorkFolder]:
+        """Create a work folder, or go on with an existing one; it is removed when the block ends without an error.
+
+        Parameters
+        ----------
+        path : str
+            A folder that does not exist or is empty, unless `resume` is true.
+        run : mapping
+            What the run is, as values of JSON. A folder of another run is refused, and the error names the difference.
+        resume : bool
+            Go on with the stages of an earlier attempt, if there was one.
+
+        Raises
+        ------
+        ValueError
+            If the folder holds files and `resume` is false, it belongs to a run with other parameters or inputs, or
+            another process uses it.
+        FormatError
+            If the manifest is damaged or of another version.
+        OSError
+            If the folder cannot be written.
+        """
+        shown = printable(path)
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            names = os.listdir(path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, shown) from error
+        if names and not resume:
+            raise ValueError(f"{shown}: this work folder is not empty; resume (--resume) continues its run")
+        folder, over = cls(path, run), False
+        try:
+            with _locked(os.path.join(path, LOCK), shown):
+                try:
+                    folder._begin()
+                except BaseException:
+                    if LOCK not in names:  # a folder of something else stays as it was
+                        os.unlink(os.path.join(path, LOCK))
+                    raise
+                try:
+                    yield folder
+                except BaseException:
+                    over = not folder._stages  # there is nothing to go on with
+                    raise
+                else:
+                    with suppress(OSError):  # the outputs are complete
+                        folder.finish(OVER, {})
+                    over = True
+                finally:
+                    if over:
+                        folder._remove()
+        finally:
+            if over:
+                with suppress(OSError):
+                    os.unlink(os.path.join(path, LOCK))
+                    os.rmdir(path)
+
+    def _begin(self) -> None:
+        names = set(os.listdir(self.path))
+        foreign = sorted(name for name in names if not _OWN.fullmatch(name))
+        if foreign:
+            raise FormatError(f"{printable(self.path)}: this folder holds {foreign[0]!r}, which is no file of a run")
+        if MANIFEST in names:
+            self._stages = self._checked(self._read())
+            if OVER in self._stages:  # its files were being removed
+                self._stages = {name: stage for name, stage in self._stages.items() if not stage["files"]}
+                del self._stages[OVER]
+        known = {MANIFEST, LOCK, *(name for stage in self._stages.values() for name in stage["files"])}
+        for name in names - known:
+            os.unlink(os.path.join(self.path, name))
+        self._write()
+
+    def _read(self) -> dict[str, Any]:
+        path = os.path.join(self.path, MANIFEST)
+        try:
+            with open(path, "rb") as file:
+                found = json.loads(file.read())
+            version, own = found["version"], found["checksum"]
+            if version != VERSION:
+                raise FormatError(f"{printable(path)}: version {version}; this lshfast continues version {VERSION}")
+            if own != _sum_of(found["run"], found["stages"]):
+                raise ValueError
+        except FormatError:
+            raise
+        except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+            raise FormatError(f"{printable(path)}: damaged") from None
+        return dict(found)
+
+    def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the stages of a manifest, after comparing what its run is."""
+        own: dict[str, Any] = json.loads(json.dumps(self._run))
+        for name in dict.fromkeys([*own, *found["run"]]):
+            mine, theirs = own.get(name), found["run"].get(name)
+            if mine != theirs:
+                if isinstance(mine, dict) and isinstance(theirs, dict):
+                    name = next(key for key in dict.fromkeys([*mine, *theirs]) if mine.get(key) != theirs.get(key))
+                    mine, theirs = mine.get(name), theirs.get(name)
+                raise ValueError(
+                    f"{printable(self.path)}: this folder belongs to another run: {name} was {theirs}, and is {mine}"
+                )
+        return dict(found["stages"])
+
+    def done(self, stage: str) -> dict[str, Any] | None:
+        """Return the figures of a stage that is over, or None."""
+        return self._stages[stage]["figures"] if stage in self._stages else None
+
+    def finish(self, stage: str, figures: Mapping[str, Any], files: Mapping[str, int | None] | None = None) -> None:
+        """Record that a stage is over: its figures, as values of JSON, and its files with the checksums of `save`."""
+        self._stages[stage] = {"figures": figures, "files": dict(files or {})}
+        self._write()
+
+    def forget(self, stage: str) -> None:
+        """Remove the files of a stage that are not needed any more, and keep its figures."""
+        for name in self._stages[stage]["files"]:
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.path, name))
+        self._stages[stage]["files"] = {}
+        self._write()
+
+    def save(self, name: str, arrays: Arrays) -> dict[str, int | None]:
+        """Write arrays to a file, and return its name and checksum for `finish`."""
+        with self._replacing(name) as file:
+            np.savez(file, **dict[str, Any](arrays))
+        with open(os.path.join(self.path, name), "rb", buffering=0) as file:
+            return {name: _sum_of_file(file)}
+
+    def load(self, stage: str, name: str) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a file of a stage; a FormatError names a file that is damaged."""
+        path = os.path.join(self.path, name)
+        try:
+            with open(path, "rb") as file:
+                if _sum_of_file(file) != self._stages[stage]["files"].get(name):
+                    raise FormatError(f"{printable(path)}: damaged: its checksum differs")
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as content:
+                    return {key: content[key] for key in content.files}
+        except OSError as error:
+            raise FormatError(f"{printable(path)}: damaged or missing: {error.strerror or error}") from None
+
+    def _write(self) -> None:
+        content = {
+            "version": VERSION,
+            "checksum": _sum_of(self._run, self._stages),
+            "run": self._run,
+            "stages": self._stages,
+        }
+        with self._replacing(MANIFEST) as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+    @contextmanager
+    def _replacing(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file that gets its name, complete, when the block ends; the outputs' files wait, these do not."""
+        path = os.path.join(self.path, name)
+        hidden = os.path.join(self.path, f".{name}.part")
+        try:
+            with open(hidden, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(hidden, path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(path)) from error
+        finally:
+            with suppress(OSError):
+                os.unlink(hidden)
+
+    def _remove(self) -> None:
+        """Remove the files of the run, the manifest last; the lock is still in use."""
+        with suppress(OSError):
+            for name in sorted(os.listdir(self.path), key=MANIFEST.__eq__):
+                if name != LOCK:
+                    os.unlink(os.path.join(self.path, name))
+
+
+def _sum_of(run: Mapping[str, Any], stages: Mapping[str, Any]) -> int:
+    return checksum(json.dumps([run, stages], sort_keys=True).encode())
+
+
+def _sum_of_file(file: BinaryIO) -> int:
+    """Return the checksum of the checksums of the pieces of a file."""
+    sums = [checksum(piece) for piece in iter(lambda: file.read(PIECE_BYTES), b"")]
+    return checksum(np.array(sums, "<u8"))
+
+
+@contextmanager
+def _locked(path: str, shown: str) -> Iterator[None]:
+    """Hold the lock of a work folder; it ends with the process."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"{shown}: another process uses this work folder") from None
+            except OSError:
+                pass  # a file system without locks
+        yield
+    finally:
+        os.close(file)

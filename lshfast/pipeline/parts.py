@@ -1,0 +1,241 @@
+"""A run in parts: rows of different components of buckets are never compared, so each part is a run of its own.
+
+The labels of components are all that has to be known of all rows at once. The rows of a part are read again, and go
+through the same stages as the rows of a run in memory; a row that shares no bucket is in no part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import FormatError
+from lshfast.common.progress import Progress
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.kernels.checksum import checksum
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.plan import Keep, Plan
+from lshfast.pipeline.preference import preference_of
+from lshfast.pipeline.run import find_duplicates
+from lshfast.pipeline.similar_pairs import PairArray, SimilarPairs
+from lshfast.pipeline.sketching import Clock, sketch_rows
+
+# The part of a row that shares no bucket with another row.
+NO_PART = -1
+
+# Bytes of a part that are written at a time; each such piece has a checksum.
+PIECE_BYTES = 1 << 18
+
+
+def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.int32]:
+    """Divide rows into parts so that all rows of a component are in one part.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n,)
+        The smallest row of each row's component, in any numbering.
+    costs : ndarray of int64, shape (n,)
+        The memory that each row takes in its part.
+    most : int
+        The memory of a part. A component that takes more is a part of its own.
+
+    Returns
+    -------
+    ndarray of int32, shape (n,)
+        The number of each row's part, from 0 in the order of components; NO_PART for a row that is alone.
+    """
+    size, total = np.bincount(labels), np.bincount(labels, weights=costs)
+    first = np.flatnonzero(size > 1)  # the labels of components of several rows
+    cost = total[first]
+    del total
+    alone = cost > most / 2
+    shared = np.where(alone, 0.0, cost)
+    # The costs of the others are divided at multiples of most / 2, so two neighbours never exceed `most`.
+    number = ((np.cumsum(shared, dtype=np.float64) - shared) // max(most / 2, 1)).astype(np.int64)
+    number[alone] = number.max(initial=0) + 1 + np.arange(int(alone.sum()), dtype=np.int64)
+    part_of_label = np.full(len(size), NO_PART, np.int32)
+    part_of_label[first] = np.unique(number, return_inverse=True)[1].reshape(-1)
+    return part_of_label[labels]
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """The texts of a part in a file: their bytes, and the checksum of each piece of PIECE_BYTES."""
+
+    nbytes: int
+    sums: Sequence[int]
+
+
+class PartWriter:
+    """Write texts to the files of their parts, in the order in which they come.
+
+    Parameters
+    ----------
+    folder : str
+    parts : int
+        The number of parts.
+    """
+
+    def __init__(self, folder: str, parts: int) -> None:
+        self._folder = folder
+        self._pending: list[list[bytes]] = [[] for _ in range(parts)]
+        self._sizes = [0] * parts
+        self._nbytes = [0] * parts
+        self._sums: list[list[int]] = [[] for _ in range(parts)]
+
+    def add(self, numbers: npt.NDArray[np.int32], texts: Texts) -> None:
+        """Add texts to the parts of these numbers."""
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.flatnonzero(np.diff(numbers[order], prepend=NO_PART - 1, append=NO_PART - 1))
+        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            number = int(numbers[order[low]])
+            data = b"".join([texts[row] for row in order[low:high].tolist()])
+            self._pending[number].append(data)
+            self._sizes[number] += len(data)
+            if self._sizes[number] >= PIECE_BYTES:
+                self._flush(number, False)
+
+    def finish(self) -> list[PartFile]:
+        """Write what is left."""
+        for number in range(len(self._pending)):
+            self._flush(number, True)
+        return [PartFile(nbytes, sums) for nbytes, sums in zip(self._nbytes, self._sums, strict=True)]
+
+    def _flush(self, number: int, everything: bool) -> None:
+        data = memoryview(b"".join(self._pending[number]))
+        end = len(data) if everything else len(data) // PIECE_BYTES * PIECE_BYTES
+        self._sums[number] += [checksum(data[at : min(at + PIECE_BYTES, end)]) for at in range(0, end, PIECE_BYTES)]
+        path = part_path(self._folder, number)
+        try:
+            with open(path, "ab", buffering=0) as file:
+                left = data[:end]
+                while len(left):
+                    left = left[file.write(left) :]
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(path)) from error
+        self._nbytes[number] += end
+        self._pending[number] = [bytes(data[end:])]
+        self._sizes[number] = len(data) - end
+
+
+def part_path(folder: str, number: int) -> str:
+    """Return the path of the texts of a part."""
+    return os.path.join(folder, f"part-{number}.texts")
+
+
+def read_part(folder: str, number: int, file: PartFile, lengths: Int64Array) -> Texts:
+    """Return the texts of a part, which have these lengths; the file is mapped as long as they exist.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged; the message names it.
+    """
+    path = part_path(folder, number)
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            if os.fstat(stream.fileno()).st_size != file.nbytes or int(lengths.sum()) != file.nbytes:
+                raise FormatError(f"{printable(path)}: damaged: it has not the size that was written")
+            data = np.memmap(stream, np.uint8, "r") if file.nbytes else np.empty(0, np.uint8)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, printable(path)) from error
+    for number, wanted in enumerate(file.sums):
+        if checksum(data[number * PIECE_BYTES : (number + 1) * PIECE_BYTES]) != wanted:
+            raise FormatError(f"{printable(path)}: damaged at byte {number * PIECE_BYTES}")
+    return Texts.of_buffer(data, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """What the run of a part has found; rows are numbers in the part.
+
+    Attributes
+    ----------
+    keeper : ndarray of int64, shape (m,)
+    similarity : ndarray of float64, shape (m,)
+        As in `Groups`.
+    copies : ndarray of int64, shape (m,)
+        The first copy of each row.
+    pairs : structured ndarray with fields i, j, similarity
+        The pairs of first copies that determine the groups.
+    candidates : int
+        As in `Summary`.
+    """
+
+    keeper: Int64Array
+    similarity: Float64Array
+    copies: Int64Array
+    pairs: npt.NDArray[np.void]
+    candidates: int
+
+
+@contextmanager
+def mapped_signatures(path: str, rows: int, num_perm: int) -> Iterator[UInt64Array]:
+    """Yield memory for signatures in a new file, which is removed at the end; its space is reserved before.
+
+    Raises
+    ------
+    OSError
+        If the disk has not enough space; the message names the file.
+    """
+    nbytes = 8 * rows * num_perm
+    try:
+        with open(path, "w+b", buffering=0) as file:
+            try:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, nbytes)
+                else:
+                    for at in range(0, nbytes, PIECE_BYTES):
+                        file.write(bytes(min(PIECE_BYTES, nbytes - at)))
+                yield np.memmap(file, np.uint64, "r+", shape=(rows, num_perm))
+            finally:
+                file.close()
+                with suppress(PermissionError):  # Windows removes no mapped file; the work folder is removed later
+                    os.unlink(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or printable(path)) from error
+
+
+def run_part(
+    texts: Texts,
+    plan: Plan,
+    keep: Keep | Int64Array,
+    clock: Clock,
+    progress: Progress | None = None,
+    memory: UInt64Array | None = None,
+    similar: Callable[[PairArray, Int64Array], object] | None = None,
+) -> PartResult:
+    """Find the groups of the rows of a part, and all similar pairs if they are wanted.
+
+    Parameters
+    ----------
+    texts : Texts
+    plan : Plan
+    keep : str, or ndarray of int64, shape (m,)
+        A policy, or a value for each row.
+    clock : Clock
+    progress : callable, optional
+    memory : ndarray of uint64, shape (m, k), optional
+        Memory for the signatures, see `mapped_signatures`.
+    similar : callable, optional
+        Called with batches of all similar pairs of first copies, and the first copy of each row.
+    """
+    sketches = sketch_rows([texts], plan, clock, memory=memory)
+    candidates = None
+    if similar is not None:
+        every = SimilarPairs(sketches, plan, clock)
+        for batch in every.of_different_rows():
+            similar(batch, sketches.copies)
+        candidates = every.candidates
+    preference = preference_of(keep, sketches.rows.column)
+    found = find_duplicates(sketches, plan, clock, preference=preference, progress=progress)
+    copies, pairs = sketches.copies, found.pairs
+    different = pairs[copies[pairs["j"]] == pairs["j"]]
+    compared = found.candidates if candidates is None else candidates
+    return PartResult(found.groups.keeper, found.groups.similarity, copies, different, compared)

@@ -1,0 +1,14 @@
+"""Fixtures of the tests of jobs."""
+
+import pytest
+
+from lshfast.jobs import cap
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Let the memory of a run be that of its records and parts alone."""
+    monkeypatch.setattr(cap, "BASE_BYTES", 0)
+    monkeypatch.setattr(cap, "WORK_BYTES", 0)
+    monkeypatch.setattr(cap, "STATE_BYTES", 0)
+    monkeypatch.setattr(cap, "LEAST_WORK", 0)

@@ -1,0 +1,287 @@
+"""Runs within a cap of memory: the outputs are those of a run in memory, also of one that was ended and resumed."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lshfast
+from lshfast import dedup_files
+from lshfast.jobs import cap
+from lshfast.jobs.forecast import forecast
+from lshfast.jobs.inputs import Inputs
+from lshfast.pipeline.parts import NO_PART, divide
+from lshfast.pipeline.plan import make_plan
+from tests.corpora import WORDS
+from tests.jobs.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"keep": "last", "id_column": "id"},
+        {"keep": "longest", "groups": "components"},
+        {"keep": "shortest", "verify": "signature"},
+        {"keep": "max:rank", "id_column": "id", "scheme": "classic"},
+        {"keep": "min:rank", "verify": "none", "annotate": True, "unit": "char"},
+        {"measure": "containment", "threshold": 0.9, "keep": "last"},
+        {
+            "measure": "containment",
+            "groups": "components",
+            "unit": "stopword",
+            "stop_words": [f"word{i}" for i in range(99)],
+        },
+    ],
+)
+def test_equals_the_run_in_memory(tmp_path, small_parts, options):
+    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(3, 4000)), tmp_path / "work"
+    wanted = outputs(tmp_path, "a", source, **options)
+    parts = []
+    found = outputs(
+        tmp_path, "b", source, memory=MEMORY, work=work,
+        progress=lambda *_: parts.extend(work.glob("part-*.texts")), **options,
+    )  # fmt: skip
+    assert found == wanted
+    assert found[0].summary == wanted[0].summary
+    assert len(set(parts)) > 1
+    assert not work.exists()
+
+
+@pytest.mark.parametrize("groups", ["star", "components"])
+def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, groups):
+    """All texts share their first half, so they are one component."""
+    rng = random.Random(1)
+    common = " ".join(rng.choices(WORDS, k=200))
+    rows = [{"text": f"{common} {' '.join(rng.choices(WORDS, k=rng.randrange(10, 90)))}"} for _ in range(3000)]
+    source, work, files = write_jsonl(tmp_path / "in.jsonl", rows), tmp_path / "work", set()
+    wanted = outputs(tmp_path, "a", source, groups=groups)
+    found = outputs(
+        tmp_path, "b", source, groups=groups, memory=MEMORY, work=work,
+        progress=lambda *_: files.update(path.suffix for path in work.iterdir()),
+    )  # fmt: skip
+    assert ".signatures" in files
+    assert found[1:] == wanted[1:]
+    assert np.array_equal(found[0].pairs, wanted[0].pairs)  # the number of comparisons depends on a random number
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl.gz", "folder"])
+def test_equals_the_run_in_memory_for_each_format(tmp_path, small_parts, suffix):
+    rows = corpus(5, 600)
+    source = tmp_path / f"in.{suffix}"
+    if suffix == "folder":
+        source.mkdir()
+        for number, row in enumerate(rows[:99]):
+            (source / f"{number:03}.txt").write_text(row["text"], encoding="utf-8")
+    elif suffix == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(
+            pa.Table.from_pylist([*rows, {"id": "null", "text": None, "rank": 1}]), source, row_group_size=70
+        )
+    else:
+        plain = write_jsonl(tmp_path / "plain.jsonl", rows)
+        dedup_files(plain, source, threshold=1.0, unit="char", annotate=True)
+    wanted = outputs(tmp_path, "a", source)
+    assert wanted[0].summary.removed > 15
+    assert outputs(tmp_path, "b", source, memory=MEMORY) == wanted
+
+
+def test_bad_rows_are_skipped_in_the_same_way(tmp_path, small_parts):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(7, 500))
+    lines = source.read_bytes().splitlines(keepends=True)
+    lines[3:3] = [b"no json\n", b"\n", lines[9], b'{"id": "x"}\n']
+    source.write_bytes(b"".join(lines))
+    wanted = outputs(tmp_path, "a", source, on_error="skip", id_column="id")
+    found = outputs(tmp_path, "b", source, on_error="skip", id_column="id", memory=MEMORY)
+    assert found == wanted
+    assert found[0].summary.rejected == 3
+    rejects = [(tmp_path / f"{name}.jsonl.rejects.jsonl").read_text() for name in "ab"]
+    assert rejects[0] == rejects[1]
+
+
+def test_short_texts_give_the_same_advice(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", [{"text": f"bus {i} of our town is late again"} for i in range(300)])
+    with pytest.warns(lshfast.ShortTextsWarning) as wanted:
+        dedup_files(source)
+    with pytest.warns(lshfast.ShortTextsWarning) as found:
+        dedup_files(source, memory="400M")
+    assert str(found[0].message) == str(wanted[0].message)
+
+
+def test_a_run_that_does_not_fit_gets_a_cap(tmp_path, small_parts, monkeypatch):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(29, 4000))
+    wanted, stages = outputs(tmp_path, "a", source), []
+    monkeypatch.setattr(cap, "available_memory", lambda: 6 << 20)
+    assert outputs(tmp_path, "b", source, progress=lambda stage, *_: stages.append(stage)) == wanted
+    assert "texts" in stages
+    monkeypatch.setattr(cap, "available_memory", lambda: 1 << 40)
+    stages.clear()
+    outputs(tmp_path, "c", source, progress=lambda stage, *_: stages.append(stage))
+    assert "texts" not in stages
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize(("suffix", "fits"), [("jsonl", True), ("csv", False)])
+def test_texts_that_can_be_read_again_need_no_cap(tmp_path, small_parts, monkeypatch, suffix, fits):
+    """Texts of local JSONL are not held by a run in memory, so they do not count."""
+    source = write_jsonl(tmp_path / "in.jsonl", [{"text": " ".join(WORDS)} for _ in range(300)])
+    if suffix == "csv":
+        dedup_files(source, tmp_path / "in.csv", annotate=True)
+        source = tmp_path / "in.csv"
+    inputs, plan = Inputs([str(source)]), make_plan(threads=1)
+    held = 300 * len(" ".join(WORDS))
+    without = sum(plan.memory(300, held, held=False).values())
+    monkeypatch.setattr(cap, "available_memory", lambda: without + held // 2)
+    monkeypatch.setattr(cap, "MOST_GROWTH", 1 << 20)  # the inputs are not too small for this
+    assert (cap.cap_for(inputs, inputs.open(), plan) is None) == fits
+
+
+def test_the_forecast_names_memory_that_is_enough(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 2000))
+    plan = make_plan(threads=1)
+    found = forecast(Inputs([str(source)]), plan, 1 << 29)
+    texts = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
+    assert found.rows == len(texts)
+    assert found.nbytes == sum(len(text.encode()) for text in texts)
+    assert found.seconds[0] < found.seconds[1]
+    with pytest.raises(ValueError, match="memory must be at least"):
+        dedup_files(source, memory=found.least_memory - 1, threads=1)
+    dedup_files(source, memory=found.least_memory, threads=1)
+    assert forecast(Inputs([str(write_jsonl(tmp_path / "none.jsonl", []))]), plan, 1 << 29) is None
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 30, 1 << 40])
+@pytest.mark.parametrize("rows", [1, 6, 500])
+def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
+    source = write_jsonl(tmp_path / "a.jsonl", corpus(2, rows))
+    assert forecast(Inputs([str(source)]), make_plan(), memory).rows == rows
+
+
+def test_tune_prints_the_forecast(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 500))
+    run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory"]
+    said = subprocess.run([*run, "100M"], capture_output=True, text=True, check=True).stdout
+    assert re.search(
+        r"\n +memory +\d+ MB at least, more than 105 MB\n +work folder +\d+ MB if .*, to \d+ MB\n +time +\d+ s if", said
+    )
+
+
+def test_available_memory():
+    found = cap.available_memory()
+    assert found is None or 1 << 20 < found < 1 << 60
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not tell what is available")
+def test_a_cap_above_the_memory_of_the_machine(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(3, 200))
+    assert outputs(tmp_path, "b", source, memory=1 << 50)[1:] == outputs(tmp_path, "a", source)[1:]
+
+
+def test_no_rows(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", [])
+    assert outputs(tmp_path, "b", source, memory="400M") == outputs(tmp_path, "a", source)
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": "last"}, {"verify": "signature", "keep": "max:rank"}])
+def test_all_similar_pairs_are_those_of_the_run_in_memory(tmp_path, small_parts, monkeypatch, options):
+    monkeypatch.setattr(cap, "PAIRS_BYTES", 0)
+    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(37, 4000)), tmp_path / "work"
+    wanted = outputs(tmp_path, "a", source, pairs=tmp_path / "pairs_a.csv", **options)
+    found = outputs(tmp_path, "b", source, pairs=tmp_path / "pairs_b.csv", memory=MEMORY, **options)
+    assert (tmp_path / "pairs_b.csv").read_bytes() == (tmp_path / "pairs_a.csv").read_bytes()
+    assert found[1:] == wanted[1:]
+    assert found[0].summary == wanted[0].summary
+    given = {"pairs": tmp_path / "pairs_c.csv", "memory": MEMORY, "work": work, "resume": True, **options}
+    for number in (1, 2):
+        calls = []
+
+        def tell(stage, *_, calls=calls, number=number):
+            calls.append(stage)
+            if calls.count("write") == number or (stage == "verify" and number == 1 and calls.count(stage) == 3):
+                raise Ended
+
+        with pytest.raises(Ended):
+            outputs(tmp_path, "c", source, progress=tell, **given)
+    found = outputs(tmp_path, "c", source, **given)
+    assert (tmp_path / "pairs_c.csv").read_bytes() == (tmp_path / "pairs_a.csv").read_bytes()
+    assert found[0].summary == wanted[0].summary
+
+
+@given(
+    st.lists(st.integers(0, 20), max_size=60).map(lambda found: [min(i, label) for i, label in enumerate(found)]),
+    st.integers(1, 100),
+)
+def test_division_into_parts(links, most):
+    labels = np.array([0] * len(links), np.int64)
+    for row, link in enumerate(links):
+        labels[row] = labels[link] if link < row else row
+    costs = np.arange(len(links), dtype=np.int64) % 7 + 1
+    parts = divide(labels, costs, most)
+    sizes = np.bincount(labels, minlength=1)
+    assert ((parts == NO_PART) == (sizes[labels] == 1)).all()
+    assert sorted(set(parts.tolist()) - {NO_PART}) == list(range(parts.max(initial=-1) + 1))
+    for label in set(labels.tolist()):
+        assert len(set(parts[labels == label].tolist())) == 1
+    for part in range(parts.max(initial=-1) + 1):
+        own = parts == part
+        assert costs[own].sum() <= most or len(set(labels[own].tolist())) == 1
+
+
+def test_bad_arguments(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(1, 30))
+    for options, reason in (
+        ({"memory": 10}, "memory must be at least .* MB for 1 threads, not 0 MB"),
+        ({"memory": "4 elephants"}, "memory must be a number of bytes like 4G, 512M or 4294967296, not '4 elephants'"),
+        ({"memory": "1G", "exact": True}, "not for runs with exact"),
+        ({"memory": "1G", "save_index": tmp_path / "i"}, "not for runs with against and save_index"),
+        ({"memory": "1G", "resume": True}, "resume needs the work folder"),
+        ({"work": tmp_path / "w"}, "memory is needed"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            dedup_files(source, threads=1, **options)
+    with pytest.raises(TypeError, match="memory must be an int"):
+        dedup_files(source, memory=1e9)
+    with pytest.raises(NotADirectoryError, match=re.escape(str(source))):
+        dedup_files(source, memory="1G", work=source / "w")
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_bad_row_leaves_no_work_folder(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", [{"text": "a b c"}, {"no": 1}])
+    with pytest.raises(lshfast.DataError, match=re.escape(f"{source}:2:")):
+        dedup_files(source, memory="400M", work=tmp_path / "work")
+    assert os.listdir(tmp_path) == ["in.jsonl"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the data segment")
+@pytest.mark.parametrize("kind", ["similar", "crowded", "short"])
+def test_the_cap_is_held(tmp_path, kind):
+    """The data of the process may take 5 % more than the cap: 440 MB of similar texts, or many short texts."""
+    rng = random.Random(1)
+    text = [rng.choice(WORDS) for _ in range(1200)]
+    with (tmp_path / "in.jsonl").open("w") as file:
+        for number in range(24_000 if kind != "short" else 700_000):
+            words = text if kind != "similar" else [f"{word[4:]}{number // 2}" for word in text]
+            changed = [f"own{number}.{i}" for i in range(300 if kind == "crowded" else 10)]
+            file.write(json.dumps({"text": " ".join([*words, *changed] if kind != "short" else changed)}) + "\n")
+    memory, threads = ("300M", 1) if kind != "short" else ("364M", 2)
+    limit = int(int(memory[:-1]) * 1.05) << 20
+    program = (
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, ({limit},) * 2); "
+        "from lshfast.__main__ import main; main()"
+    )
+    run = [sys.executable, "-c", program, "dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl"]
+    run += ["--memory", memory, "--threads", str(threads), "--quiet"]
+    subprocess.run(run, check=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+    with (tmp_path / "out.jsonl").open("rb") as file:
+        assert sum(1 for _ in file) == {"similar": 12_000, "crowded": 24_000, "short": 700_000}[kind]

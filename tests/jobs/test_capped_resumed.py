@@ -1,0 +1,320 @@
+"""Runs within a cap of memory that end early, at any place and for any reason: no output, one error, and resumption."""
+
+import errno
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lshfast.pipeline.sketching
+from lshfast import FormatError, dedup_files
+from lshfast.jobs import cap, capped
+from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.work_folder import VERSION, WorkFolder
+from lshfast.pipeline.parts import divide
+from tests.corpora import WORDS
+from tests.jobs.capped_runs import MEMORY, Ended, corpus, end_at, outputs, write_jsonl
+from tests.jobs.full_disk import FullDisk
+
+
+def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeypatch):
+    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(11, 2500)), tmp_path / "work"
+    options = {"id_column": "id", "keep": "max:rank", "on_error": "skip"}
+    wanted = outputs(tmp_path, "a", source, **options)
+    tell, calls = end_at(0)
+    outputs(tmp_path, "b", source, memory=MEMORY, work=work, progress=tell, **options)
+    assert calls[0] > 8
+    for call in range(1, calls[0] + 1):
+        name = f"c{call}"
+        with pytest.raises(Ended):
+            outputs(tmp_path, name, source, memory=MEMORY, work=work, progress=end_at(call)[0], **options)
+        assert not (tmp_path / f"{name}.jsonl").exists()
+        found = outputs(tmp_path, name, source, memory=MEMORY, work=work, resume=True, **options)
+        assert found == wanted
+        assert found[0].summary == wanted[0].summary
+        assert not work.exists()
+
+
+def batches_of(monkeypatch, nbytes):
+    """Let the batches and pieces of a run have so many bytes."""
+    monkeypatch.setattr(Inputs, "open", lambda own, **others: OPEN(own, **{"batch_bytes": nbytes, **others}))
+    monkeypatch.setattr(lshfast.pipeline.sketching, "PIECE_BYTES", nbytes // 3)
+
+
+OPEN = Inputs.open
+
+
+@pytest.mark.parametrize(
+    ("threads", "nbytes"), [pytest.param(1, 999, marks=pytest.mark.slow), (2, 40_000), (3, 1 << 20)]
+)
+def test_threads_and_batches_do_not_matter(tmp_path, small_parts, monkeypatch, threads, nbytes):
+    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(21, 2500)), tmp_path / "work"
+    wanted = outputs(tmp_path, "a", source)
+    for memory in (MEMORY, 2 * MEMORY):
+        for ended in (1, 2, 4):  # while texts are read first, and again; while parts are run
+            stages, name = [], f"b{memory}.{ended}"
+
+            def tell(stage, *_, stages=stages, ended=ended):
+                stages += [stage] if stage not in stages else []
+                if len(stages) == ended:
+                    raise Ended
+
+            with monkeypatch.context() as patch:
+                batches_of(patch, 1 << 16)
+                with pytest.raises(Ended):
+                    outputs(tmp_path, name, source, memory=memory, work=work, threads=4 - threads, progress=tell)
+            with monkeypatch.context() as patch:
+                batches_of(patch, nbytes)
+                found = outputs(tmp_path, name, source, memory=memory, work=work, resume=True, threads=threads)
+            assert found == wanted
+
+
+rows_of_small_corpora = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 12), st.sampled_from(["", "", "!", "\u00a0"])), max_size=40
+)
+
+
+@given(
+    rows_of_small_corpora,
+    st.sampled_from(["star", "components"]),
+    st.sampled_from([1, 2000, 1 << 30]),
+    st.integers(1, 9),
+    st.sampled_from(["first", "last"]),
+)
+@settings(max_examples=40)
+def test_small_corpora_in_any_parts_and_ended_anywhere(tmp_path_factory, rows, groups, most, call, keep):
+    """Copies, also with other bytes; chains, in which a word more differs from text to text; empty texts."""
+    folder = tmp_path_factory.mktemp("runs")
+    texts = [
+        " ".join(f"w{kind}.{i if i < 30 - cut else i + kind * 100}" for i in range(30 * (kind > 0))) + end
+        for kind, cut, end in rows
+    ]
+    source = write_jsonl(folder / "in.jsonl", [{"text": text} for text in texts])
+    options = {"groups": groups, "threshold": 0.6, "keep": keep}
+    wanted, work = outputs(folder, "a", source, **options), folder / "work"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capped, "divide", lambda labels, costs, _: divide(labels, costs, most))
+        options |= {"memory": "300M", "work": work, "resume": True}
+        with suppress(Ended):
+            outputs(folder, "b", source, progress=end_at(call)[0], **options)
+            for path in (folder / "b.jsonl", folder / "b.csv"):  # it had fewer calls
+                path.unlink()
+        assert not (folder / "b.jsonl").exists()
+        assert outputs(folder, "b", source, **options) == wanted
+    assert not work.exists()
+
+
+def begun(tmp_path, source, parts=0, **options):
+    """Begin a run that ends after pass two and so many parts, and return its work folder."""
+    work = tmp_path / "work"
+
+    def tell(stage, done, _):
+        if stage == "verify" and len(list(work.glob("part-*.npz"))) == parts:
+            raise Ended
+
+    with pytest.raises(Ended):
+        dedup_files(source, memory=MEMORY, work=work, progress=tell, threads=1, **options)
+    return work
+
+
+def test_another_run_is_refused(tmp_path, small_parts):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(13, 300))
+    work = begun(tmp_path, source)
+    with pytest.raises(ValueError, match=r"work: this work folder is not empty; resume \(--resume\) continues its run"):
+        dedup_files(source, memory=MEMORY, work=work)
+    for options, reason in (
+        ({"threshold": 0.7}, r"threshold was 0\.8, and is 0\.7"),
+        ({"seed": 5}, "seed was 1, and is 5"),
+        ({"keep": "last"}, "keep was first, and is last"),
+        ({"column": "id"}, "column was text, and is id"),
+        ({"memory": MEMORY + 1}, "memory was"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            dedup_files(source, **{"memory": MEMORY, "work": work, "resume": True, **options})
+    content = source.read_bytes()
+    source.write_bytes(content.replace(b"word", b"wort", 1))
+    with pytest.raises(ValueError, match=re.escape(f"{source} was [")):
+        dedup_files(source, memory=MEMORY, work=work, resume=True)
+    other = write_jsonl(tmp_path / "other.jsonl", corpus(13, 5))
+    with pytest.raises(ValueError, match="belongs to another run"):
+        dedup_files([source, other], memory=MEMORY, work=work, resume=True)
+
+
+def damaged(content, rng):
+    """Yield versions of the content of a file that is damaged: cut, with a changed bit, longer, and missing (None)."""
+    for place in (0, 9, 25, *range(99, len(content), 1 + len(content) // 4), len(content) - 30, len(content) - 1):
+        yield content[:place] + bytes([content[place] ^ 1 << rng.randrange(8)]) + content[place + 1 :]
+    for place in (0, 1, len(content) // 2, len(content) - 1):
+        yield content[:place]
+    yield content + b"\0"
+    yield None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [0, 1])
+def test_each_damaged_file_is_named(tmp_path, small_parts, monkeypatch, parts):
+    monkeypatch.setattr(cap, "PAIRS_BYTES", 0)
+    source, pairs = write_jsonl(tmp_path / "in.jsonl", corpus(17, 3000)), tmp_path / "pairs.csv"
+    work, rng = begun(tmp_path, source, parts, pairs=pairs), random.Random(1)
+    files = sorted(path for path in work.iterdir() if path.name != "lock")
+    held = {path: path.read_bytes() for path in files}
+    names = {"manifest.json", "rows.npz", "texts.npz", f"part-{parts}.texts"}
+    assert names | ({"part-0.npz", "pairs-0.run"} if parts else set()) <= {path.name for path in files}
+    for path in files:
+        for bad in damaged(held[path], rng):
+            if bad is None and path.name == "manifest.json":
+                continue  # then nothing has been done
+            if bad is None:
+                path.unlink()
+            else:
+                path.write_bytes(bad)
+            with pytest.raises((FormatError, FileNotFoundError), match=re.escape(str(path))):
+                dedup_files(source, pairs=pairs, memory=MEMORY, work=work, resume=True, threads=1)
+            assert not pairs.exists()
+            for later in set(work.iterdir()) - {*files, work / "lock"}:
+                later.unlink()  # the parts that were run before the damage was found
+            for other in files:
+                other.write_bytes(held[other])
+    dedup_files(source, pairs=pairs, memory=MEMORY, work=work, resume=True, threads=1)
+
+
+def test_each_bit_of_a_file_of_arrays_is_checked(tmp_path):
+    with WorkFolder.opened(str(tmp_path / "work"), {}, False) as folder:
+        arrays = {"labels": np.arange(5), "values": np.frombuffer(b"{}", np.uint8)}
+        folder.finish("sketch", {}, folder.save("rows.npz", arrays))
+        path = tmp_path / "work" / "rows.npz"
+        content = path.read_bytes()
+        for bit in range(0, 8 * len(content), 13):
+            changed = bytearray(content)
+            changed[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(changed)
+            with pytest.raises(FormatError, match=r"rows\.npz: damaged: its checksum differs"):
+                folder.load("sketch", "rows.npz")
+        path.write_bytes(content)
+        assert folder.load("sketch", "rows.npz")["labels"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_work_folders_of_others(tmp_path, small_parts):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(17, 100))
+    work = begun(tmp_path, source)
+    manifest = json.loads((work / "manifest.json").read_text())
+    (work / "manifest.json").write_text(json.dumps(manifest | {"version": VERSION + 1}))
+    with pytest.raises(FormatError, match=f"version {VERSION + 1}; this lshfast continues version {VERSION}"):
+        dedup_files(source, memory=MEMORY, work=work, resume=True)
+    (work / "manifest.json").write_text(json.dumps(manifest))
+    (work / "mine.txt").write_text("mine")
+    with pytest.raises(FormatError, match="which is no file of a run"):
+        dedup_files(source, memory=MEMORY, work=work, resume=True)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "mine.txt").write_text("mine")
+    with pytest.raises(FormatError, match="which is no file of a run"):
+        dedup_files(source, memory=MEMORY, work=mine, resume=True)
+    assert os.listdir(mine) == ["mine.txt"]
+
+
+def crowd(n):
+    """Return rows that share their first words: one component; 250 take more than the memory of `small_parts`."""
+    rng = random.Random(1)
+    common = " ".join(rng.choices(WORDS, k=1500))
+    return [{"id": f"crowd{i}", "text": f"{common} {' '.join(rng.choices(WORDS, k=400))}", "rank": 1} for i in range(n)]
+
+
+def failure(run):
+    """Return the OSError that a run raises, or None."""
+    try:
+        run()
+    except OSError as error:
+        return error
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no posix_fallocate")
+@pytest.mark.parametrize("resumed", [False, True], ids=["temporary", "resumed"])
+def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, small_parts, monkeypatch, resumed):
+    """The disk is full from the n-th call on that needs space, for each n of a run."""
+    monkeypatch.setattr(cap, "PAIRS_BYTES", 0)
+    source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 1500), *crowd(250)]), tmp_path / "out"
+    work = tmp_path / "work" if resumed else None
+    folder.mkdir()
+
+    def run(progress=None):
+        result = outputs(
+            folder, "b", source, pairs=folder / "pairs.csv", id_column="id", keep="max:rank", memory=MEMORY, work=work,
+            resume=resumed, progress=progress,
+        )  # fmt: skip
+        return result[0], written()
+
+    def written():
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    suffixes = set()
+
+    def look(*_):
+        hidden = folder if work is None else tmp_path
+        suffixes.update(path.suffix for path in hidden.rglob("*"))
+
+    with monkeypatch.context() as patch:
+        disk = FullDisk(patch)
+        wanted = run(look)
+    calls = disk.calls
+    assert {".run", ".npz", ".texts", ".signatures"} <= suffixes
+    assert {"b.jsonl", "b.csv", "pairs.csv"} == set(wanted[1])
+    final = [path.name for path in folder.iterdir()]
+    renaming = next(room for room, (_, path) in enumerate(calls) if path and os.path.basename(path) in final)
+    over = []
+    for room in range(len(calls)):
+        for path in folder.iterdir():
+            path.unlink()
+        with monkeypatch.context() as patch:
+            FullDisk(patch, room)
+            error = failure(run)
+        if error is None:
+            over.append(room)
+        else:
+            assert error.errno == errno.ENOSPC
+            assert str(tmp_path) in error.filename
+            assert "\n" not in str(error)
+        assert written() == {} or room > renaming
+        assert written().items() <= wanted[1].items()
+        if resumed and not over:
+            assert run() == wanted
+        assert work is None or not work.exists()
+    assert over == list(range(len(calls) - 4, len(calls)))  # the last replacement of the manifest is no error
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_killed_runs_are_resumed(tmp_path):
+    """A run is killed after random times until it ends; the outputs are those of a run in memory."""
+    source, rng = write_jsonl(tmp_path / "in.jsonl", corpus(23, 30_000)), random.Random(1)
+    dedup_files(source, tmp_path / "a.jsonl", removed=tmp_path / "a.csv")
+    arguments = [
+        sys.executable, "-m", "lshfast", "dedup", source, "-o", tmp_path / "b.jsonl", "--removed", tmp_path / "b.csv",
+        "--memory", "300M", "--work", tmp_path / "work", "--resume", "--threads", "1", "--quiet",
+    ]  # fmt: skip
+    killed = 0
+    for attempt in range(40):
+        with subprocess.Popen(arguments, stderr=subprocess.PIPE) as run:
+            try:
+                errors = run.communicate(timeout=rng.uniform(0.3, 2) * 1.1**attempt)[1]
+            except subprocess.TimeoutExpired:
+                run.send_signal(signal.SIGKILL)
+                killed += 1
+                continue
+        assert run.returncode == 0, errors
+        break
+    assert killed
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert not (tmp_path / "work").exists()
