@@ -1,0 +1,49 @@
+"""The Spark session that all tests of this folder share."""
+
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import lshfast
+
+# Warnings of PySpark itself.
+OF_PYSPARK = ("ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore::ResourceWarning")
+
+
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            for warning in OF_PYSPARK:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+            if "spark" in item.fixturenames:  # each process of the suite would start a JVM
+                item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    pytest.importorskip("pyspark", reason="PySpark has no wheel for this Python")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    package = str(Path(lshfast.__file__).parent.parent)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = (
+            SparkSession.builder.master("local[2,4]")  # a task is tried four times
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+            .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
