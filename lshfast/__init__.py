@@ -1,92 +1,106 @@
 """lshfast: locality-sensitive hashing, exact and fast.
 
 Everything that can be imported from `lshfast`, `lshfast.datasketch`, `lshfast.distances`, `lshfast.estimators`,
-`lshfast.exact`, `lshfast.families`, `lshfast.hashing` and `lshfast.kernels` and is a documented function or class is
-public; all other modules are internal and may change.
+`lshfast.exact`, `lshfast.external`, `lshfast.families`, `lshfast.fingerprints`, `lshfast.hashing`, `lshfast.kernels`,
+`lshfast.passages`, `lshfast.records`, `lshfast.spark`, `lshfast.stages` and `lshfast.web` and is a documented function
+or class is public; all other modules are internal and may change.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
 [True, False, True]
 """
 
-from lshfast import startup  # noqa: F401, I001  before all others: see there
-import lshfast.exact
-import lshfast.families  # noqa: F401  so that users need not import these two
-from lshfast.banding import Bands, choose_bands
-from lshfast.common.errors import FormatError
-from lshfast.datasketch import (
-    AsyncMinHashLSH,
-    HyperLogLog,
-    HyperLogLogPlusPlus,
-    LeanMinHash,
-    MinHash,
-    MinHashLSH,
-    MinHashLSHBloom,
-    MinHashLSHEnsemble,
-    MinHashLSHForest,
-    WeightedMinHash,
-    WeightedMinHashGenerator,
-    WeightedMinHashLSH,
-    WeightedMinHashLSHForest,
-    bBitMinHash,
-)
-from lshfast.datasketch.advice import no_attribute
-from lshfast.index import (
-    LSHEnsemble,
-    LSHForest,
-    LSHIndex,
-    Match,
-    Matches,
-    NearNeighbors,
-    Neighbor,
-    NeighborLists,
-    NeighborPairs,
-    NeighborsPlan,
-    NeighborStats,
-)
-from lshfast.index.hamming import (
-    CodeDedup,
-    CodePairs,
-    CodeRemoval,
-    HammingIndex,
-    HammingMatch,
-    HammingMatches,
-    HammingPlan,
-    dedup_codes,
-    hamming_pairs,
-)
-from lshfast.index.keys import DuplicateKeyError
-from lshfast.index.stores.lmdb import LmdbStore
-from lshfast.index.stores.redis import RedisStore
-from lshfast.jobs import dedup_files
-from lshfast.join import PAIR, candidates, component_groups, find_copies, star_groups, verify
-from lshfast.kernels.text import TextError
-from lshfast.pipeline import (
-    DedupResult,
-    Recommendation,
-    Removal,
-    ShortTextsWarning,
-    Summary,
-    dedup,
-    pairs,
-    recommend,
-)
-from lshfast.readers import DataError
-from lshfast.shingling import shingle
-from lshfast.sketch import (
-    BBits,
-    DistinctCounter,
-    MinHasher,
-    OnePermutation,
-    SignSketcher,
-    SimHasher,
-    WeightedMinHasher,
-    WeightedSets,
-    estimate_overlap,
-    estimate_sizes,
-    sketch_multisets,
-)
-from lshfast.tokens import TokenSets
+from typing import TYPE_CHECKING
+
+from lshfast import startup  # noqa: F401  before all others: see there
+from lshfast.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from lshfast.banding import Bands, choose_bands
+    from lshfast.common.errors import FormatError
+    from lshfast.datasketch import (
+        AsyncMinHashLSH,
+        HyperLogLog,
+        HyperLogLogPlusPlus,
+        LeanMinHash,
+        MinHash,
+        MinHashLSH,
+        MinHashLSHBloom,
+        MinHashLSHEnsemble,
+        MinHashLSHForest,
+        WeightedMinHash,
+        WeightedMinHashGenerator,
+        WeightedMinHashLSH,
+        WeightedMinHashLSHForest,
+        bBitMinHash,
+    )
+    from lshfast.index import (
+        LSHEnsemble,
+        LSHForest,
+        LSHIndex,
+        Match,
+        Matches,
+        NearNeighbors,
+        Neighbor,
+        NeighborLists,
+        NeighborPairs,
+        NeighborsPlan,
+        NeighborStats,
+    )
+    from lshfast.index.hamming import (
+        CodeDedup,
+        CodePairs,
+        CodeRemoval,
+        HammingIndex,
+        HammingMatch,
+        HammingMatches,
+        HammingPlan,
+        dedup_codes,
+        hamming_pairs,
+    )
+    from lshfast.index.keys import DuplicateKeyError
+    from lshfast.index.stores.lmdb import LmdbStore
+    from lshfast.index.stores.redis import RedisStore
+    from lshfast.jobs import dedup_files
+    from lshfast.join import (
+        PAIR,
+        ItemFilter,
+        candidates,
+        component_groups,
+        count_distinct,
+        find_copies,
+        find_identical,
+        find_identical_in_batches,
+        star_groups,
+        verify,
+    )
+    from lshfast.kernels.text import TextError
+    from lshfast.pipeline import (
+        DedupResult,
+        Recommendation,
+        Removal,
+        ShortTextsWarning,
+        Summary,
+        dedup,
+        pairs,
+        recommend,
+    )
+    from lshfast.readers import DataError
+    from lshfast.shingling import expected_occurrences, shingle
+    from lshfast.sketch import (
+        BBits,
+        DistinctCounter,
+        MinHasher,
+        OnePermutation,
+        SignSketcher,
+        SimHasher,
+        WeightedMinHasher,
+        WeightedSets,
+        estimate_overlap,
+        estimate_sizes,
+        sketch_multisets,
+    )
+    from lshfast.tokens import TokenSets
 
 __version__ = "0.1.0"
 
@@ -109,6 +123,7 @@ __all__ = [
     "HammingPlan",
     "HyperLogLog",
     "HyperLogLogPlusPlus",
+    "ItemFilter",
     "LSHEnsemble",
     "LSHForest",
     "LSHIndex",
@@ -148,12 +163,16 @@ __all__ = [
     "candidates",
     "choose_bands",
     "component_groups",
+    "count_distinct",
     "dedup",
     "dedup_codes",
     "dedup_files",
     "estimate_overlap",
     "estimate_sizes",
+    "expected_occurrences",
     "find_copies",
+    "find_identical",
+    "find_identical_in_batches",
     "hamming_pairs",
     "pairs",
     "recommend",
@@ -164,5 +183,43 @@ __all__ = [
 ]
 
 
+_value_of = lazy_names(
+    __name__,
+    {
+        "banding": "Bands choose_bands",
+        "common.errors": "FormatError",
+        "datasketch": "AsyncMinHashLSH HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH MinHashLSHBloom "
+        "MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator WeightedMinHashLSH "
+        "WeightedMinHashLSHForest bBitMinHash",
+        "index": "LSHEnsemble LSHForest LSHIndex Match Matches NearNeighbors Neighbor NeighborLists NeighborPairs "
+        "NeighborsPlan NeighborStats",
+        "index.hamming": "CodeDedup CodePairs CodeRemoval HammingIndex HammingMatch HammingMatches HammingPlan "
+        "dedup_codes hamming_pairs",
+        "index.keys": "DuplicateKeyError",
+        "index.stores.lmdb": "LmdbStore",
+        "index.stores.redis": "RedisStore",
+        "jobs": "dedup_files",
+        "join": "PAIR ItemFilter candidates component_groups count_distinct find_copies find_identical "
+        "find_identical_in_batches star_groups verify",
+        "kernels.text": "TextError",
+        "pipeline": "DedupResult Recommendation Removal ShortTextsWarning Summary dedup pairs recommend",
+        "readers": "DataError",
+        "shingling": "expected_occurrences shingle",
+        "sketch": "BBits DistinctCounter MinHasher OnePermutation SignSketcher SimHasher WeightedMinHasher "
+        "WeightedSets estimate_overlap estimate_sizes sketch_multisets",
+        "tokens": "TokenSets",
+        ".": "banding common datasketch distances exact external families fingerprints hashing index jobs "
+        "join kernels passages pipeline readers records shingling sketch tokens web",
+    },
+)
+
+
 def __getattr__(name: str) -> object:
+    try:
+        return _value_of(name)
+    except AttributeError:
+        if name.startswith("__"):
+            raise
+    from lshfast.datasketch.advice import no_attribute
+
     raise no_attribute(__name__, name)

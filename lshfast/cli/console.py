@@ -12,19 +12,39 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lshfast.pipeline.display import SIMILARITY_KINDS
 from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
     from lshfast.index.lsh_index import LSHIndex
+    from lshfast.jobs.fingerprints import FingerprintSummary
+    from lshfast.jobs.forecast import Forecast
+    from lshfast.jobs.paragraphs import ParagraphsSummary
+    from lshfast.jobs.passages import PassagesSummary
+    from lshfast.jobs.web import ContractionSummary, MirrorSummary
     from lshfast.pipeline.plan import Plan
-    from lshfast.pipeline.report import DedupResult, IndexSummary, QuerySummary, Stage
+    from lshfast.pipeline.report import IndexSummary, QuerySummary, Stage, Summary
     from lshfast.readers import Reject
 
-UNITS = {"read": "bytes", "verify": "rows", "write": "bytes", "save": "bytes"}
-TITLES = {"read": "read and sketch", "verify": "verify", "write": "write", "save": "write the index"}
+UNITS = {
+    "read": "bytes", "input": "bytes", "texts": "bytes", "hold": "bytes", "sample": "bytes", "compare": "pairs",
+    "verify": "rows", "write": "bytes", "save": "bytes", "merge": "rows", "link": "stages",
+}  # fmt: skip
+TITLES = {
+    "read": "read and sketch",
+    "input": "read",
+    "texts": "read again",
+    "hold": "read and hold",
+    "sample": "read and sample",
+    "compare": "compare",
+    "verify": "verify",
+    "write": "write",
+    "save": "write the index",
+    "merge": "merged",
+    "link": "link",
+}
+OPEN_ENDED = {"merge"}  # their total is not known
 PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
@@ -73,11 +93,11 @@ class Watch:
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         """Record progress: `done` of `total` bytes, rows or pairs of a stage."""
-        if self._quiet or stage not in UNITS or not total:
+        if self._quiet or stage not in UNITS or not (total or stage in OPEN_ENDED):
             return
         now = time.perf_counter()
         seconds = now - self._began.setdefault(stage, now)
-        rate = done / seconds if seconds > 0.05 else 0.0
+        rate = done / seconds if seconds > 0.05 and UNITS[stage] != "stages" else 0.0
         told = (f"{rate / 1e6:.0f} MB/s" if UNITS[stage] == "bytes" else f"{rate:,.0f}/s") if rate else ""
         if self._bars is not None:
             if stage not in self._tasks:
@@ -85,8 +105,9 @@ class Watch:
             self._bars.update(self._tasks[stage], completed=done, total=total, rate=told)
         elif now - self._said >= PLAIN_EVERY:
             self._said = now
-            left = f", {(total - done) / rate:.0f} s left" if rate else ""
-            print(f"lshfast: {TITLES[stage]}: {100 * done / total:.0f} % {told}{left}", file=self._stream, flush=True)
+            left = f", {(total - done) / rate:.0f} s left" if rate and total else ""
+            share = f"{100 * done / total:.0f} %" if total else f"{done:,}"
+            print(f"lshfast: {TITLES[stage]}: {share} {told}{left}", file=self._stream, flush=True)
 
 
 BAR = 24  # characters of the longest bar; with it, a line fits 60 columns
@@ -122,9 +143,16 @@ def _empty(number: int) -> str:
     return f"{number:,} without shingles (empty)" if number else ""
 
 
-def closing_table(result: DedupResult, memory: int | None, removing: bool = True) -> str:
+def _advice(advice: str) -> list[str]:
+    """Return advice with options in place of arguments, as a line if there is any."""
+    options = re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", r"--unit \1 --size \2 --threshold \3", advice)
+    return [f"note: {options}"] if advice else []
+
+
+def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
     """Return the figures of a run as lines of text; the figures of removal only if `removing`."""
-    s = result.summary
+    from lshfast.pipeline.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall
+
     copies = counted(s.copies, "exact copy", "exact copies")
     lines = [_line("read", s.read, _empty(s.empty), f"{copies} of earlier rows" if s.copies else "")]
     if removing:
@@ -148,16 +176,14 @@ def closing_table(result: DedupResult, memory: int | None, removing: bool = True
             "pairs",
             s.pairs,
             f"{s.copies:,} with exact copies" if s.copies else "",
-            f"similarity: {SIMILARITY_KINDS[s.verify]}",
+            f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}",
         ),
         _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
-        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} at the threshold: {s.recall:.4f}")
+        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s)}: {s.recall:.4f}")
         if s.bands
         else _line("join", "exact", "every similar pair is found"),
     ]
-    if s.advice:
-        options = re.sub(r"unit (\S+), size (\S+), threshold (\S+)$", r"--unit \1 --size \2 --threshold \3", s.advice)
-        lines.append(f"note: {options}")
+    lines += _advice(s.advice)
     total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
     return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
 
@@ -167,7 +193,7 @@ def _stage_lines(stages: Mapping[str, Stage], total: float, memory: int | None) 
     for name, stage in stages.items():
         rate = f"{stage.mb_per_second:>10,.0f}" if stage.nbytes and stage.seconds > 0.1 else ""
         lines.append(f"{name:<14}{stage.seconds:>14.2f}{rate}")
-    nbytes = stages["sketch"].nbytes
+    nbytes = next(stages[name].nbytes for name in ("sketch", "sample", "compare") if name in stages)
     lines.append(f"{'in all':<14}{total:>14.2f}{nbytes / 1e6 / total if total else 0:>10,.0f}")
     if memory is not None:
         of_text = f"   {memory / nbytes:.2f} x the text" if nbytes > 50e6 else ""
@@ -193,6 +219,46 @@ def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
         "",
     ]
     return "\n".join([*lines, *_stage_lines(s.stages, s.seconds, memory)])
+
+
+def mirrors_table(s: MirrorSummary, memory: int | None) -> str:
+    """Return the figures of a search for mirror hosts as lines of text."""
+    few = f"{counted(s.few, 'host')} with too few paths to be compared" if s.few else ""
+    lines = [
+        _line("read", s.read, f"{s.urls:,} URLs + {s.rejected:,} rejected"),
+        _line("hosts", s.hosts, f"{s.kept:,} kept + {s.removed:,} mirrors of them", few),
+        _line("compared", s.compared, f"pairs of hosts; recall at the threshold {s.threshold:g}: {s.recall:.4f}"),
+    ]
+    return "\n".join([*lines, *_ending(s.seconds, memory)])
+
+
+def contraction_table(s: ContractionSummary, memory: int | None) -> str:
+    """Return the figures of a contraction as lines of text."""
+    same = f" + {s.same:,} pairs of equal nodes" if s.same else ""
+    account = f"{s.links:,} links left + {s.repeated:,} repeated or within a class{same} + {s.rejected:,} rejected"
+    lines = [
+        _line("read", s.read, account),
+        _line("nodes", s.nodes, f"{s.kept:,} kept + {s.removed:,} merged into them"),
+        _line("rounds", s.rounds, "with merges"),
+    ]
+    return "\n".join([*lines, *_ending(s.seconds, memory)])
+
+
+def fingerprints_table(s: FingerprintSummary, memory: int | None) -> str:
+    """Return the figures of a match of fingerprints as lines of text."""
+    rates = f"expected: {s.found:.2%} of prints of one finger, {s.false:.2%} of others"
+    lines = [
+        _line("read", s.read, f"{s.minutiae:,} minutiae + {s.rejected:,} rejected"),
+        _line("prints", s.prints, f"compared with {counted(s.database, 'print')}"),
+        _line("matched", s.matched, f"prints with a match; {rates}"),
+        _line("matches", s.matches, "pairs of prints"),
+    ]
+    return "\n".join([*lines, *_ending(s.seconds, memory)])
+
+
+def _ending(seconds: float, memory: int | None) -> list[str]:
+    peak = [] if memory is None else [f"{'peak memory':<14}{memory / 1e6:>11,.0f} MB"]
+    return ["", f"{'in all':<14}{seconds:>12.2f} s", *peak]
 
 
 EXPECTED = "mean number of entries in the buckets of a query, counted in each band"
@@ -250,6 +316,51 @@ def query_table(s: QuerySummary) -> str:
     return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, None)])
 
 
+def paragraphs_table(s: ParagraphsSummary, memory: int | None) -> str:
+    """Return the figures of a deduplication of paragraphs as lines of text."""
+    p = s.paragraphs
+    lines = [
+        _line("read", s.read),
+        _line("kept", s.kept, f"{s.shortened:,} of them shortened" if s.shortened else ""),
+        _line("removed", s.removed, "of which nothing remained" if s.removed else ""),
+        _line("rejected", s.rejected),
+        _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read"),
+        _line("paragraphs", p.read, _empty(p.empty)),
+        _line("", "", f"{p.kept:,} kept, {p.removed:,} removed"),
+        _line("groups", p.groups, f"the largest has {counted(p.largest_group, 'paragraph')}" if p.groups else ""),
+        *_advice(p.advice),
+    ]
+    total = sum(stage.seconds for stage in p.stages.values())
+    return "\n".join([*lines, "", *_stage_lines(p.stages, total, memory)])
+
+
+def passages_table(s: PassagesSummary, unit: str, writes_rows: bool, memory: int | None) -> str:
+    """Return the figures of a search for shared passages as lines of text; the figures of removal only on request."""
+    short = f"{s.short:,} too short for a passage" if s.short else ""
+    lines = [_line("read", s.read, short)]
+    if writes_rows:
+        lines += [
+            _line("kept", s.kept, f"{s.shortened:,} of them shortened" if s.shortened else ""),
+            _line("removed", s.removed, "of which nothing remained" if s.removed else ""),
+        ]
+    lines.append(_line("rejected", s.rejected))
+    if writes_rows:
+        lines.append(
+            _line("", "", f"{s.kept:,} kept + {s.removed:,} removed + {s.rejected:,} rejected = {s.read:,} read")
+        )
+    if s.against_read:
+        lines.append(_line("against", s.against_read, f"{s.against_rejected:,} rejected" if s.against_rejected else ""))
+    share = f"{100 * s.covered / s.units:.2f} % of them" if s.units else ""
+    lines += [
+        _line("passages", s.passages, f"in {counted(s.shared, 'row')}"),
+        _line(f"{unit}s", s.units, f"{s.covered:,} in passages, {share}" if s.covered else ""),
+    ]
+    for row in s.files if s.against_read else ():
+        note = f"of {counted(row.documents, 'row')} of {row.file}"
+        lines.append(_line("contaminated", row.shared, note, f"{row.short:,} too short" if row.short else ""))
+    return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, memory)])
+
+
 def reject_line(fault: Reject) -> str:
     """Return the line for a rejected row."""
     return f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}"
@@ -297,20 +408,49 @@ def banding(plan: Plan) -> str:
 
 def curve_table(plan: Plan) -> str:
     """Return the S-curve of a plan as lines of text, with a bar for each probability."""
-    points = [round(0.05 * i, 2) for i in range(1, 21)]
-    if plan.threshold not in points:
-        points = sorted([*points, plan.threshold])
-    lines = [f"{'similarity':>10}  {'found':>8}"]
+    points, threshold = [round(0.05 * i, 2) for i in range(1, 21)], plan.equal_jaccard
+    if threshold not in points:
+        points = sorted([*points, threshold])
+    lines = [f"{'similarity' if plan.measure == 'jaccard' else 'Jaccard':>10}  {'found':>8}"]
     for s in points:
         probability = float(plan.bands.probability(s))
-        mark = "  <- threshold" if s == plan.threshold else ""
+        mark = "  <- threshold" if s == threshold else ""
         lines.append(f"{s:>10.4g}  {probability:>8.6f}  {'#' * round(BAR * probability):<{BAR}}{mark}".rstrip())
     return "\n".join(lines)
 
 
-def memory_table(plan: Plan, rows: int, nbytes: int) -> str:
+def forecast_table(found: Forecast, memory: int, threads: int) -> str:
+    """Return what a run within a cap of memory takes as lines of text."""
+    fits = "" if memory >= found.least_memory else f", more than {memory / 1e6:,.0f} MB"
+    (least, most), (low, high) = found.disk, found.seconds
+    times = f"{high:,.0f} s, with {counted(threads, 'thread')}"
+    return "\n".join(
+        [
+            f"with --memory, for {counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all:",
+            f"{'memory':>22}{found.least_memory / 1e6:>12,.0f} MB at least{fits}",
+            f"{'work folder':>22}{least / 1e6:>12,.0f} MB if no texts are similar, to {most / 1e6:,.0f} MB",
+            f"{'time':>22}{low:>12,.0f} s if no texts are similar, to {times}",
+        ]
+    )
+
+
+# How many times as long as a text is the text that contains it.
+RATIOS = 1, 1.25, 1.5, 2, 3, 5, 10
+
+
+def ratio_table(plan: Plan) -> str:
+    """Return the probabilities of finding pairs by containment, for texts of different lengths, as lines of text."""
+    lines = [f"{'shingles, times':>15}  {'found, at the threshold':>23}  {'found, contained completely':>27}"]
+    for ratio in RATIOS:
+        jaccard = [c / (1 + ratio - c) for c in (plan.threshold, 1.0)]
+        at_threshold, complete = (float(plan.bands.probability(s)) for s in jaccard)
+        lines.append(f"{ratio:>15g}  {at_threshold:>23.6f}  {complete:>27.6f}")
+    return "\n".join(lines)
+
+
+def memory_table(plan: Plan, rows: int, nbytes: int, held: bool = True) -> str:
     """Return the estimated peak memory of a run as lines of text."""
-    parts = plan.memory(rows, nbytes)
+    parts = plan.memory(rows, nbytes, held)
     size = f"{nbytes / 1e6:,.{0 if nbytes >= 10e6 else 1}f} MB"
     lines = [f"about {counted(rows, 'text')} of {size} in all; the run needs about"]
     lines += [f"{name:>22}{held / 1e6:>12,.0f} MB" for name, held in parts.items()]

@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperGroup
 
 from lshfast.cli.console import interruption
+from lshfast.cli.plain_values import convert_plainly
 from lshfast.common.errors import FormatError
-from lshfast.jobs.dedup import measure
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, measure_inputs
 from lshfast.pipeline.plan import Plan
 from lshfast.readers import DataError
 
@@ -75,6 +75,15 @@ class Commands(TyperGroup):
         with one_line_errors():
             return super().make_context(*args, **options)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        convert_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        convert_plainly(command.get_params(ctx) if command else ())
+        return command
+
     def invoke(self, ctx: Any) -> Any:
         with one_line_errors():
             return super().invoke(ctx)
@@ -98,12 +107,25 @@ def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
         raise MemoryError("out of memory or of processes while starting a thread; fewer --threads need less") from None
 
 
+@contextmanager
+def resume_advice(work: str | None) -> Iterator[None]:
+    """Print that a run can be resumed, if it ends early and its work folder holds something."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        with suppress(OSError):
+            if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
+                print(f"lshfast: {work} holds what is done; the same command with --resume goes on", file=sys.stderr)
+        raise
+
+
 def needs(inputs: Inputs, plan: Plan | None) -> str:
     """Return the estimated memory of a run, and advice, as the end of a message."""
     if plan is None:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that
-        rows, nbytes = measure(inputs)
-        return f"; the run needs about {sum(plan.memory(rows, nbytes).values()) / 1e6:,.0f} MB in all: {advice}"
+        rows, nbytes = measure_inputs(inputs)
+        total = sum(plan.memory(rows, nbytes, inputs.held()).values())
+        return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"

@@ -17,6 +17,7 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     IdColumn,
+    LanguageOption,
     MaxRowBytes,
     NumPerm,
     OnDuplicateOption,
@@ -78,7 +79,8 @@ def build(
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
-    size: Size = 5,
+    size: Size = None,
+    stop_words: LanguageOption = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
@@ -97,8 +99,8 @@ def build(
     """
     with one_line_errors():
         plan = make_plan(
-            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
-            bands=bands, rows=rows, threads=threads, seed=seed,
+            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+            recall=recall, bands=bands, rows=rows, threads=threads, seed=seed,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         with memory_advice(source, plan), Watch(quiet) as watch:

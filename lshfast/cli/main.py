@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from lshfast import __version__
-from lshfast.cli.console import Watch, banding, closing_table, counted, curve_table, memory_table, show
-from lshfast.cli.errors import Commands, memory_advice, one_line_errors
+from lshfast.cli.console import (
+    Watch,
+    banding,
+    closing_table,
+    counted,
+    curve_table,
+    forecast_table,
+    memory_table,
+    paragraphs_table,
+    ratio_table,
+    show,
+)
+from lshfast.cli.errors import Commands, memory_advice, one_line_errors, resume_advice
+from lshfast.cli.fingerprints import fingerprints
 from lshfast.cli.index import index_app
 from lshfast.cli.options import (
     TABLES,
@@ -21,7 +34,10 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     IdColumn,
+    LanguageOption,
     MaxRowBytes,
+    MeasureOption,
+    Memory,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
@@ -29,6 +45,7 @@ from lshfast.cli.options import (
     Paths,
     Quiet,
     Recall,
+    Resume,
     RowsOption,
     SchemeOption,
     SeedOption,
@@ -37,16 +54,22 @@ from lshfast.cli.options import (
     Threshold,
     UnitOption,
     VerifyOption,
+    Work,
     given,
 )
-from lshfast.families.plots import plot_curve
-from lshfast.jobs.dedup import Outputs, measure, peak_memory, recommend_for, run_files
+from lshfast.cli.passages import passages_command
+from lshfast.cli.records import records_app
+from lshfast.cli.stage import stage_app
+from lshfast.cli.web import web_app
+from lshfast.jobs.cap import cap_of
+from lshfast.jobs.dedup import Outputs, peak_memory, recommend_for, run_files
 from lshfast.jobs.demo import standard_library
 from lshfast.jobs.index import Indexes, plan_against
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, measure_inputs
 from lshfast.pipeline.api import dedup as dedup_texts
 from lshfast.pipeline.plan import Grouping, make_plan
-from lshfast.pipeline.report import DedupResult
+from lshfast.pipeline.report import Summary
+from lshfast.pipeline.short_texts import threshold_for
 from lshfast.readers.files import MAX_ROW_BYTES
 
 app: typer.Typer = typer.Typer(
@@ -59,14 +82,36 @@ app: typer.Typer = typer.Typer(
 )
 
 app.add_typer(index_app, name="index")
+app.add_typer(records_app, name="records")
+app.add_typer(web_app, name="web")
+app.add_typer(stage_app, name="stage")
 
 
-def finish(result: DedupResult, quiet: bool, removing: bool = True) -> None:
-    rejected = result.summary.rejected
+def app_for(arguments: list[str]) -> typer.Typer:
+    """Return the application, with only the command that the arguments name: typer prepares all that there are."""
+    names = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
+    wanted = [info for info, name in zip(app.registered_commands, names, strict=True) if [name] == arguments[:1]]
+    if not wanted:
+        return app
+    one = copy(app)
+    one.registered_commands, one.registered_groups = wanted, []
+    return one
+
+
+Engine: TypeAlias = Literal["local", "spark"]
+
+# Options of `dedup` that a run on Spark does not have.
+LOCAL_OPTIONS = (
+    "glob", "encoding", "format", "max_row_bytes", "exact", "annotate", "pairs", "against", "save_index",
+    "on_duplicate", "on_error", "threads", "memory", "work", "resume", "split",
+)  # fmt: skip
+
+
+def finish(summary: Summary, quiet: bool, removing: bool = True) -> None:
     if not quiet:
-        show(closing_table(result, peak_memory(), removing), sys.stderr)
-    elif rejected:
-        print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
+        show(closing_table(summary, peak_memory(), removing), sys.stderr)
+    elif summary.rejected:
+        print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)
 
 
 @app.command(no_args_is_help=True)
@@ -90,7 +135,8 @@ def dedup(
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
-    size: Size = 5,
+    size: Size = None,
+    stop_words: LanguageOption = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
@@ -98,6 +144,7 @@ def dedup(
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = False,
+    measure: MeasureOption = "jaccard",
     groups: Annotated[
         Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
     ] = "star",
@@ -112,7 +159,14 @@ def dedup(
     ] = None,
     removed: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Also write key, kept_key and similarity of removed rows, as --pairs does."),
+        typer.Option(
+            metavar="FILE",
+            help="Also write key, kept_key and similarity (or containment) of removed rows, as --pairs does.",
+        ),
+    ] = None,
+    split: Annotated[
+        Literal["paragraph"] | None,
+        typer.Option(help="paragraph: remove similar paragraphs, not rows.", show_default=False),
     ] = None,
     against: Annotated[
         str | None, typer.Option(metavar="INDEX", help="Also remove rows similar to an entry of this index.")
@@ -123,10 +177,19 @@ def dedup(
     ] = None,
     on_duplicate: OnDuplicateOption = "error",
     on_error: OnErrorOption = "stop",
+    memory: Memory = None,
+    work: Work = None,
+    resume: Resume = False,
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Find everything, write nothing.")] = False,
+    engine: Annotated[
+        Engine, typer.Option(help="spark: run on Spark; OUT and --removed are folders, .parquet or .jsonl.")
+    ] = "local",
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="The Spark cluster, such as local[4]; with --engine spark.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Remove near-duplicate rows.
@@ -138,17 +201,47 @@ def dedup(
         if output is None and not dry_run:
             raise ValueError("an output is needed: -o FILE (or --dry-run)")
         options: dict[str, Any] = dict(
-            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
-            bands=bands, rows=rows, seed=seed,
+            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+            recall=recall, bands=bands, rows=rows, seed=seed,
         )  # fmt: skip
-        others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact)
+        others: dict[str, Any] = dict(verify=verify, groups=groups, measure=measure)
+        if engine == "spark":
+            from lshfast.spark.files import SparkOutputs
+            from lshfast.spark.files import run_files as run_on_spark
+
+            local = given(context, {name: None for name in LOCAL_OPTIONS})
+            if local:
+                raise ValueError(f"--{next(iter(local)).replace('_', '-')} is not an option of --engine spark")
+            folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)
+            summary = run_on_spark(
+                inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
+            )
+            finish(summary, quiet)
+            return
+        if master is not None:
+            raise ValueError("--master is an option of --engine spark")
+        others |= dict(threads=threads, exact=exact)
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
-        with memory_advice(source, plan), Watch(quiet) as watch:
-            result = run_files(source, outputs, plan, keep=keep, indexes=indexes, progress=watch)
-        finish(result, quiet)
+        if split:
+            from lshfast.jobs.paragraphs import run_paragraphs
+
+            with memory_advice(source, plan), Watch(quiet) as watch:
+                paragraphs = run_paragraphs(
+                    source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
+                )
+            if not quiet:
+                show(paragraphs_table(paragraphs, peak_memory()), sys.stderr)
+            elif paragraphs.rejected:
+                print(f"lshfast: {counted(paragraphs.rejected, 'row')} rejected", file=sys.stderr)
+            return
+        with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
+            result = run_files(
+                source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
+            )
+        finish(result.summary, quiet)
 
 
 @app.command(name="pairs", no_args_is_help=True)
@@ -166,7 +259,8 @@ def pairs_command(
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
-    size: Size = 5,
+    size: Size = None,
+    stop_words: LanguageOption = None,
     num_perm: NumPerm = 128,
     scheme: SchemeOption = "fast",
     recall: Recall = 0.95,
@@ -174,7 +268,11 @@ def pairs_command(
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
     exact: ExactOption = False,
+    measure: MeasureOption = "jaccard",
     on_error: OnErrorOption = "stop",
+    memory: Memory = None,
+    work: Work = None,
+    resume: Resume = False,
     threads: Threads = None,
     seed: SeedOption = 1,
     overwrite: Overwrite = False,
@@ -186,13 +284,18 @@ def pairs_command(
     """
     with one_line_errors():
         plan = make_plan(
-            threshold=threshold, unit=unit, size=size, num_perm=num_perm, scheme=scheme, recall=recall,
-            bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
+            threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
+            recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
+            measure=measure,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
-        with memory_advice(source, plan), Watch(quiet) as watch:
-            result = run_files(source, Outputs(pairs=output, overwrite=overwrite), plan, progress=watch)
-        finish(result, quiet, removing=False)
+        with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
+            cap = cap_of(memory, work, resume)
+            result = run_files(source, Outputs(pairs=output, overwrite=overwrite), plan, cap=cap, progress=watch)
+        finish(result.summary, quiet, removing=False)
+
+
+app.command(name="passages", no_args_is_help=True)(passages_command)
 
 
 @app.command()
@@ -210,6 +313,8 @@ def tune(
     recall: Recall = 0.95,
     bands: BandsOption = None,
     rows: RowsOption = None,
+    measure: MeasureOption = "jaccard",
+    memory: Memory = None,
     threads: Threads = None,
     documents: Annotated[int | None, typer.Option(help="Number of texts, without INPUT.")] = None,
     mean_bytes: Annotated[int, typer.Option(help="Mean bytes of a text, with --documents.")] = 5000,
@@ -218,27 +323,45 @@ def tune(
     """Show the recall and the memory of a run.
 
     Nothing is compared: recall follows from the options, and memory from the size of INPUT. With INPUT, shingles and a
-    threshold are recommended for texts of this length.
+    threshold are recommended for texts of this length. With --memory, also what a run within it takes.
     """
     with one_line_errors():
-        plan = make_plan(threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads)
+        plan = make_plan(
+            threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads,
+            measure=measure,
+        )  # fmt: skip
+        cap = cap_of(memory, None, False)
+        if cap is not None and not inputs:
+            raise ValueError("memory needs INPUT, of which a run is estimated")
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)
         source = Inputs(inputs or [], column, None, glob, "stop", encoding, format, max_row_bytes)
         if inputs:
-            size = measure(source)
+            size = measure_inputs(source)
         if plot is not None:
-            plot_curve(plan.bands, threshold=plan.threshold, path=plot)
+            from lshfast.families.plots import plot_curve
+
+            plot_curve(plan.bands, threshold=plan.equal_jaccard, path=plot)
         show(f"{banding(plan)}: {plan.bands.slots} of {counted(num_perm, 'slot')}", sys.stdout)
-        found = f"recall at the threshold {threshold:g}: {plan.recall:.4f}"
+        place = f"at the threshold {threshold:g}" + (", for texts of one size" if measure == "containment" else "")
+        found = f"recall {place}: {plan.recall:.4f}"
         show(f"{found}; half of the pairs found at {plan.bands.half_point:.4f}\n", sys.stdout)
         print(curve_table(plan))
+        if measure == "containment":
+            print(f"\n{ratio_table(plan)}")
         if size is not None:
-            print(f"\n{memory_table(plan, *size)}")
+            print(f"\n{memory_table(plan, *size, held=not inputs or source.held())}")
+        if cap is not None:
+            from lshfast.jobs.forecast import forecast
+
+            expected = forecast(source, plan, cap.memory)
+            if expected is not None:
+                print(f"\n{forecast_table(expected, cap.memory, plan.threads)}")
         better = recommend_for(source) if inputs else None
         if better is not None:
-            options = f"--unit {better.unit} --size {better.size} --threshold {better.threshold:g}"
+            threshold = threshold_for(measure, better)
+            options = f"--unit {better.unit} --size {better.size} --threshold {threshold:g}"
             print(f"\nrecommended for texts of this length: {options}")
 
 
@@ -258,7 +381,10 @@ def demo(threshold: Threshold = 0.5, threads: Threads = None, quiet: Quiet = Fal
         if len(shown) > 25:
             print(f"... and {len(shown) - 25:,} more")
         print()
-        finish(result, quiet)
+        finish(result.summary, quiet)
+
+
+app.command(no_args_is_help=True)(fingerprints)
 
 
 def version(wanted: bool) -> None:

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from lshfast.common.stop_words import LANGUAGES
 from lshfast.index.stores.base import OnDuplicate
+from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.plan import Verify
 from lshfast.readers.files import Format, OnError
 from lshfast.shingling import Unit
@@ -32,9 +34,21 @@ FormatOption = Annotated[
     Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
 ]
 MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
-Threshold = Annotated[float, typer.Option(help="Least Jaccard similarity, in (0, 1].")]
+Threshold = Annotated[float, typer.Option(help="Least similarity, in (0, 1].")]
 UnitOption = Annotated[Unit, typer.Option(help="What shingles are made of.")]
-Size = Annotated[int, typer.Option(help="Words or characters per shingle, 1 to 256.")]
+Size = Annotated[
+    int | None,
+    typer.Option(help="Words or characters per shingle, 1 to 256; 5, or 3 for stopword.", show_default=False),
+]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="LANGUAGE",
+        help=f"Stop words of --unit stopword: {', '.join(LANGUAGES)}. Default: english.",
+        show_default=False,
+    ),
+]
 NumPerm = Annotated[int, typer.Option(help="Slots per signature, 1 to 65536.")]
 SchemeOption = Annotated[Scheme, typer.Option(help="MinHash scheme.")]
 Recall = Annotated[float, typer.Option(help="Probability that a pair at the threshold is found, in (0, 1).")]
@@ -43,6 +57,9 @@ RowsOption = Annotated[int | None, typer.Option(help="Rows per band; with --band
 VerifyOption = Annotated[Verify, typer.Option(help="How candidates are verified.")]
 ExactOption = Annotated[
     bool, typer.Option("--exact", help="Find every similar pair, by an exact join instead of bands.")
+]
+MeasureOption = Annotated[
+    PairMeasure, typer.Option(help="jaccard; or containment: how much of the shorter text the longer one contains.")
 ]
 OnErrorOption = Annotated[
     OnError, typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
@@ -61,6 +78,17 @@ def parse_seed(value: object) -> int | str:
 SeedOption = Annotated[
     Any, typer.Option(parser=parse_seed, metavar="N|random", help="0 to 2**64 - 1, or random: drawn for the run.")
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Memory that the run may take, like 4G; the rest is in files.", show_default=False
+    ),
+]
+Work = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="New folder for these files, with --memory; removed at the end."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder of --work.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no closing table.")]
 OnDuplicateOption = Annotated[

@@ -41,7 +41,7 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
 
 
 PACKAGE = Path(lshfast.__file__).parent
-COMMANDS = [("-m", "lshfast", "demo"), ("-mlshfast",), ("bin/lshfast", "--version")]
+COMMANDS = [("-m", "lshfast", "demo"), ("-mlshfast",), ("bin/lshfast", "--help")]
 
 
 @pytest.fixture

@@ -1,0 +1,64 @@
+"""The command ``lshfast fingerprints``: it converts options to arguments and contains no other logic."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from lshfast.cli.console import Watch, counted, fingerprints_table, show
+from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.options import TABLES, OnErrorOption, Overwrite, Quiet, SeedOption
+from lshfast.jobs.dedup import peak_memory
+from lshfast.jobs.inputs import Inputs
+
+
+def fingerprints(
+    minutiae: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MINUTIAE",
+            help="The columns id, x and y: .csv, .tsv (also .gz, .zst, .bz2, .xz), folders, 'patterns*'.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help=f"id, match, common, similarity: {TABLES}.")
+    ],
+    square: Annotated[float, typer.Option(help="Side of a square of the grid, in the unit of x and y.")],
+    columns: Annotated[int, typer.Option(help="Squares side by side.")] = 20,
+    rows: Annotated[int, typer.Option(help="Squares on top of each other.")] = 20,
+    against: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Match with the prints of this file, not with each other.")
+    ] = None,
+    squares: Annotated[int, typer.Option(help="Squares of a function; it says yes if both prints have all.")] = 3,
+    functions: Annotated[int, typer.Option(help="Functions of a group, of which one must say yes.")] = 1024,
+    groups: Annotated[int, typer.Option(help="Groups, of which each must say yes.")] = 2,
+    minutia: Annotated[float, typer.Option(help="Share of squares with a minutia, for the expected rates.")] = 0.2,
+    match: Annotated[float, typer.Option(help="Share of them in another print of the finger, as well.")] = 0.8,
+    seed: SeedOption = 1,
+    on_error: OnErrorOption = "stop",
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Match fingerprints, given as minutiae.
+
+    Prints match if they have equal minutiae in the squares of some function of each group.
+    """
+    with one_line_errors():
+        from lshfast.families.grid import GridSquares
+        from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
+        from lshfast.jobs.fingerprints import match_fingerprints
+
+        grid = FingerprintGrid(square, columns, rows)
+        matcher = FingerprintMatcher(GridSquares(grid.size, squares, minutia, match, seed), functions, groups)
+        source = Inputs(minutiae, on_error=on_error)
+        with memory_advice(source), Watch(quiet) as watch:
+            summary = match_fingerprints(
+                source, output, grid, matcher, against=against, overwrite=overwrite, progress=watch
+            )
+        if not quiet:
+            show(fingerprints_table(summary, peak_memory()), sys.stderr)
+        elif summary.rejected:
+            print(f"lshfast: {counted(summary.rejected, 'row')} rejected", file=sys.stderr)

@@ -1,0 +1,107 @@
+"""The command `lshfast passages`: it converts options to arguments and contains no other logic."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from lshfast.cli.console import Watch, counted, passages_table, show
+from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.options import (
+    TABLES,
+    Column,
+    Encoding,
+    FormatOption,
+    Glob,
+    IdColumn,
+    MaxRowBytes,
+    OnErrorOption,
+    Overwrite,
+    Paths,
+    Quiet,
+    Threads,
+)
+from lshfast.jobs.dedup import peak_memory
+from lshfast.jobs.inputs import Inputs
+from lshfast.passages.plan import PassageUnit, make_passage_plan
+from lshfast.readers.files import MAX_ROW_BYTES
+
+
+def passages_command(
+    inputs: Paths,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Other texts, as INPUT; may be repeated. Find what INPUT shares with these alone."
+        ),
+    ] = None,
+    stream_against: Annotated[
+        bool, typer.Option("--stream-against", help="Hold INPUT in memory, not --against: for a small INPUT.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="OUT", help=f"The passages, a row each: {TABLES}. With --remove: rows."),
+    ] = None,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    against_column: Annotated[
+        str | None, typer.Option(help="Column of the texts of --against, if it is not --column.", show_default=False)
+    ] = None,
+    against_id_column: Annotated[
+        str | None, typer.Option(help="Column of the ids of --against; without it a row is FILE:LINE.")
+    ] = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    min_words: Annotated[int, typer.Option(help="Words of the shortest passage, 1 to 65536.")] = 50,
+    min_chars: Annotated[
+        int | None, typer.Option(help="Characters of the shortest passage, instead of words.", show_default=False)
+    ] = None,
+    most_copies: Annotated[
+        int, typer.Option(help="If a run occurs more often, pair its copies with the first only; 0: never.")
+    ] = 16,
+    remove: Annotated[
+        Literal["first"] | None,
+        typer.Option(
+            help="first: write the rows to OUT, without all copies of passages but the first; with --against, "
+            "without all passages.",
+            show_default=False,
+        ),
+    ] = None,
+    passages: Annotated[
+        str | None, typer.Option(metavar="FILE", help="With --remove: also write the passages to FILE.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the number of rows with a passage, for each file.")
+    ] = None,
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the passages that texts share.
+
+    Writes the longest equal runs of words that occur in two rows, or twice in one, with their places. With --against,
+    those that a row of INPUT shares with a row of the other files: for benchmarks, contamination.
+    """
+    with one_line_errors():
+        from lshfast.jobs.passages import find_in_files, outputs_of
+
+        unit: PassageUnit = "word" if min_chars is None else "char"
+        plan = make_passage_plan(min_words if min_chars is None else min_chars, unit, most_copies or None, threads)
+        outputs = outputs_of(output, passages, report, remove, overwrite)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        other = None
+        if against:
+            other = Inputs(
+                against, against_column or column, against_id_column, glob, on_error, encoding, format, max_row_bytes
+            )
+        with memory_advice(source), Watch(quiet) as watch:
+            summary = find_in_files(source, other, outputs, plan, stream_against=stream_against, progress=watch)
+        if not quiet:
+            show(passages_table(summary, unit, outputs.rows is not None, peak_memory()), sys.stderr)
+        elif rejected := summary.rejected + summary.against_rejected:
+            print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)

@@ -1,0 +1,230 @@
+"""The commands of ``lshfast records``: they convert options to arguments and contain no other logic."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lshfast.cli.console import Watch, counted, show
+from lshfast.cli.errors import one_line_errors
+from lshfast.cli.options import (
+    TABLES,
+    Encoding,
+    FormatOption,
+    Glob,
+    MaxRowBytes,
+    OnErrorOption,
+    Overwrite,
+    Quiet,
+    SeedOption,
+    Threads,
+)
+from lshfast.jobs.dedup import peak_memory
+from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.records.choices import MAX_BLOCK, Assignment, Scoring
+
+if TYPE_CHECKING:
+    from lshfast.jobs.records import TableAccount
+    from lshfast.records import LinkOptions, LinkResult
+
+records_app: typer.Typer = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Find records that describe the same thing.",
+)
+
+KINDS = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, a folder, a 'pattern*' or a URL."
+TableA = Annotated[str, typer.Argument(metavar="A", help=KINDS, show_default=False)]
+TableB = Annotated[str, typer.Argument(metavar="B", help="The other table.", show_default=False)]
+Links = Annotated[
+    str,
+    typer.Option("-o", "--output", metavar="OUT", help=f"Ids, score, probability, score of each field: {TABLES}."),
+]
+IdOption = Annotated[str | None, typer.Option(help="Column of the ids; without it a record is FILE:LINE.")]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        metavar="NAME[=OTHER][:KIND]",
+        help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date or category. "
+        "For points also :points=N, :penalty=N, :unit=N. Default: all columns that A and B have.",
+        show_default=False,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None, typer.Option("--ignore", metavar="NAME", help="Do not compare this column.", show_default=False)
+]
+Block = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--block",
+        metavar="RULE",
+        help="Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. Default: chosen.",
+        show_default=False,
+    ),
+]
+MaxBlock = Annotated[int, typer.Option(help="Most pairs of a block of --block; larger blocks are left out and shown.")]
+ScoringOption = Annotated[
+    Scoring, typer.Option(help="weights: likelihood ratios, estimated without labels. points: those of --field.")
+]
+LeastScore = Annotated[
+    float | None,
+    typer.Option(help="Least probability of a link (0.5), or least points (three quarters).", show_default=False),
+]
+SynonymsFile = Annotated[
+    str | None, typer.Option("--synonyms", metavar="FILE", help="CSV of related words, one group a line.")
+]
+HeldOut = Annotated[
+    str | None,
+    typer.Option("--hold-out", metavar="NAME[:KIND]", help="Do not compare this column; estimate true matches by it."),
+]
+Rates = Annotated[
+    str | None, typer.Option(metavar="FILE", help=f"The rate of true matches by score, with --hold-out: {TABLES}.")
+]
+Plot = Annotated[str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")]
+
+
+@records_app.command(no_args_is_help=True)
+def match(
+    a: TableA,
+    b: TableB,
+    output: Links,
+    id_column: IdOption = None,
+    id_column_b: Annotated[str | None, typer.Option(help="The same in B, if it has another name there.")] = None,
+    field: Fields = None,
+    ignore: Ignore = None,
+    block: Block = None,
+    max_block: MaxBlock = MAX_BLOCK,
+    scoring: ScoringOption = "weights",
+    threshold: LeastScore = None,
+    assign: Annotated[Assignment, typer.Option(help="How many links a record of A and of B may have.")] = "one-to-one",
+    synonyms: SynonymsFile = None,
+    hold_out: HeldOut = None,
+    rates: Rates = None,
+    plot: Plot = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    seed: SeedOption = 1,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Link the records of two tables.
+
+    Each link has its score and the scores of its fields. The tables after the run show how columns were compared, the
+    weights, and the pairs that each blocking rule brought.
+    """
+    with one_line_errors():
+        from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
+
+        inputs = RecordInputs(a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes)
+        outputs = RecordOutputs(output, None, rates, plot, overwrite)
+        options = _options(
+            field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
+        )
+        with Watch(quiet) as watch:
+            result, accounts = link_files(inputs, outputs, options, watch)
+        _finish(result, accounts, quiet)
+
+
+@records_app.command(no_args_is_help=True)
+def dedup(
+    a: TableA,
+    output: Links,
+    groups: Annotated[
+        str | None, typer.Option(metavar="FILE", help=f"Also write the group of each record: {TABLES}.")
+    ] = None,
+    id_column: IdOption = None,
+    field: Fields = None,
+    ignore: Ignore = None,
+    block: Block = None,
+    max_block: MaxBlock = MAX_BLOCK,
+    scoring: ScoringOption = "weights",
+    threshold: LeastScore = None,
+    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="A record has at most one duplicate.")] = False,
+    synonyms: SynonymsFile = None,
+    hold_out: HeldOut = None,
+    rates: Rates = None,
+    plot: Plot = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    seed: SeedOption = 1,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Link the records of one table that are the same.
+
+    Writes the links, as match does, and with --groups the group of each record: records that links connect.
+    """
+    with one_line_errors():
+        from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
+
+        inputs = RecordInputs(a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes)
+        outputs = RecordOutputs(output, groups, rates, plot, overwrite)
+        assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
+        options = _options(
+            field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
+        )
+        with Watch(quiet) as watch:
+            result, accounts = link_files(inputs, outputs, options, watch)
+        _finish(result, accounts, quiet)
+
+
+def _options(
+    fields: list[str] | None,
+    ignore: list[str] | None,
+    rules: list[str] | None,
+    max_block: int,
+    scoring: Scoring,
+    threshold: float | None,
+    assign: Assignment,
+    synonyms: str | None,
+    hold_out: str | None,
+    seed: Any,
+    threads: int | None,
+) -> LinkOptions:
+    from lshfast.jobs.records import read_synonyms
+    from lshfast.records import LinkOptions, parse_rule
+
+    return LinkOptions(
+        fields=fields or None,
+        ignore=ignore or [],
+        rules=[parse_rule(rule, max_block) for rule in rules] if rules else None,
+        scoring=scoring,
+        threshold=threshold,
+        assign=assign,
+        synonyms=read_synonyms(synonyms) if synonyms else None,
+        held_out=hold_out,
+        seed=seed,
+        threads=threads,
+    )
+
+
+def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> None:
+    """Print the tables of a run on standard error."""
+    if quiet:
+        rejected = sum(account.rejected for account in accounts)
+        if rejected:
+            print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
+        return
+    s = result.summary
+    show(result.describe() + "\n", sys.stderr)
+    if result.rates is not None:
+        show(f"{result.rates}\n", sys.stderr)
+    for account in accounts:
+        parts = f"{account.linked:,} linked + {account.unlinked:,} unlinked + {account.rejected:,} rejected"
+        show(f"{account.path}: {parts} = {account.read:,} read", sys.stderr)
+    show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)
+    show(f"links: {s.links:,}; {s.above:,} pairs have at least {s.threshold:.2f}", sys.stderr)
+    times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in s.seconds.items())
+    memory = peak_memory()
+    show(times + (f"; peak memory {memory / 1e6:,.0f} MB" if memory else ""), sys.stderr)

@@ -1,0 +1,193 @@
+"""The commands of ``lshfast stage``: they convert options to arguments and contain no other logic."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lshfast.cli.console import closing_table, show
+from lshfast.cli.errors import one_line_errors
+from lshfast.cli.options import (
+    BandsOption,
+    Column,
+    Encoding,
+    FormatOption,
+    Glob,
+    IdColumn,
+    LanguageOption,
+    MaxRowBytes,
+    MeasureOption,
+    NumPerm,
+    Quiet,
+    Recall,
+    RowsOption,
+    SchemeOption,
+    SeedOption,
+    Size,
+    Threshold,
+    UnitOption,
+    VerifyOption,
+)
+from lshfast.pipeline.plan import Grouping, Keep
+from lshfast.readers.files import MAX_ROW_BYTES
+
+if TYPE_CHECKING:
+    from lshfast.stages import StageName
+
+stage_app: typer.Typer = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run dedup as tasks of separate processes.",
+)
+
+WorkFolderArgument = Annotated[str, typer.Argument(metavar="WORK", help="The folder of the plan.", show_default=False)]
+TaskOption = Annotated[
+    str, typer.Option(metavar="N|all", help="The number of the task, from 0; all: those that are not done.")
+]
+
+# What the tasks of each stage do.
+DOES = {
+    "sketch": "Make bucket keys of the texts of a shard.",
+    "band": "Sort the bucket keys of a shard.",
+    "join": "Link rows that share a bucket.",
+    "group": "Divide the linked rows into parts; one task.",
+    "collect": "Read the texts of a shard to be compared.",
+    "verify": "Find the rows of some parts to be removed.",
+    "apply": "Write the rows of a shard that are kept.",
+}
+
+
+@stage_app.command(no_args_is_help=True)
+def plan(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT",
+            help="JSON Lines or Parquet that every task can open: files, folders, 'patterns*'.",
+            show_default=False,
+        ),
+    ],
+    work: Annotated[str, typer.Option(metavar="DIR", help="New folder for the plan and the files of the tasks.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="New folder for the rows that stay, a file a shard.")
+    ],
+    shards: Annotated[
+        int | None, typer.Option(help="Portions of whole input files; default: a gigabyte each.", show_default=False)
+    ] = None,
+    tasks: Annotated[
+        int | None, typer.Option(help="Tasks of join and of verify; default: as many as shards.", show_default=False)
+    ] = None,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory that a task may take, like 4G.")] = "2G",
+    removed: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Also write key, kept_key and similarity of removed rows.")
+    ] = None,
+    rejected: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Skip bad rows, and write them here; by default they are errors.")
+    ] = None,
+    column: Column = "text",
+    id_column: IdColumn = None,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    threshold: Threshold = 0.8,
+    unit: UnitOption = "word",
+    size: Size = None,
+    stop_words: LanguageOption = None,
+    num_perm: NumPerm = 128,
+    scheme: SchemeOption = "fast",
+    recall: Recall = 0.95,
+    bands: BandsOption = None,
+    rows: RowsOption = None,
+    verify: VerifyOption = "exact",
+    measure: MeasureOption = "jaccard",
+    groups: Annotated[
+        Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
+    ] = "star",
+    keep: Annotated[Keep, typer.Option(help="Which row of a group stays.")] = "first",
+    threads: Annotated[int, typer.Option(help="Threads of a task.")] = 1,
+    seed: SeedOption = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Plan a run.
+
+    The plan is in the folder WORK, where the tasks of the other commands find it.
+    """
+    with one_line_errors():
+        from lshfast import stages
+
+        stages.plan(
+            inputs, work, output, shards=shards, tasks=tasks, memory=memory, removed=removed, rejected=rejected,
+            column=column, id_column=id_column, glob=glob, encoding=encoding, format=format,
+            max_row_bytes=max_row_bytes, threshold=threshold, unit=unit, size=size, stop_words=stop_words,
+            num_perm=num_perm, scheme=scheme, recall=recall, bands=bands, rows=rows, verify=verify, groups=groups,
+            measure=measure, keep=keep, threads=threads, seed=seed,
+        )  # fmt: skip
+        if not quiet:
+            _show_tasks(work)
+
+
+def _show_tasks(work: str) -> None:
+    """Print the number of tasks of each stage, and how many are done."""
+    from lshfast import stages
+
+    found = stages.status(work)
+    lines = [f"{'stage':<10}{'tasks':>8}{'done':>8}  not done"]
+    for stage, count in found.tasks.items():
+        done = set(found.done[stage])
+        left = [number for number in range(count) if number not in done]
+        named = ("all" if len(left) == count else ranges(left)) if left else ""
+        lines.append(f"{stage:<10}{count:>8}{len(done):>8}  {named}".rstrip())
+    show("\n".join(lines), sys.stdout)
+    if found.summary is not None:
+        show("\n" + closing_table(found.summary, None), sys.stdout)
+
+
+def ranges(numbers: list[int]) -> str:
+    """Return ascending numbers as Slurm's --array takes them, like 0-3,7."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
+
+@stage_app.command(no_args_is_help=True)
+def status(work: WorkFolderArgument) -> None:
+    """Show which tasks are done.
+
+    Once all tasks of verify are done, also the figures of the run.
+    """
+    with one_line_errors():
+        _show_tasks(work)
+
+
+def _task_command(stage: StageName) -> Callable[..., None]:
+    def command(work: WorkFolderArgument, task: TaskOption = "all", quiet: Quiet = False) -> None:
+        with one_line_errors():
+            from lshfast import stages
+
+            numbers = range(stages.tasks(work, stage)) if task == "all" else [_number(task)]
+            for number in numbers:
+                ran = stages.run(work, stage, number)
+                if not quiet:
+                    print(f"{stage} {number}: {'done' if ran else 'done already'}", file=sys.stderr)
+
+    command.__doc__ = DOES[stage]
+    return command
+
+
+def _number(task: str) -> int:
+    if not (task.isascii() and task.isdigit()):
+        raise ValueError(f"task must be a number or all, not {task!r}")
+    return int(task)
+
+
+_stages: Any = DOES
+for _stage in _stages:
+    stage_app.command(name=_stage, no_args_is_help=True)(_task_command(_stage))

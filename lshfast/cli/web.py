@@ -1,0 +1,133 @@
+"""The commands of ``lshfast web``: they convert options to arguments and contain no other logic."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from lshfast.cli.console import Watch, contraction_table, counted, mirrors_table, show
+from lshfast.cli.errors import memory_advice, one_line_errors
+from lshfast.cli.options import (
+    TABLES,
+    Encoding,
+    FormatOption,
+    Glob,
+    MaxRowBytes,
+    NumPerm,
+    OnErrorOption,
+    Overwrite,
+    Quiet,
+    Recall,
+    SeedOption,
+    Threads,
+)
+from lshfast.jobs.dedup import peak_memory
+from lshfast.jobs.inputs import Inputs
+from lshfast.readers.files import MAX_ROW_BYTES
+
+web_app: typer.Typer = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Find mirror hosts, contract link graphs.",
+)
+
+KINDS = ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', - (stdin)."
+
+
+@web_app.command(no_args_is_help=True)
+def mirrors(
+    urls: Annotated[
+        list[str],
+        typer.Argument(metavar="URLS", help=f"One URL a line, or a table: {KINDS}", show_default=False),
+    ],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="OUT", help=f"The mirrors and the hosts they mirror: {TABLES}.")
+    ],
+    column: Annotated[str, typer.Option(help="Column of the URLs, in tables.")] = "url",
+    content_column: Annotated[
+        str | None,
+        typer.Option(help="Column of the pages or their checksums; in .txt, any name: the second word of a line."),
+    ] = None,
+    threshold: Annotated[float, typer.Option(help="Least similarity of the paths of two hosts, in (0, 1].")] = 0.5,
+    min_paths: Annotated[int, typer.Option(help="Hosts with fewer paths are not compared.")] = 3,
+    num_perm: NumPerm = 128,
+    recall: Recall = 0.95,
+    seed: SeedOption = 1,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    on_error: OnErrorOption = "stop",
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find hosts that mirror another host.
+
+    Compares the paths of the URLs and, with --content-column, the contents of the pages that both hosts have.
+    """
+    with one_line_errors():
+        from lshfast.jobs.web import mirrors_of_files
+        from lshfast.web.mirrors import mirror_plan
+
+        plan = mirror_plan(
+            threshold=threshold, min_paths=min_paths, num_perm=num_perm, recall=recall, seed=seed, threads=threads
+        )
+        source = Inputs(urls, column, content_column, glob, on_error, encoding, format, max_row_bytes)
+        with memory_advice(source), Watch(quiet) as watch:
+            _, summary = mirrors_of_files(source, output, plan, overwrite=overwrite, progress=watch)
+        _finish(mirrors_table(summary, peak_memory()), summary.rejected, quiet)
+
+
+@web_app.command(no_args_is_help=True)
+def contract(
+    edges: Annotated[
+        list[str],
+        typer.Argument(metavar="EDGES", help=f"Two nodes a line, or a table: {KINDS}", show_default=False),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="OUT", help=f"The links that are left, source and target: {TABLES}."),
+    ],
+    labels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write the merged nodes: node, merged_into, as OUT.")
+    ] = None,
+    same: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Pairs of nodes known to be the same, as EDGES; repeatable."),
+    ] = None,
+    source_column: Annotated[str, typer.Option(help="Column of the nodes that link, in tables.")] = "source",
+    target_column: Annotated[str, typer.Option(help="Column of the nodes that are linked to.")] = "target",
+    threshold: Annotated[float, typer.Option(help="Least similarity of two link sets, in (0, 1].")] = 0.9,
+    min_links: Annotated[int, typer.Option(help="Nodes with fewer links are not compared.")] = 1,
+    glob: Glob = None,
+    encoding: Encoding = "utf-8",
+    format: FormatOption = None,
+    max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    on_error: OnErrorOption = "stop",
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Merge nodes with near-equal links.
+
+    Merges go on until no two nodes with near-equal link sets are left.
+    """
+    with one_line_errors():
+        from lshfast.jobs.web import contract_files
+
+        source = Inputs(edges, source_column, target_column, glob, on_error, encoding, format, max_row_bytes)
+        with memory_advice(source), Watch(quiet) as watch:
+            summary = contract_files(
+                source, output, labels=labels, same=same or (), threshold=threshold, min_links=min_links,
+                overwrite=overwrite, progress=watch,
+            )  # fmt: skip
+        _finish(contraction_table(summary, peak_memory()), summary.rejected, quiet)
+
+
+def _finish(table: str, rejected: int, quiet: bool) -> None:
+    if not quiet:
+        show(table, sys.stderr)
+    elif rejected:
+        print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)

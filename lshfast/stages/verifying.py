@@ -1,0 +1,217 @@
+"""The stage verify: each part is deduplicated by itself, and what is removed is written by shard."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import FormatError
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.jobs.capped import kinds_of
+from lshfast.join.groups import smallest
+from lshfast.kernels.text import TextError, Texts
+from lshfast.pipeline.parts import mapped_signatures, run_part
+from lshfast.pipeline.plan import Keep
+from lshfast.pipeline.sketching import Clock
+from lshfast.stages.collecting import NO_TEXT, mapped
+from lshfast.stages.stage_plan import StagePlan
+from lshfast.stages.task_files import figures_of, task_path, writing
+from lshfast.stages.task_reader import Arrays, TaskFile
+
+
+class RemovedRows(NamedTuple):
+    """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities."""
+
+    rows: Int64Array
+    keys: list[bytes]
+    similarity: Float64Array
+
+
+def verify(plan: StagePlan, task: int) -> None:
+    """Run the parts of a task, and write the rows that are removed."""
+    overall = figures_of(plan, "group", 0)
+    low, high = overall["bounds"][task : task + 2]
+    figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
+    found: list[RemovedRows] = []
+    with writing(plan, "verify", task) as writer:
+        for number in range(low, high):
+            part = _gathered(plan, number, overall["first_row"])
+            try:
+                removed, more = part.run(plan)
+            except TextError as error:  # it was checked when it was sketched
+                row = part.rows[part.compared[error.row]]
+                shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
+                path = task_path(plan, "collect", shard, "data")
+                raise FormatError(f"{printable(path)}: the text of row {row} is {error.reason}") from None
+            found.append(removed)
+            figures |= {name: figures[name] + count for name, count in more.items() if name != "largest"}
+            figures["largest"] = max(figures["largest"], more["largest"])
+        rows = np.concatenate([np.empty(0, np.int64), *(some.rows for some in found)])
+        similarity = np.concatenate([np.empty(0), *(some.similarity for some in found)])
+        keys = [key for some in found for key in some.keys]
+        order = np.argsort(rows)
+        cuts = np.searchsorted(rows[order], overall["first_row"]).tolist()
+        for shard in range(plan.shards):
+            own = order[cuts[shard] : cuts[shard + 1]]
+            if len(own):
+                of_shard = [keys[place] for place in own.tolist()]
+                writer.add(
+                    shard,
+                    rows=rows[own],
+                    similarity=similarity[own],
+                    key_lengths=np.array([len(key) for key in of_shard], np.int64),
+                    keys=np.frombuffer(b"".join(of_shard), np.uint8),
+                )
+        writer.figures = figures
+
+
+@dataclass(frozen=True)
+class PartRows:
+    """The rows of a part.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (m,)
+        Ascending numbers in the run.
+    chosen : ndarray of int64, shape (m,)
+        The row of the part with the same bytes that is preferred.
+    keys : list of bytes
+    compared : ndarray of int64
+        The rows of the part whose texts are compared.
+    texts : Texts
+        Their texts.
+    """
+
+    rows: Int64Array
+    chosen: Int64Array
+    keys: list[bytes]
+    compared: Int64Array
+    texts: Texts
+
+    def run(self, plan: StagePlan) -> tuple[RemovedRows, dict[str, int]]:
+        """Find the rows that are removed, and the figures of the part."""
+        places = np.arange(len(self.rows), dtype=np.int64)
+        keeper, similarity, first = places.copy(), np.ones(len(places)), smallest(self.chosen)
+        figures = {"candidates": 0, "pairs": 0}
+        own = self.compared
+        if len(own):
+            large = self.texts.nbytes + len(own) * plan.budget.row_bytes > plan.budget.work(0)
+            with ExitStack() as stack:
+                memory = None
+                if large:
+                    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
+                    path = os.path.join(folder, "signatures")
+                    memory = stack.enter_context(mapped_signatures(path, len(own), plan.engine.hasher.num_perm))
+                result = run_part(self.texts, plan.engine, cast(Keep, plan.keep), Clock(), memory=memory)
+            keeper[own], similarity[own] = own[result.keeper], result.similarity
+            first[own] = kinds_of(result.copies, first[own])
+            figures = {"candidates": result.candidates, "pairs": len(result.pairs)}
+        keeper, similarity, first = keeper[self.chosen], similarity[self.chosen], first[self.chosen]
+        gone = np.flatnonzero(keeper != places)
+        copies = int((first != places).sum())
+        sizes = np.bincount(keeper)
+        figures["pairs"] += copies
+        figures |= {"removed": len(gone), "copies": copies}
+        figures |= {"groups": int((sizes > 1).sum()), "largest": int(sizes.max())}
+        keys = [self.keys[place] for place in keeper[gone].tolist()]
+        return RemovedRows(self.rows[gone], keys, similarity[gone]), figures
+
+
+def _gathered(plan: StagePlan, number: int, first_row: Sequence[int]) -> PartRows:
+    """Read the rows of a part from the files of all shards."""
+    rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
+    keys: list[bytes] = []
+    with _HeldTexts(plan.budget.work(0)) as held:
+        for shard in range(plan.shards):
+            with TaskFile(plan, "collect", shard) as file:
+                for part in file.ranges(number):
+                    own = part["rows"]
+                    _check(file, part, *first_row[shard : shard + 2])
+                    for column, name in ((rows, "rows"), (chosen, "chosen"), (lengths, "lengths")):
+                        column.append(part[name])
+                    keys += keys_of(file, part, len(own))
+                    held.add(part["texts"])
+        numbers, every = np.concatenate(rows), np.concatenate(lengths)
+        wanted = np.concatenate(chosen)
+        places = np.searchsorted(numbers, wanted)
+        if (
+            not len(numbers)
+            or (np.diff(numbers) <= 0).any()
+            or (places == len(numbers)).any()
+            or (numbers[places] != wanted).any()
+        ):
+            raise file.fault("its rows do not fit those of other shards")
+        compared = np.flatnonzero(every != NO_TEXT)
+        texts = held.texts(every[compared])
+    return PartRows(numbers, places, keys, compared, texts)
+
+
+def _check(file: TaskFile, part: Arrays, low: int, high: int) -> None:
+    """Raise FormatError if the columns of a range do not fit each other."""
+    rows, lengths = part["rows"], part["lengths"]
+    if not len(rows) == len(part["chosen"]) == len(lengths) or (lengths < NO_TEXT).any():
+        raise file.fault("its columns have different lengths")
+    if (rows < low).any() or (rows >= high).any():
+        raise file.fault("it has rows of another shard")
+    if sum(length for length in lengths.tolist() if length != NO_TEXT) != len(part["texts"]):
+        raise file.fault("its texts have other lengths")
+
+
+def keys_of(file: TaskFile, part: Arrays, rows: int) -> list[bytes]:
+    """Return the keys in a range."""
+    lengths, data = part["key_lengths"].tolist(), part["keys"].tobytes()
+    if len(lengths) != rows or any(length < 0 for length in lengths) or sum(lengths) != len(data):
+        raise file.fault("its keys have other lengths")
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    return [data[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+
+
+class _HeldTexts:
+    """Bytes of texts: in memory, or in an unnamed temporary file if they have more bytes than `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._nbytes = most, 0
+        self._pieces: list[npt.NDArray[np.uint8]] = []
+        self._file: Any = None
+
+    def __enter__(self) -> _HeldTexts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, data: npt.NDArray[np.uint8]) -> None:
+        """Add bytes at the end."""
+        self._nbytes += len(data)
+        self._pieces.append(data)
+        if self._nbytes > self._most:
+            self._spill()
+
+    def _spill(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115
+            for piece in self._pieces:
+                self._file.write(piece.data)
+            self._file.flush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(tempfile.gettempdir())) from error
+        self._pieces = []
+
+    def texts(self, lengths: Int64Array) -> Texts:
+        """Return the texts, which have these lengths."""
+        ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        if self._file is not None:
+            return Texts.of_buffer(mapped(self._file, self._nbytes), ends)
+        data = np.concatenate([np.empty(0, np.uint8), *self._pieces])
+        self._pieces = []
+        return Texts.of_buffer(data, ends)

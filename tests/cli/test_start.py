@@ -1,0 +1,90 @@
+"""The start and the end of a command: values without pydantic, one command of many, the exit status."""
+
+import subprocess
+import sys
+
+import pytest
+
+typer = pytest.importorskip("typer")
+from typer.main import get_command  # noqa: E402
+
+from lshfast.cli.main import app, app_for  # noqa: E402
+from lshfast.cli.plain_values import convert_plainly  # noqa: E402
+
+VALUES = [None, "", "x", "7", "-3", "1e3", "0.5", ".", "7_0", "٧", "9" * 30, "nan", "word", "random", 7, 0.5, True]
+VALUES += ["a", ["a", "b"], ("a",), []]
+
+
+def parameters():
+    commands = [(get_command(app), "lshfast")]
+    while commands:
+        command, name = commands.pop()
+        commands += [(inner, f"{name} {inner.name}") for inner in getattr(command, "commands", {}).values()]
+        for parameter in command.params:
+            if parameter.callback is None:
+                yield command, parameter, f"{name} {parameter.name}"
+
+
+PARAMETERS = list(parameters())
+
+
+@pytest.mark.parametrize(
+    ("command", "parameter"), [one[:2] for one in PARAMETERS], ids=[name for _, _, name in PARAMETERS]
+)
+def test_plain_values_are_those_of_typer(command, parameter):
+    if not hasattr(parameter, "_runtime_param"):
+        pytest.skip("this version of typer converts values without pydantic")
+    context = command.context_class(command, info_name="test")
+
+    def converted(value):
+        try:
+            found = parameter.process_value(context, value)
+            return type(found), found
+        except (typer.BadParameter, typer.BadParameter.__mro__[1]) as error:
+            return type(error), str(error)
+
+    expected = []
+    for value in VALUES:
+        parameter._runtime_param = None
+        expected.append(repr(converted(value)))
+    for value, wanted in zip(VALUES, expected, strict=True):
+        parameter._runtime_param = None
+        convert_plainly([parameter])
+        assert repr(converted(value)) == wanted, value
+
+
+@pytest.mark.parametrize("arguments", [["dedup"], ["pairs"], ["passages"], ["tune"]])
+def test_a_command_that_is_prepared_alone_is_the_same(arguments):
+    one, every = get_command(app_for(arguments)), get_command(app)
+    assert [*one.commands] == arguments
+    name = arguments[0]
+    shown = [group.commands[name].get_help(group.make_context("lshfast", [name])) for group in (one, every)]
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["index"], ["nothing"]])
+def test_all_commands_are_prepared_for_other_arguments(arguments):
+    assert app_for(arguments) is app
+
+
+def run(code, *arguments):
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_dedup_imports_no_pydantic(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "one two three four five six"}\n' * 3)
+    code = "import sys\nfrom lshfast.__main__ import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
+    options = ["--dry-run", "--quiet", "--threads", "1", "--threshold", "0.7", "--seed", "3"]
+    status, out, _ = run(code, "dedup", str(path), *options)
+    assert status == 0
+    assert {"pydantic", "lshfast.jobs.capped", "lshfast.hashing.perfect"}.isdisjoint(out.split())
+
+
+@pytest.mark.parametrize(("error", "status"), [("", 0), ("SystemExit(3)", 3), ("SystemExit('x')", 1), ("OSError()", 1)])
+def test_a_process_ends_with_the_status_of_its_command(error, status):
+    lines = ["import atexit, sys", "import lshfast.__main__ as program", "def main():", "    print('said')"]
+    lines += ["    atexit.register(print, 'later')", f"    raise {error}" if error else "    return"]
+    lines += ["program.main = main", "program.process()"]
+    assert run("\n".join(lines))[:2] == (status, "said\nlater\n")

@@ -1,0 +1,48 @@
+"""Corpora for runs in stages, and runs of them: in stages, and by `dedup_files` in memory."""
+
+import json
+import random
+
+from lshfast import dedup_files, stages
+from tests.corpora import similar_texts
+
+
+def corpus(seed, n):
+    """Return rows with the texts of `similar_texts`, the empty ones as nulls."""
+    texts = similar_texts(random.Random(seed), n)
+    return [{"id": f"row{i}", "number": i * 7, "text": text or None} for i, text in enumerate(texts)]
+
+
+def write_files(folder, rows, files):
+    """Write rows to files of JSON Lines in a new folder, about equally many to each."""
+    folder.mkdir()
+    for number in range(files):
+        some = rows[number * len(rows) // files : (number + 1) * len(rows) // files]
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in some]
+        (folder / f"{number:02}.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def run_all(work):
+    for stage in stages.STAGES:
+        stages.run(work, stage)
+
+
+def joined(folder):
+    """Return the contents of the files of a folder, one after another."""
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+
+
+def in_stages(folder, source, *, shards=None, tasks=None, **options):
+    """Run in stages; return the summary, and the outputs."""
+    work, kept, removed = folder / "work", folder / "kept", folder / "removed"
+    stages.plan(source, work, kept, removed=removed, shards=shards, tasks=tasks, **options)
+    run_all(work)
+    return stages.status(work).summary, joined(kept), joined(removed)
+
+
+def in_memory(folder, source, **options):
+    """Run by `dedup_files`; return the summary, and the outputs."""
+    kept, removed = folder / "wanted.jsonl", folder / "wanted-removed.jsonl"
+    result = dedup_files(source, kept, removed=removed, threads=1, **options)
+    return result.summary, kept.read_bytes(), removed.read_bytes()
