@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -13,14 +14,18 @@ from stages import SCRIPTS, figure, library_texts, made_up, table
 from lshfast import kernels
 
 # Scripts and what they share.
-collect_ignore = ["bits.py", "cardinality.py", "drop_in.py", "datasketch_lsh.py", "fingerprints.py", "weighted.py"]
-collect_ignore += ["contest.py", "contestants.py", "data.py", "exact.py", "forest.py", "hyperplanes.py", "index.py"]
-collect_ignore += ["licensedb.py", "peers.py", "redis_store.py", "stages.py"]
+collect_ignore = [path.name for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_")]
 
 Measure: TypeAlias = Callable[..., Any]
 
 # Figures by their name and unit, and by CPU level.
 FIGURES = pytest.StashKey[dict[tuple[str, str], dict[str, float]]]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Measure in one process, where nothing else of the suite runs at the same time."""
+    return 0
 
 
 @pytest.fixture(params=kernels.available())

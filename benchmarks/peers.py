@@ -2,6 +2,7 @@ r"""lshfast beside its peers: the same data, the same run, speed never without r
 
     python benchmarks/peers.py dedup CORPUS.jsonl [--repeat 3] [--peers rensa,gaoya,datasketch]
                                                   [--threads 1 2] [--markdown]
+    python benchmarks/peers.py process CORPUS.jsonl [--repeat 5] [--peers rensa] [--threads 1 2] [--markdown]
     python benchmarks/peers.py signatures [--repeat 9] [--markdown]
     python benchmarks/peers.py index|forest [parts and options of benchmarks/index.py, of benchmarks/forest.py]
 
@@ -13,6 +14,10 @@ more; each goes the fastest way through its interface that keeps all tokens: ren
 strings, datasketch in bulk, gaoya with its own splitter (which parts words at "_" too). A text of one
 to four words is one shingle for all of them: left to themselves, gaoya would pair all such texts, and
 rensa and datasketch all texts without words.
+
+``process`` measures whole processes from outside, imports and exit included: the command ``lshfast dedup
+--dry-run``, and the same runs of the peers. CPU seconds are those of the user and the system; the ratios
+are medians over the turns.
 """
 
 from __future__ import annotations
@@ -49,7 +54,7 @@ from contest import (
     take_turns,
 )
 from data import iter_jsonl, read_jsonl
-from exact import exact_pairs, word_shingles
+from judge import exact_pairs, word_shingles
 
 SIZE = 5
 COLUMNS = ["contestant", "seconds", "CPU s", "to lshfast", "MB/s", "memory / input", "pairs"]
@@ -154,11 +159,9 @@ def true_pairs(corpus: Path, judge: str) -> tuple[int, np.ndarray]:
     if judge == "lshfast":
         import lshfast
 
-        sets = lshfast.shingle(texts, unit="word", size=SIZE, seed=SEED)
-        offsets, tokens = sets.offsets, sets.tokens
+        pairs = lshfast.exact.pairs(lshfast.shingle(texts, unit="word", size=SIZE), threshold=THRESHOLD)
     else:
-        offsets, tokens = word_shingles(texts, SIZE)
-    pairs = exact_pairs(offsets, tokens, THRESHOLD)
+        pairs = exact_pairs(*word_shingles(texts, SIZE), THRESHOLD)
     np.savez(cache, texts=len(texts), pairs=pairs, stamp=stamp)
     return len(texts), pairs
 
@@ -195,6 +198,42 @@ def dedup(corpus: Path, repeat: int, entrants: list[tuple[str, int]], judge: str
         row += [f"{size / seconds / 1e6:.1f}", f"{peak / size:.2f}", f"{len(codes):,}"]
         rows.append([*row, share(true, codes), share(near, codes), share(codes, true)])
     print_table(COLUMNS, rows, markdown)
+
+
+def process(corpus: Path, repeat: int, entrants: list[tuple[str, int]], markdown: bool) -> None:
+    """Compare whole processes, from their start to their end."""
+    # An installed package has compiled modules; so has a checkout, once a process that may write them has imported it.
+    environment = os.environ | ONE_THREAD
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    silent = [(os.POSIX_SPAWN_OPEN, sys.stdout.fileno(), os.devnull, os.O_WRONLY, 0)]
+
+    def turn_of(entrant: tuple[str, int], _: int) -> Figures:
+        name, threads = entrant
+        command = [sys.executable, __file__, "run", name, str(corpus)]
+        if name == "lshfast":
+            options = [f"--threads={threads}", "--threshold", str(THRESHOLD), "--dry-run", "--quiet"]
+            command = [sys.executable, "-m", "lshfast", "dedup", str(corpus), *options]
+        before = time.perf_counter()
+        child = os.posix_spawn(command[0], command, environment, file_actions=silent)
+        _, status, used = os.wait4(child, 0)
+        wall = time.perf_counter() - before
+        if status:
+            sys.exit(f"{label(name, threads)} failed: {' '.join(command)}")
+        peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return {"seconds": wall, "cpu": used.ru_utime + used.ru_stime, "system": used.ru_stime, "peak": peak}
+
+    took = take_turns([entrant for entrant in entrants if installed(entrant[0])], repeat, turn_of)
+    ours, size = took["lshfast", 1], corpus.stat().st_size
+    rows = []
+    for entrant, turns in took.items():
+        seconds, cpu, system, peak = (median(turn[what] for turn in turns) for what in turns[0])
+        row = [label(*entrant), f"{seconds:.2f}", f"{cpu:.2f}", f"{system:.2f}"]
+        for what in ("seconds", "cpu"):
+            row.append(f"{median(one[what] / our[what] for one, our in zip(turns, ours, strict=True)):.2f}")
+        rows.append([*row, f"{size / seconds / 1e6:.0f}", f"{peak / size:.2f}"])
+    print(f"{corpus.name}: {size / 1e6:,.0f} MB; whole processes, medians of {repeat} turns")
+    header = ["contestant", "seconds", "CPU s", "system s", "to lshfast", "CPU to lshfast", "MB/s", "memory / input"]
+    print_table(header, rows, markdown)
 
 
 def signatures(repeat: int, markdown: bool) -> None:
@@ -264,11 +303,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     whole.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of lshfast")
     judges = ["words", "lshfast"][: 1 + installed("lshfast")]
     whole.add_argument("--judge", choices=judges, default=judges[-1], help=r"shingles: lshfast's, or \w+")
+    outside = commands.add_parser("process", help="the same as whole processes, with imports and exit")
+    outside.add_argument("corpus", type=Path)
+    outside.add_argument("--repeat", type=int, default=5, help="turns; the median counts")
+    outside.add_argument("--peers", type=names, default=["rensa"])
+    outside.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="of lshfast, 1 among them")
     signing = commands.add_parser("signatures", help="signing alone, of prehashed tokens")
     signing.add_argument("--repeat", type=int, default=9)
     commands.add_parser("index", help="the index, as benchmarks/index.py does", add_help=False)
     commands.add_parser("forest", help="the forest, as benchmarks/forest.py does", add_help=False)
-    for command in (whole, signing):
+    for command in (whole, outside, signing):
         command.add_argument("--markdown", action="store_true")
     one = commands.add_parser("run", help="one contestant in this process (what dedup starts)")
     one.add_argument("name", choices=("lshfast", *PEERS))
@@ -276,11 +320,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     one.add_argument("--threads", type=int, default=1, help="of lshfast")
     one.add_argument("--save", default="", help="write the pairs to this .npy")
     a = parser.parse_args(arguments)
-    if a.command == "dedup":
+    if a.command in ("dedup", "process"):
         if unknown := set(a.peers) - set(PEERS):
             parser.error(f"unknown peers {sorted(unknown)}: choose from {list(PEERS)}")
         entrants = [("lshfast", count) for count in a.threads] + [(peer, 1) for peer in a.peers]
-        dedup(a.corpus, a.repeat, entrants, a.judge, a.markdown)
+        if a.command == "process":
+            process(
+                a.corpus, a.repeat, [("lshfast", 1), *(one for one in entrants if one != ("lshfast", 1))], a.markdown
+            )
+        else:
+            dedup(a.corpus, a.repeat, entrants, a.judge, a.markdown)
     elif a.command == "signatures":
         signatures(a.repeat, a.markdown)
     else:

@@ -35,10 +35,10 @@ from lshfast.kernels.text import Texts
 from lshfast.pipeline.columns import KeyedRows, ShingledTexts
 from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.sketching import Clock, SketchedRows, sketch_rows
-from lshfast.shingling import Unit
+from lshfast.shingling import Unit, check_shingles
 
 LIBRARY = f"the standard library of Python {platform.python_version()}"
-SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 5), ("char", 9))
+SHINGLES: tuple[tuple[Unit, int], ...] = (("word", 5), ("char", 9), ("word", 3), ("stopword", 3))
 THRESHOLD = 0.8
 
 # Where the letters of the made-up texts begin; Chinese ones have a character a word.
@@ -177,7 +177,11 @@ def hash_bytes(threads: int) -> None:
 def thread_measures(column: Any, documents: int) -> dict[str, Callable[[int], object]]:
     """Return the calls that are measured with one thread and with two."""
     near = Texts(pa.array(near_duplicates(documents)))
-    sets, corpus, rows = shingle(near), sketch_stage(near), KeyedRows(ShingledTexts(near, "word", 5), RunKey.draw())
+    sets, corpus, rows = (
+        shingle(near),
+        sketch_stage(near),
+        KeyedRows(ShingledTexts(near, check_shingles("word")), RunKey.draw()),
+    )
     i, j = candidates(corpus.keys, copies=corpus.copies)
     return {
         "shingle the texts": lambda threads: shingle(column, threads=threads),

@@ -8,13 +8,15 @@ import gzip
 import io
 import json
 import lzma
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lshfast.readers import Corpus, DataError, open_corpus
+from lshfast.kernels.text import Texts
+from lshfast.readers import Batch, Corpus, DataError, open_corpus
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -79,10 +81,13 @@ def load(path: Path) -> list[dict[str, Any]]:
 def read(inputs: Any, **options: Any) -> tuple[Corpus, list[str]]:
     """Run pass one; the texts of all batches."""
     corpus = open_corpus(inputs, **options)
-    texts: list[str] = []
-    for batch in corpus.batches():
-        texts += batch.texts if isinstance(batch.texts, list) else batch.texts.to_pylist()
+    texts = [text for batch in corpus.batches() for text in texts_of(batch)]
     return corpus, texts
+
+
+def texts_of(batch: Batch) -> list[str]:
+    """Return the texts of a batch as str."""
+    return [text.decode() for text in Texts(batch.texts)]
 
 
 def keep_all(corpus: Corpus) -> Any:
@@ -94,3 +99,25 @@ def bad_row(path: Path, **options: Any) -> DataError:
         read(path, **options)
     assert "\n" not in str(caught.value)
     return caught.value
+
+
+# The words of `similar_texts`.
+WORDS = [f"word{number}" for number in range(3000)]
+
+
+def similar_texts(rng: random.Random, n: int) -> list[str]:
+    """Return texts with copies, texts that differ in a word, chains of them, and empty texts."""
+    texts: list[str] = []
+    for number in range(n):
+        kind = rng.random()
+        if texts and kind < 0.2:
+            words = rng.choice(texts).split()
+        elif texts and kind < 0.5:
+            words = rng.choice(texts).split()
+            words[rng.randrange(len(words)) if words else 0 :][:1] = [f"own{number}é"]
+            if words:
+                words[rng.randrange(len(words))] = f"other{number}é"
+        else:
+            words = rng.choices(WORDS, k=rng.choice([0, 60, 80, 90, 150]))
+        texts.append(" ".join(words))
+    return texts

@@ -17,7 +17,7 @@ PACKAGE = Path(lshfast.__file__).parent
 BELOW = {
     "kernels": [],
     "common": ["kernels"],
-    "readers": ["common"],
+    "readers": ["common", "kernels"],
     "tokens": ["common", "kernels"],
     "shingling": ["tokens", "common", "kernels"],
     "hashing": ["common", "kernels"],
@@ -26,12 +26,18 @@ BELOW = {
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]
 BELOW["families"] = ["banding", *BELOW["banding"]]
 BELOW["distances"] = ["families", *BELOW["families"]]
-BELOW["join"] = BELOW["index"] = ["families", *BELOW["families"]]
+BELOW["join"] = ["hashing", "families", *BELOW["families"]]
+BELOW["index"] = ["families", *BELOW["families"]]
 BELOW["estimators"] = BELOW["datasketch"] = ["index", *BELOW["index"]]
-BELOW["pipeline"] = ["join", "index", "readers", *BELOW["index"]]
-BELOW["exact"] = ["join", *BELOW["join"]]
-BELOW["jobs"] = ["pipeline", *BELOW["pipeline"]]
-BELOW["cli"] = ["jobs", "startup", *BELOW["jobs"]]
+BELOW["pipeline"] = ["index", "readers", "join", *BELOW["join"]]
+BELOW["exact"] = BELOW["external"] = ["join", *BELOW["join"]]
+BELOW["web"] = BELOW["fingerprints"] = ["index", "join", *BELOW["join"]]
+BELOW["passages"] = ["pipeline", *BELOW["pipeline"]]
+BELOW["spark"] = BELOW["passages"]
+BELOW["records"] = ["join", *BELOW["join"]]
+BELOW["jobs"] = ["records", "web", "fingerprints", "passages", "pipeline", *BELOW["pipeline"]]
+BELOW["stages"] = ["jobs", *BELOW["jobs"]]
+BELOW["cli"] = ["spark", "stages", "startup", *BELOW["stages"]]
 TOP = {"__init__", "__main__", "startup"}
 
 

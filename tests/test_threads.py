@@ -19,8 +19,34 @@ def test_results_come_in_order_and_errors_come_through(threads):
 def test_a_single_item_is_worked_on_where_it_is_drawn(threads):
     assert list(ordered_map(lambda _: threading.get_ident(), [0], threads)) == [threading.get_ident()]
     assert list(ordered_map(abs, [], threads)) == []
-    if threads > 1:
-        assert threading.get_ident() not in ordered_map(lambda _: threading.get_ident(), [0, 0], threads)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_the_calling_thread_is_one_of_the_threads(threads):
+    together = threading.Barrier(threads, timeout=20)
+
+    def work(_):
+        together.wait()  # ends if so many threads are there
+        return threading.get_ident()
+
+    found = {*ordered_map(work, range(3 * threads), threads)}
+    assert len(found) == threads
+    assert threading.get_ident() in found
+
+
+def test_an_error_of_the_calling_thread_is_raised_after_earlier_results():
+    failed = threading.Event()
+
+    def work(item):
+        if item == 0:
+            return failed.wait(20)
+        failed.set()
+        raise ValueError(item)
+
+    results = ordered_map(work, range(10), 2)
+    assert next(results) is True
+    with pytest.raises(ValueError, match="1"):
+        next(results)
 
 
 def test_the_last_of_several_runs_puts_the_switch_interval_back():

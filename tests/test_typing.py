@@ -13,6 +13,7 @@ import pytest
 import lshfast
 
 pytest.importorskip("mypy")
+pytestmark = pytest.mark.slow
 
 RIGHT = """
 from pathlib import Path

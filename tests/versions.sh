@@ -3,7 +3,7 @@
 # newest. Each gets an environment with a wheel built by itself, runs the tests that depend on versions most, and writes
 # pickles, bytes and files, which all of them then read. Pythons are looked for on PATH and among those of pyenv. Needs a
 # C compiler; ends with 77, and says why, where there is no Python. Takes some four minutes for each Python.
-# Usage: [BUT=3.11] tests/versions.sh [PYTHON...]     BUT: a version that is tested anyway
+# Usage: [BUT="3.11 3.12"] tests/versions.sh [PYTHON...]     BUT: versions that are left out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -21,7 +21,7 @@ pythons=("$@")
 if [ ${#pythons[@]} = 0 ]; then
   roots=$(pyenv root 2>/dev/null || true)
   for version in 3.10 3.11 3.12 3.13; do
-    if [ "$version" = "${BUT:-}" ]; then continue; fi
+    if [[ " ${BUT:-} " = *" $version "* ]]; then continue; fi
     for python in "python$version" "${PYTHON:-python3}" ${roots:+"$roots"/versions/"$version".*/bin/python}; do
       if [ "$(version_of "$python")" = "$version" ]; then
         pythons+=("$python")
