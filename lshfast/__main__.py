@@ -33,12 +33,14 @@ def main() -> None:
             print(f"lshfast {__version__}")
             return
         _commands()(prog_name="lshfast")
-    except (KeyboardInterrupt, SystemError) as error:  # outside of all commands
+    except (KeyboardInterrupt, SystemError, RuntimeError) as error:  # outside of all commands
         from lshfast.cli.console import interruption
 
-        line, status = interruption(error)
-        print(f"lshfast: error: {line}", file=sys.stderr)
-        sys.exit(status)
+        ended = interruption(error)
+        if ended is None:
+            raise
+        print(f"lshfast: error: {ended[0]}", file=sys.stderr)
+        sys.exit(ended[1])
     finally:
         for number in SIGNALS:  # from here on they end the process without a traceback
             if signal.getsignal(number) is _stop:

@@ -48,15 +48,16 @@ OPEN_ENDED = {"merge"}  # their total is not known
 PLAIN_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
-def interruption(error: BaseException) -> tuple[str, int]:
+def interruption(error: BaseException) -> tuple[str, int] | None:
     """Return the message and the exit status of a run that was interrupted, or ended by the signal in the error.
 
-    A C extension that overlooks an interrupt makes Python raise SystemError from it. Other errors are raised again.
+    None if the error is not due to an interrupt. Python raises SystemError from an interrupt that a C extension
+    overlooks, and RuntimeError after one that comes while a thread waits for a lock ("release unlocked lock").
     """
     interrupt: BaseException | None = error
     while not isinstance(interrupt, KeyboardInterrupt):
         if interrupt is None:
-            raise error
+            return None
         interrupt = interrupt.__cause__ or interrupt.__context__
     number = interrupt.args[0] if interrupt.args else signal.SIGINT
     if number == signal.SIGINT:

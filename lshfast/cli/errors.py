@@ -53,10 +53,11 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(f"{error.filename}: {error.strerror}" if named else error or type(error).__name__, 1) from None
     except MemoryError as error:
         raise leave(str(error) or "out of memory", 1) from None
-    except (OverflowError, RuntimeError) as error:
-        raise leave(str(error) or type(error).__name__, 1) from None
-    except (KeyboardInterrupt, SystemError) as error:
-        raise leave(*interruption(error)) from None
+    except (KeyboardInterrupt, SystemError, RuntimeError, OverflowError) as error:
+        ended = interruption(error)
+        if ended is None and isinstance(error, SystemError):
+            raise
+        raise leave(*(ended or (str(error) or type(error).__name__, 1))) from None
 
 
 def usage_message(error: Any) -> str:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -478,6 +479,25 @@ def test_an_interrupt_that_an_extension_overlooks(number):
     assert (left.value.exit_code, said.getvalue()) == ENDINGS[number]
     with pytest.raises(SystemError, match="internal"), one_line_errors(said):
         raise SystemError("internal")
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_an_interrupt_while_a_thread_waits_for_a_lock(number):
+    """The lock may not be held when the with statement of the standard library releases it."""
+    said, lock = io.StringIO(), threading.Lock()
+
+    def wait(error=None):
+        with one_line_errors(said), lock:
+            lock.release()
+            if error is not None:
+                raise error
+
+    with pytest.raises(typer.Exit) as left:
+        wait(KeyboardInterrupt(number))
+    assert (left.value.exit_code, said.getvalue()) == ENDINGS[number]
+    with pytest.raises(typer.Exit) as left:
+        wait()
+    assert (left.value.exit_code, said.getvalue().splitlines()[1:]) == (1, ["lshfast: error: release unlocked lock"])
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.csv", "out.parquet"])
