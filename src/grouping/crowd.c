@@ -2,12 +2,16 @@
  * Bayardo, Ma, Srikant 2007). Where a row has so few rare words that it may share none with a similar one, all bitmaps are
  * compared, one after the other, at a few nanoseconds each. In both cases the words shared bound the overlap, so that
  * hardly any row is found that is not similar, whoever chose the tokens. */
+#include "compiler.h"
 #include "grouping/grouping_parts.h"
 
 #include <string.h>
 
 /* Members whose bitmaps are compared at once. */
 #define BLOCK 256
+
+/* Entries whose lists are fetched ahead. */
+#define AHEAD 16
 
 void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest) {
     size_t least = 1; /* overlap with any row; one token of containment, as the other row may have no more */
@@ -124,8 +128,9 @@ static inline size_t list_of(const struct crowd *crowd, uint32_t word) {
 
 void crowd_list(struct crowd *crowd, size_t from, size_t to) {
     for (size_t entry = from; entry < to; entry++) {
-        int32_t *head = crowd->lists + list_of(crowd, crowd->words[entry]);
-        crowd->next[entry] = *head;
+        if (to - entry > AHEAD) prefetch(crowd->lists + list_of(crowd, crowd->entries[entry + AHEAD].word));
+        int32_t *head = crowd->lists + list_of(crowd, crowd->entries[entry].word);
+        crowd->entries[entry].next = *head;
         if (crowd->past) crowd->past[entry] = *head;
         *head = (int32_t)entry;
     }
@@ -144,8 +149,9 @@ void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct
     }
     if (row->is_dense) crowd->dense[crowd->crowded++] = (int32_t)member;
     for (size_t i = 0; i < row->listed; i++) {
-        crowd->words[crowd->filled] = (uint32_t)scratch->words[i];
-        crowd->of[crowd->filled++] = (int32_t)member;
+        struct crowd_entry *entry = crowd->entries + crowd->filled++;
+        entry->word = (uint32_t)scratch->words[i];
+        entry->member = (int32_t)member;
     }
     crowd_list(crowd, before, crowd->filled);
 }
@@ -177,27 +183,37 @@ static int is_joined(const struct search *search, size_t member) {
 /* The first entry behind this one whose row is in another component, or one before it. */
 static int32_t pass_entries(const struct grouping *grouping, int32_t entry) {
     const struct crowd *crowd = &grouping->crowd;
-    int32_t row = crowd->members[crowd->of[entry]].row, past = crowd->past[entry];
-    while (past >= 0 && grouping_are_joined(grouping, crowd->members[crowd->of[past]].row, row)) {
+    int32_t row = crowd->members[crowd->entries[entry].member].row, past = crowd->past[entry];
+    while (past >= 0 && grouping_are_joined(grouping, crowd->members[crowd->entries[past].member].row, row)) {
         past = crowd->past[past];
     }
     return crowd->past[entry] = past;
+}
+
+/* Fetch the first entries of the lists of a row's words into the cache. */
+static void fetch_lists(const struct crowd *crowd, const uint64_t *words, size_t n) {
+    for (size_t i = 0; i < n; i++) prefetch(crowd->lists + list_of(crowd, (uint32_t)words[i]));
+    for (size_t i = 0; i < n; i++) {
+        int32_t entry = crowd->lists[list_of(crowd, (uint32_t)words[i])];
+        if (entry >= 0) prefetch(crowd->entries + entry);
+    }
 }
 
 /* Count the members of a list that have the word, none of the row's component, and write each once behind those that
  * `touched` counts. Returns 1 where pause stopped it. */
 static int count_list(const struct search *search, uint32_t word, size_t *touched) {
     const struct crowd *crowd = &search->grouping->crowd;
-    int32_t entry = crowd->lists[list_of(crowd, word)];
-    for (int32_t next; entry >= 0; entry = next) {
-        size_t member = (size_t)crowd->of[entry];
+    int32_t next, number = crowd->lists[list_of(crowd, word)];
+    for (; number >= 0; number = next) {
+        const struct crowd_entry *entry = crowd->entries + number;
+        size_t member = (size_t)entry->member;
         if (grouping_must_stop(search->scratch, 8)) return 1;
-        next = crowd->next[entry];
+        next = entry->next;
         if (is_joined(search, member)) {
-            next = pass_entries(search->grouping, entry);
+            next = pass_entries(search->grouping, number);
             continue;
         }
-        if (crowd->words[entry] != word) continue;
+        if (entry->word != word) continue;
         if (crowd->shared[member]++ == 0) search->scratch->found[(*touched)++] = member;
     }
     return 0;
@@ -277,6 +293,7 @@ size_t crowd_find(struct grouping *grouping, const struct crowd_row *row, struct
     size_t touched = 0;
     int stopped = 0;
     search.joined = grouping->chains && parent != GROUPING_NO_ROW && parent != row->member.row;
+    fetch_lists(crowd, scratch->words, row->listed);
     for (size_t i = 0; i < row->listed && !stopped; i++) {
         stopped = count_list(&search, (uint32_t)scratch->words[i], &touched);
     }

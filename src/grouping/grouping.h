@@ -27,6 +27,13 @@ struct crowd_member {
     uint64_t last;   /* the last that it is listed under, below its count; UINT64_MAX where no word is later */
 };
 
+/* A word that a member is listed under. */
+struct crowd_entry {
+    uint32_t word;
+    int32_t member;
+    int32_t next; /* the entry before it in its list, or GROUPING_NO_ROW */
+};
+
 /* Rows that share buckets with too many others, looked up by upper bounds of their overlap with another row. A token counts
  * by its word, the upper half of its product with the multiplier. Words that are frequent in a sample of the rows have a
  * bit each in a bitmap; a row is listed under the rarest of its other words. What two rows have in common is at most the
@@ -51,9 +58,7 @@ struct crowd {
 
     int32_t *lists;  /* by a hash of a word: the last entry that was added, or GROUPING_NO_ROW */
     unsigned shift;  /* 32 less the logarithm of their number to base 2, in 1..31 */
-    uint32_t *words; /* by entry */
-    int32_t *of;     /* by entry: its member */
-    int32_t *next;   /* by entry */
+    struct crowd_entry *entries; /* `filled` of them, with room for `capacity` */
     int32_t *past;   /* by entry, of chains: one behind it in its list, all before that in one component */
     size_t filled, capacity;
 };

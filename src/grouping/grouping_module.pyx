@@ -44,6 +44,8 @@ cdef extern from "grouping/grouping.h":
         int32_t row
         size_t tokens, frequent, lost, later
         uint64_t last
+    struct crowd_entry:
+        pass
     struct crowd:
         const uint8_t* counts
         const uint16_t* bits
@@ -60,9 +62,7 @@ cdef extern from "grouping/grouping.h":
         size_t count, crowded, room
         int32_t* lists
         unsigned shift
-        uint32_t* words
-        int32_t* of
-        int32_t* next
+        crowd_entry* entries
         int32_t* past
         size_t filled, capacity
     struct grouping:
@@ -394,15 +394,16 @@ cdef class Grouping:
         capacity = 1 << max(16, (crowd.capacity + self.longest).bit_length())
         if capacity >= 1 << 31:
             raise MemoryError(f"words of a crowd take more than 2**31 entries, at {self.place.row} rows")
-        arrays = [np.empty(capacity, np.uint32), np.empty(capacity, np.int32), np.empty(capacity, np.int32),
+        arrays = [np.empty(capacity * sizeof(crowd_entry), np.uint8),
                   np.empty(capacity if self.state.chains else 1, np.int32), np.full(capacity, -1, np.int32)]
-        for new, old in zip(arrays[:2], self.of_entries or (), strict=False):
-            new[:crowd.filled] = old[:crowd.filled]
-        cdef uint32_t[::1] words = arrays[0]
-        cdef int32_t[::1] of = arrays[1], next = arrays[2], past = arrays[3], lists = arrays[4]
+        if self.of_entries:
+            used = crowd.filled * sizeof(crowd_entry)
+            arrays[0][:used] = self.of_entries[0][:used]
+        cdef uint8_t[::1] entries = arrays[0]
+        cdef int32_t[::1] past = arrays[1], lists = arrays[2]
         cdef size_t at = 0, some
         cdef uint64_t last_pause = 0
-        crowd.words, crowd.of, crowd.next, crowd.lists = &words[0], &of[0], &next[0], &lists[0]
+        crowd.entries, crowd.lists = <crowd_entry*>&entries[0], &lists[0]
         crowd.past = &past[0] if self.state.chains else NULL
         crowd.capacity, crowd.shift, self.of_entries = capacity, 33 - int(capacity).bit_length(), arrays
         with nogil:

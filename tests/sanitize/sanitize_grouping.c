@@ -220,12 +220,9 @@ static void make_room(struct walk *walk, size_t room, size_t capacity) {
     free(c->shared);
     c->shared = calloc(room ? room : 1, sizeof *c->shared);
     CHECK(c->shared);
-    c->words = grown(c->words, sizeof *c->words, c->filled, capacity);
-    c->of = grown(c->of, sizeof *c->of, c->filled, capacity);
-    free(c->next);
+    c->entries = grown(c->entries, sizeof *c->entries, c->filled, capacity);
     free(c->past);
     free(c->lists);
-    c->next = buffer(capacity * sizeof *c->next);
     c->past = walk->grouping.chains ? buffer(capacity * sizeof *c->past) : NULL;
     c->shift = 32 - bits;
     c->lists = no_rows((size_t)1 << bits);
@@ -358,9 +355,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     free(g->crowd.bitmaps);
     free(g->crowd.dense);
     free(g->crowd.shared);
-    free(g->crowd.words);
-    free(g->crowd.of);
-    free(g->crowd.next);
+    free(g->crowd.entries);
     free(g->crowd.past);
     free(g->crowd.lists);
     free(walk.scratch.table);
