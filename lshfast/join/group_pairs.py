@@ -31,6 +31,9 @@ CROWD = 64
 # A component of more rows than this is processed by itself, so that a crowd in it is detected.
 FEW = 256
 
+# In a component of more rows than this, rows that share too few slots with all others together are left out first.
+SCREENED = 1024
+
 # When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched too. The values are
 # the number of next rows and the number of earlier rows for each. In a crowd a prediction costs more, and nearly all
 # rows that are compared are similar. AHEAD_OF_ONE is the number of earlier rows for a single row.
@@ -74,6 +77,12 @@ class Comparison:
         """Return how many of k slots must be equal before the tokens of two rows are compared."""
         return least_agreement(k, self.threshold) if self.exact and self.measure == "jaccard" else 0
 
+    def least_shared(self, k: int) -> int:
+        """Return how many of its k slots a row has in common with each similar row, at least."""
+        if self.exact:
+            return self.least_slots(k)
+        return next(slots for slots in range(k + 1) if slots / k >= self.threshold)
+
 
 def pairs_for_groups(
     rows: Rows,
@@ -115,9 +124,7 @@ def pairs_for_groups(
     members = kinds[np.argsort(rank[best[kinds]], kind="stable")].astype(np.int64)
     buckets, counts = number_buckets(keys, members, threads)
     labels = kernels.join_buckets(buckets, counts)
-    sizes = np.bincount(labels, minlength=1)
-    meeting = np.flatnonzero(sizes[labels] > 1)
-    meeting = meeting[np.argsort(labels[meeting], kind="stable")]
+    meeting = _meeting(labels, members, signatures, comparison)
     if len(meeting) == 0:
         return as_pairs(meeting, meeting, 0.0), 0
     walked = members[meeting]
@@ -133,6 +140,30 @@ def pairs_for_groups(
     low, high = np.minimum(i, j), np.maximum(i, j)
     order = order_of_pairs(low, high)
     return as_pairs(low[order], high[order], state.similarity[found][order]), compared
+
+
+def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, comparison: Comparison) -> Int64Array:
+    """Return the places of the members that may be similar to another one of their component, by component."""
+    sizes = np.bincount(labels, minlength=1)
+    may_match = sizes[labels] > 1
+    least = comparison.least_shared(signatures.shape[1])
+    if least:
+        for label in np.flatnonzero(sizes > SCREENED).tolist():
+            places = np.flatnonzero(labels == label)
+            may_match[places] = _slots_shared(signatures, members[places], comparison.threads) >= least
+        sizes = np.bincount(labels, weights=may_match, minlength=1)
+        may_match &= sizes[labels] > 1
+    meeting = np.flatnonzero(may_match)
+    return meeting[np.argsort(labels[meeting], kind="stable")]
+
+
+def _slots_shared(signatures: UInt64Array, rows: Int64Array, threads: int) -> npt.NDArray[np.uint32]:
+    """Return in how many slots each row has a value that another one of the rows has, too, or more."""
+    firsts = range(0, signatures.shape[1], kernels.SLOTS_AT_ONCE)
+    shared = np.zeros(len(rows), np.uint32)
+    for more in ordered_map(lambda first: kernels.shared_slots(signatures, rows, first), firsts, threads):
+        shared += more
+    return shared
 
 
 class _Walk:

@@ -5,6 +5,7 @@ from typing_extensions import Self, disjoint_base
 __test__: dict[str, str]
 
 COUNT_BITS: int
+SLOTS_AT_ONCE: int
 MOST_BUCKETS: int
 SUMS: int
 DONE: int
@@ -13,6 +14,9 @@ CROWDED: int
 FULL: int
 
 def join_buckets(buckets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
+def shared_slots(
+    signatures: npt.NDArray[np.uint64], of: npt.NDArray[np.int64], first: int
+) -> npt.NDArray[np.uint32]: ...
 
 @disjoint_base
 class Grouping:

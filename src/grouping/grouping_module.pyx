@@ -129,7 +129,17 @@ cdef extern from "grouping/row_pairs.h":
     void row_pairs_link_buckets(int32_t*, size_t, size_t, int32_t*) nogil
     size_t row_pairs_next(row_pairs*, int64_t*, int64_t*, size_t, size_t) nogil
 
+cdef extern from "grouping/shared_slots.h":
+    const size_t SHARED_SLOTS_AT_ONCE
+    void shared_slots_hash(const uint64_t*, const int64_t*, size_t, size_t, size_t, uint64_t, unsigned, size_t, size_t,
+                           size_t, uint32_t*) nogil
+    void shared_slots_count(const uint32_t*, size_t, uint8_t*) nogil
+    void shared_slots_add(const uint32_t*, size_t, const uint8_t*, uint32_t*) nogil
+
 COUNT_BITS = CROWD_COUNT_BITS
+
+# Slots that `shared_slots` counts at once.
+SLOTS_AT_ONCE = SHARED_SLOTS_AT_ONCE
 
 DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED, GROUPING_FULL
 
@@ -169,6 +179,50 @@ def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] coun
                 pause(&last_pause)
     sets_label_components(n, &labels[0])
     return labels_array
+
+
+def shared_slots(const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t first):
+    """Return in how many slots each row has a value that another one of the rows has, too: uint32 (n,).
+
+    of holds the signature of each row. The SLOTS_AT_ONCE slots from `first` on are counted, or as many as there are. One
+    in about ten of the other slots counts as well. For each row it takes 4 bytes a slot.
+    """
+    signatures, of = aligned_rows(signatures), aligned(of)
+    cdef size_t n = len(of), k = signatures.shape[1], at = 0, slots, slot, some
+    if n and not are_below(&of[0], n, signatures.shape[0]):
+        raise ValueError(f"rows must be below {signatures.shape[0]}, the number of signatures")
+    if n >= 1 << 28 or first >= k:
+        raise ValueError(f"rows must be fewer than 2**28 and the first slot below {k}, not {n} and {first}")
+    slots = min(SHARED_SLOTS_AT_ONCE, k - first)
+    shared_array = np.zeros(n, np.uint32)
+    if n == 0:
+        return shared_array
+    cdef unsigned bits = (8 * n - 1).bit_length()
+    cdef uint32_t[:, ::1] hashes = np.empty((slots, n), np.uint32)
+    cdef uint8_t[::1] seen = np.empty((<size_t>1 << bits) // 4 + 1, np.uint8)
+    cdef uint32_t[::1] shared = shared_array
+    cdef uint64_t last_pause = 0
+    with nogil:
+        while at < n:
+            some = min(n - at, <size_t>WORK // 64)
+            shared_slots_hash(&signatures[0, 0], &of[0], k, first, slots, multiplier, bits, n, at, at + some, &hashes[0, 0])
+            at += some
+            pause(&last_pause)
+        for slot in range(slots):
+            memset(&seen[0], 0, seen.shape[0])
+            at = 0
+            while at < n:
+                some = min(n - at, <size_t>WORK)
+                shared_slots_count(&hashes[slot, at], some, &seen[0])
+                at += some
+                pause(&last_pause)
+            at = 0
+            while at < n:
+                some = min(n - at, <size_t>WORK)
+                shared_slots_add(&hashes[slot, at], some, &seen[0], &shared[at])
+                at += some
+                pause(&last_pause)
+    return shared_array
 
 
 cdef _check_buckets(const int32_t[:, ::1] buckets, const int64_t[::1] counts):

@@ -16,6 +16,7 @@ from lshfast.kernels import available, use
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import grouping as kernels
 from tests.conftest import csr
+from tests.reference.grouping import shared_slots
 
 EMPTY = 2**64 - 1
 HASHER = MinHasher(32)
@@ -68,9 +69,11 @@ def family(seed, n, common):
     return rows
 
 
-@pytest.fixture(params=["whole", "pieces", "crowds", "crowds in pieces"])
+@pytest.fixture(params=["whole", "pieces", "crowds", "crowds in pieces", "screened", "screened crowds"])
 def sizes(request, monkeypatch):
     """Cut the walk as large collections cut it."""
+    if "screened" in request.param:
+        monkeypatch.setattr(group_pairs, "SCREENED", 2)
     if "pieces" in request.param:
         monkeypatch.setattr(group_pairs, "PIECE", 40)
     if "crowds" in request.param:
@@ -95,7 +98,9 @@ def test_the_groups_are_those_of_all_pairs(sizes, chains, common, threads):
 
 @pytest.mark.parametrize("chains", [False, True])
 @pytest.mark.parametrize("threshold", [0.0, 0.6])
-def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold):
+@pytest.mark.parametrize("screened", [2, 10**6])
+def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, screened, monkeypatch):
+    monkeypatch.setattr(group_pairs, "SCREENED", screened)
     corpus = Corpus(family(3, 150, 2), threshold, None)
     found = corpus.groups(corpus.walked(False, chains)[0], chains)
     assert found.keeper.tolist() == corpus.of_all_pairs(False, chains).keeper.tolist()
@@ -206,6 +211,52 @@ def test_rows_are_fetched_piece_by_piece(monkeypatch):
     pairs, _ = pairs_for_groups(rows, signatures, BANDS.keys(signatures), Comparison(0.8, threads=2))
     assert len(pairs) == 499
     assert rows.most <= 10_000
+
+
+class Unread(TokenSets):
+    """Rows whose tokens nobody may need."""
+
+    def take(self, rows):
+        raise AssertionError(f"tokens of {len(rows)} rows were taken")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("exact", [True, False])
+def test_rows_that_share_one_band_and_differ_are_not_compared(exact, threads):
+    n = group_pairs.SCREENED + 1
+    rng = np.random.default_rng(1)
+    signatures = rng.integers(0, 2**63, (n, 32), np.uint64)
+    signatures[:, :2] = 7
+    sets = Unread(np.arange(n + 1, dtype=np.int64), rng.integers(0, 2**63, n, np.uint64))
+    comparison = Comparison(0.8, exact, threads=threads)
+    pairs, compared = pairs_for_groups(sets, signatures, BANDS.keys(signatures), comparison)
+    assert (len(pairs), compared) == (0, 0)
+
+
+@given(st.integers(0, 40), st.integers(1, 40), st.integers(1, 30), st.randoms(use_true_random=False))
+def test_shared_slots(n, k, values, rng):
+    signatures = np.array([rng.randrange(values) for _ in range(n * k)], np.uint64).reshape(n, k)
+    rows = np.array(rng.sample(range(n), rng.randrange(n + 1)), np.int64)
+    expected = shared_slots(signatures[rows].tolist())
+    firsts = range(0, k, kernels.SLOTS_AT_ONCE)
+    found = sum((kernels.shared_slots(signatures, rows, first) for first in firsts), np.zeros(len(rows), np.uint32))
+    assert np.all((found >= expected) & (found <= k))
+
+
+def test_slots_that_nobody_shares_rarely_count():
+    signatures = np.random.default_rng(1).integers(0, 2**63, (5000, 16), np.uint64)
+    found = kernels.shared_slots(signatures, np.arange(5000), 0)
+    assert 0.04 < found.mean() / 16 < 0.13  # 5000 values, 2**16 hashes: 7.3 % meet another one
+
+
+def test_slots_that_cannot_be_counted():
+    signatures, rows = np.zeros((3, 4), np.uint64), np.arange(3)
+    assert kernels.shared_slots(signatures, rows[:0], 0).tolist() == []
+    assert kernels.shared_slots(signatures, rows, 3).tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match="rows must be below 3"):
+        kernels.shared_slots(signatures, rows + 1, 0)
+    with pytest.raises(ValueError, match="first slot below 4, not 3 and 4"):
+        kernels.shared_slots(signatures, rows, 4)
 
 
 def test_progress_reaches_all_rows():
