@@ -18,8 +18,9 @@ random time (SIGKILL) and resumes it, again and again, and compares the outputs 
 the bucket keys of so many rows, some of which share keys, sorts and links the records of each band and contracts the
 links, in the given memory. It prints the processor seconds, the bytes and the keys that are equal by chance. "forecast"
 prints what `lshfast tune --memory` says of rows, memory, disk and time beside what a run takes. "kinds" measures texts
-of 100 words, a quarter, a half and all of the rows: unrelated ones, equal ones, and different ones of which the first
-60 or 80 words are the same, without and with a cap.
+of 100 words, a quarter, a half and all of the rows: unrelated ones, equal ones, different ones of which the first 60 or
+80 words are the same, and different ones that are chosen to share one bucket and hardly anything else, without and with
+a cap.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ import lshfast
 from lshfast.common.checks import check_bytes
 from lshfast.jobs.forecast import forecast as forecast_of
 from lshfast.jobs.inputs import Inputs
+from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import make_plan
 
 MB = 1 << 20
@@ -278,18 +280,33 @@ def forecast(options: argparse.Namespace) -> int:
     return 0
 
 
-# The words that texts of a kind have in common, of WORDS.
-KINDS, WORDS = {"unrelated": 0, "equal": 100, "60 words shared": 60, "80 words shared": 80}, 100
+# The words that texts of a kind have in common, of WORDS. "one band" texts share as many shingles as a band has rows, each
+# of which has the least hash of many in its slot, so that all texts are in one bucket.
+KINDS, WORDS = {"unrelated": 0, "equal": 100, "60 words shared": 60, "80 words shared": 80, "one band": None}, 100
 
 
-def write_kind(path: str, shared: int, rows: int) -> None:
+def write_kind(path: str, shared: int | None, rows: int) -> None:
     rng = np.random.default_rng(1)
     words = np.array([f"word{number}" for number in range(50_000)])
-    template = words[rng.integers(0, len(words), shared)].tolist()
+    template = [" ".join(words[rng.integers(0, len(words), shared)].tolist())]
+    if shared is None:
+        template = shingles_of_a_band(words, rng)
+        shared = sum(len(part.split()) for part in template)
+    gap = (WORDS - shared) // len(template)
     with open(path, "w", encoding="utf-8") as file:
         for at in range(0, rows, 10_000):
-            own = words[rng.integers(0, len(words), (min(10_000, rows - at), WORDS - shared))].tolist()
-            file.writelines(f'{{"text": "{" ".join([*template, *row])}"}}\n' for row in own)
+            for own in words[rng.integers(0, len(words), (min(10_000, rows - at), WORDS - shared))].tolist():
+                parts = [word for i, part in enumerate(template) for word in (part, *own[i * gap : (i + 1) * gap])]
+                text = " ".join([*parts, *own[len(template) * gap :]])
+                file.write(f'{{"text": "{text.strip()}"}}\n')
+
+
+def shingles_of_a_band(words: Any, rng: np.random.Generator) -> list[str]:
+    """Return, for each slot of the first band, the one of many random shingles that has the least value there."""
+    plan = make_plan()
+    shingles = [" ".join(row) for row in words[rng.integers(0, len(words), (1 << 18, plan.shingles.size))].tolist()]
+    signatures = plan.hasher.sketch(plan.shingles.tokens_of(Texts(shingles), plan.hasher.seed))
+    return [shingles[row] for row in signatures[:, : plan.bands.rows].argmin(axis=0).tolist()]
 
 
 def kinds(options: argparse.Namespace) -> int:
