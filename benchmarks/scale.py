@@ -280,8 +280,8 @@ def forecast(options: argparse.Namespace) -> int:
     return 0
 
 
-# The words that texts of a kind have in common, of WORDS. "one band" texts share as many shingles as a band has rows, each
-# of which has the least hash of many in its slot, so that all texts are in one bucket.
+# The words that texts of a kind have in common, of WORDS. "one band" texts share as many shingles as a band has rows,
+# each of which has the least value of many in its slot, so that all texts are in one bucket.
 KINDS, WORDS = {"unrelated": 0, "equal": 100, "60 words shared": 60, "80 words shared": 80, "one band": None}, 100
 
 

@@ -95,7 +95,7 @@ class PartWriter:
         bounds = np.flatnonzero(np.diff(numbers[order], prepend=NO_PART - 1, append=NO_PART - 1))
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             number = int(numbers[order[low]])
-            data = b"".join([texts[row] for row in order[low:high].tolist()])
+            data = texts.take(order[low:high]).packed()
             self._pending[number].append(data)
             self._sizes[number] += len(data)
             if self._sizes[number] >= PIECE_BYTES:

@@ -298,7 +298,7 @@ class Corpus:
             rows = f"rows of {file.name}; a smaller max_row_bytes (--max-row-bytes) limits what one row takes"
             raise MemoryError(f"{file.name}: {error}" if str(error) else rows) from error
 
-    def again(self, index: int, rows: Rows) -> Iterator[tuple[Any, int]]:
+    def again(self, index: int, rows: Rows, *, joined: bool = False) -> Iterator[tuple[Any, int]]:
         """Read some rows of one file again, without converting them: pass two.
 
         Parameters
@@ -307,6 +307,8 @@ class Corpus:
             Index in `files`.
         rows : int64 array of shape (m,)
             Rows of that file, ascending.
+        joined : bool
+            JSONL only: yield `JoinedLines` instead of lists.
 
         Yields
         ------
@@ -323,7 +325,7 @@ class Corpus:
         """
         if len(rows):
             file, wanted = self.files[index], np.frombuffer(self._lines, np.int64)[rows]
-            yield from _READERS[file.format].again(file, wanted)
+            yield from jsonl.joined_again(file, wanted) if joined else _READERS[file.format].again(file, wanted)
 
     def texts_of(self, rows: Rows) -> Iterator[tuple[Rows, Any, int]]:
         """Read the texts of some rows again.

@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
@@ -271,6 +271,26 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     for buffer, starts, stops, position in _lines_again(file, wanted):
         view = memoryview(buffer)
         yield [bytes(view[at:end]) for at, end in zip(starts.tolist(), stops.tolist(), strict=True)], position
+
+
+@dataclass(frozen=True)
+class JoinedLines:
+    """Some lines as they are written, each with LF at its end."""
+
+    count: int
+    data: bytes
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def joined_again(file: File, wanted: Rows) -> Iterator[tuple[JoinedLines, int]]:
+    """Read the rows on these lines again, as `again` does, and join them. Consecutive lines are copied at once."""
+    for buffer, starts, stops, position in _lines_again(file, wanted):
+        first = np.flatnonzero(np.concatenate([starts[:1] >= 0, starts[1:] != stops[:-1] + 1]))
+        last = np.append(first[1:], len(starts))[: len(first)] - 1
+        view, runs = memoryview(buffer), zip(starts[first].tolist(), stops[last].tolist(), strict=True)
+        yield JoinedLines(len(starts), b"\n".join([*(view[at:end] for at, end in runs), b""])), position
 
 
 def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:

@@ -58,11 +58,15 @@ class Selection:
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
 
-    def chunks(self) -> Iterator[tuple[File, Rows, Any]]:
-        """Read the rows to keep: yield file, row numbers, and rows as yielded by `Corpus.again`."""
+    def chunks(self, joined: bool = False) -> Iterator[tuple[File, Rows, Any]]:
+        """Read the rows to keep: yield file, row numbers, and rows as yielded by `Corpus.again`.
+
+        With `joined`, lines of JSONL that are written as they are read are `JoinedLines`.
+        """
+        joined = joined and not self.annotations and self._edits is None
         for index, file in enumerate(self.corpus.files):
             done = 0
-            for rows, chunk, position in self._again(index):
+            for rows, chunk, position in self._again(index, joined and file.format == "jsonl"):
                 if self._edits is not None and len(rows):
                     names = self.names(file) if file.delimited else []
                     chunk = edited(self._edits, file, names, rows, chunk, self.misfit(rows))
@@ -80,12 +84,12 @@ class Selection:
                 for rows, chunk, _ in self._again(index):
                     yield file, rows, chunk
 
-    def _again(self, index: int) -> Iterator[tuple[Rows, Any, int]]:
+    def _again(self, index: int, joined: bool = False) -> Iterator[tuple[Rows, Any, int]]:
         assert self.keep is not None
         first, last = self.corpus.span(index)
         rows = np.flatnonzero(self.keep[first:last]) + first
         at = 0
-        for chunk, position in self.corpus.again(index, rows):
+        for chunk, position in self.corpus.again(index, rows, joined=joined):
             yield rows[at : at + len(chunk)], chunk, position
             at += len(chunk)
         if at != len(rows):

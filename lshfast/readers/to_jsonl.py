@@ -9,7 +9,7 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.readers.files import kind_of
-from lshfast.readers.jsonl import json_object
+from lshfast.readers.jsonl import JoinedLines, json_object
 from lshfast.readers.parquet import plain_values
 from lshfast.readers.selection import Selection, each, taken
 
@@ -24,7 +24,10 @@ def check(selection: Selection) -> None:
 def write(selection: Selection, stream: Any) -> None:
     """Write all rows."""
     splice = _splicer(selection.annotations)
-    for file, rows, chunk in selection.chunks():
+    for file, rows, chunk in selection.chunks(joined=True):
+        if isinstance(chunk, JoinedLines):
+            stream.write(chunk.data)
+            continue
         lines = chunk
         if file.format != "jsonl":
             pairs = zip(selection.records(file, rows, chunk, plain_values), selection.added(rows), strict=True)

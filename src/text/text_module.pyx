@@ -4,11 +4,11 @@
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8String
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 from collections.abc import Mapping, Set
 
@@ -188,6 +188,20 @@ cdef class Texts:
         """Return the texts of the given rows (a slice, or an array of row numbers or bools), sharing their bytes."""
         addresses, lengths = (np.ascontiguousarray(column[rows]) for column in (self.addresses, self.lengths))
         return _texts_at(addresses, lengths, self.owners)
+
+    def packed(self):
+        """Return the bytes of all texts, one text behind the other."""
+        cdef const uint64_t[::1] addresses = self.addresses
+        cdef const int64_t[::1] lengths = self.lengths
+        cdef bytes out = PyBytes_FromStringAndSize(NULL, self.nbytes)
+        cdef char* place = PyBytes_AS_STRING(out)
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(lengths.shape[0]):
+                if lengths[i]:
+                    memcpy(place, <const void*>addresses[i], lengths[i])
+                    place += lengths[i]
+        return out
 
     def equal(self, const int64_t[::1] left not None, const int64_t[::1] right not None):
         """Tell which texts left[i] and right[i] have the same bytes, bool (m,)."""

@@ -50,6 +50,19 @@ def test_jsonl_lines_are_copied_as_they_stand(tmp_path: Path) -> None:
             assert unpack(tmp_path / "b.jsonl") == b"".join(lines[i] + b"\n" for i in range(4) if keep[i])
 
 
+@given(data=st.data(), end=st.sampled_from([b"\n", b"\r\n"]), last=st.booleans(), mark=st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_lines_of_jsonl_are_copied_in_order(tmp_path: Path, data: Any, end: bytes, last: bool, mark: bool) -> None:
+    lines = data.draw(st.lists(st.sampled_from([b'{"text": "a"}', b' {"text": "bcd"}', b"", b"  "]), max_size=12))
+    path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" * mark + end.join(lines) + end * (last and len(lines) > 0))
+    corpus, _ = read(str(path), batch_bytes=data.draw(st.sampled_from([16, 40, 1 << 20])))
+    rows = [line for line in lines if line.strip()]
+    keep = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
+    write_rows(corpus, out, keep=keep, overwrite=True)
+    assert out.read_bytes() == b"".join(row + b"\n" for row, kept in zip(rows, keep, strict=True) if kept)
+
+
 @pytest.mark.parametrize("source", FORMATS)
 @pytest.mark.parametrize("target", FORMATS)
 def test_rows_survive_every_change_of_format(tmp_path: Path, source: str, target: str) -> None:

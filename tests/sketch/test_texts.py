@@ -102,6 +102,13 @@ def test_empty_arrow_columns(kind):
         assert rows_of(*text.word_shingles(Texts(column), 1, 1)) == []
 
 
+@each_source
+def test_packed(build):
+    texts = Texts(build(list(LINES)))
+    for rows in ([], [0], list(range(len(LINES)))[::-1], [2, 0, 2]):
+        assert texts.take(np.array(rows, np.int64)).packed().decode() == "".join(LINES[row] for row in rows)
+
+
 @pytest.mark.slow
 @each_source
 def test_sources_may_be_dropped(build):
