@@ -1,6 +1,6 @@
 """The Spark engine and the native engine on the same Parquet files, in turns; Spark's session has started and run once.
 
-    python benchmarks/spark.py DIR [--megabytes 200] [--partitions 2 7 200] [--repeat 3] [--master 'local[2]']
+    python benchmarks/spark.py DIR [--megabytes 200] [--partitions 2 7 200] [--exactly] [--repeat 3] [--master M]
 
 DIR is created with a corpus if it does not exist: the Python sources that this interpreter can import, repeated with
 mutations until there are so many megabytes of text. A third of the repetitions are near-duplicates with up to one word
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--driver-memory", default="3g")
-    parser.add_argument("--coalesce", action="store_true", help="let Spark join small partitions, its default")
+    parser.add_argument("--exactly", action="store_true", help="keep Spark from joining small partitions")
     a = parser.parse_args(argv)
     if not a.folder.exists():
         write_corpus(a.folder, a.megabytes)
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print("native", times["native, two threads"][-1], native.summary.stages, flush=True)
         for partitions in a.partitions:
             session.conf.set("spark.sql.shuffle.partitions", partitions)
-            session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", str(a.coalesce).lower())
+            session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", str(not a.exactly).lower())
             frame = session.read.parquet(*files)
             start = time.perf_counter()
             found, summary = lshfast.spark.dedup_with_summary(frame)
