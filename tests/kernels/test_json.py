@@ -151,6 +151,16 @@ def test_depth_is_bounded(level):
     assert scanned(b'{"a": ' + b"[" * 10**6) == [(0, None)]
 
 
+def test_the_length_of_numbers_is_bounded(level):
+    """Python refuses to convert integers of many digits; another parser reports such a line."""
+    for digits in (b"9", b"-1", b"0.", b"1e"):
+        for more, decided in ((640, True), (641, False)):
+            value = digits + b"0" * (more - len(digits))
+            for line in (b'{"text": "t", "id": ' + value + b"}", b'{"a": [' + value + b'], "text": "t"}'):
+                assert (scanned(line)[0][1] is not None) == decided
+                assert scanned(line, keys=(b"id",)) == expected(line, keys=(b"id",))
+
+
 def test_hostile_lines_take_time_in_proportion(level):
     """Quadratic work on these would take minutes."""
     many = 300_000
