@@ -185,6 +185,7 @@ cdef class TokenParts:
         self.ends = counts_of_parts
         for piece in range(<size_t>len(self.pieces)):
             counts, hashes = self.pieces[piece]
+            hashes = aligned(hashes)
             if int(counts.sum(dtype=np.uint64)) != len(hashes):
                 raise ValueError("the counts of a piece must add up to the number of its hashes")
             n = len(hashes)
