@@ -158,6 +158,7 @@ static inline const uint8_t *digits(const uint8_t *at, const uint8_t *end) {
 }
 
 static const uint8_t *number(const uint8_t *at, const uint8_t *end) {
+    const uint8_t *const first = at;
     if (*at == '-') at++;
     if (at < end && *at == '0') {
         at++;
@@ -168,16 +169,16 @@ static const uint8_t *number(const uint8_t *at, const uint8_t *end) {
     if (at < end && (*at | 0x20) == 'e') {
         at++;
         if (at < end && (*at == '+' || *at == '-')) at++;
-        at = digits(at, end);
+        if (!(at = digits(at, end))) return NULL;
     }
-    return at;
+    return at - first <= JSON_NUMBER ? at : NULL;
 }
 
 static inline const uint8_t *literal(const uint8_t *at, const uint8_t *end, const char *word, size_t length) {
     return (size_t)(end - at) >= length && memcmp(at, word, length) == 0 ? at + length : NULL;
 }
 
-/* Read a value that is neither an array nor an object; NULL if it is malformed. */
+/* Read a value that is neither an array nor an object; NULL if it is malformed or a number that is too long. */
 static const uint8_t *scalar_value(const struct json_kernels *kernels, const uint8_t *at, const uint8_t *end) {
     int escaped;
     switch (*at) {

@@ -2,7 +2,7 @@
  *
  * A line is decided if it is one object by RFC 8259 whose text is a string or null. Others are left undecided, and the
  * caller has another parser decide; so are lines that hold what parsers treat in different ways: a lone surrogate, a name
- * with escapes, more than JSON_DEPTH nested values.
+ * with escapes, more than JSON_DEPTH nested values, a number of more than JSON_NUMBER bytes.
  *
  * Contract: nothing is allocated or kept. The JSON_PADDING bytes behind the end of the data are read, and nothing depends
  * on them. The memory for decoded texts overlaps no input. */
@@ -15,6 +15,7 @@
 
 #define JSON_PADDING 64
 #define JSON_DEPTH 128
+#define JSON_NUMBER 640 /* Python may refuse integers of more digits */
 #define JSON_KEYS 2
 
 struct json_kernels {

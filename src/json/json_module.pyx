@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from lshfast.kernels.cpu cimport level_in_use
-from lshfast.kernels.guards cimport WORK, pause, product_of, sum_of
+from lshfast.kernels.guards cimport WORK, aligned, pause, product_of, sum_of
 
 cdef extern from "json/json.h":
     const size_t JSON_PADDING
@@ -229,6 +229,7 @@ def scan_spans(const uint8_t[::1] data not None, const int64_t[::1] starts not N
     cdef Py_ssize_t i, n = len(starts), end = len(data) - <Py_ssize_t>JSON_PADDING
     cdef size_t room = 0, used = 0, most = 0, done = 0
     cdef uint64_t last_pause = 0
+    starts, stops = aligned(starts), aligned(stops)
     if len(stops) != n:
         raise ValueError(f"there must be as many stops as starts, not {len(stops)} and {n}")
     for i in range(n):
@@ -282,6 +283,7 @@ def read_spans(int file, const int64_t[::1] starts not None, const int64_t[::1] 
     cdef size_t done = 0, paused = 0, total = 0, got
     cdef uint64_t last_pause = 0
     cdef int error = 0
+    starts, sizes = aligned(starts), aligned(sizes)
     if len(sizes) != n:
         raise ValueError(f"there must be as many starts as sizes, not {n} and {len(sizes)}")
     for i in range(n):

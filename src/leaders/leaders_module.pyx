@@ -36,7 +36,7 @@ def leaders_of_sets(const int64_t[::1] offsets not None, const uint32_t[::1] ran
     if len(offsets) == 0:
         raise ValueError("offsets must hold at least one number: n + 1 for n rows")
     cdef Py_ssize_t n = len(offsets) - 1, i, j, m = len(ranks)
-    cdef size_t room = 0, work = 0
+    cdef size_t room = 0, work = 0, places = 2
     cdef uint64_t last_pause = 0
     cdef leaders state
     if not (0 < p and 2 * p <= q < 2**32):
@@ -59,11 +59,11 @@ def leaders_of_sets(const int64_t[::1] offsets not None, const uint32_t[::1] ran
     found_array = np.empty(n, np.int64)
     cdef int64_t[::1] found = found_array
     cdef unsigned bits = 1
-    while (<size_t>1 << bits) < 2 * room:
-        bits += 1
-    cdef uint64_t[::1] keys = np.empty(1 << bits, np.uint64)
-    cdef uint32_t[::1] first = np.full(1 << bits, LEADERS_NONE, np.uint32)
-    cdef uint32_t[::1] last = np.empty(1 << bits, np.uint32)
+    while places < 2 * room:
+        places, bits = 2 * places, bits + 1
+    cdef uint64_t[::1] keys = np.empty(places, np.uint64)
+    cdef uint32_t[::1] first = np.full(places, LEADERS_NONE, np.uint32)
+    cdef uint32_t[::1] last = np.empty(places, np.uint32)
     cdef uint32_t[::1] rows = np.empty(room + 1, np.uint32)
     cdef uint32_t[::1] following = np.empty(room + 1, np.uint32)
     cdef uint32_t[::1] met = np.zeros(n + 1, np.uint32)

@@ -259,8 +259,8 @@ def extend(const uint32_t[::1] a not None, const uint32_t[::1] b not None, x, y,
 
     x, y, low and high are int64 (n,), sorted by (x - y, y).
     """
-    cdef const int64_t[::1] xs = np.ascontiguousarray(x, np.int64), ys = np.ascontiguousarray(y, np.int64)
-    cdef const int64_t[::1] lows = np.ascontiguousarray(low, np.int64), highs = np.ascontiguousarray(high, np.int64)
+    cdef const int64_t[::1] xs = np.require(x, np.int64, "CA"), ys = np.require(y, np.int64, "CA")
+    cdef const int64_t[::1] lows = np.require(low, np.int64, "CA"), highs = np.require(high, np.int64, "CA")
     cdef size_t n = len(a), m = len(b), count = len(xs), made = 0
     cdef uint64_t last_pause = 0
     cdef passages_seeds seeds
@@ -289,9 +289,9 @@ def cover(const uint32_t[::1] a not None, const uint32_t[::1] b not None, x, y, 
 
     x, y and counts are int64 (n,), sorted by y; starts and ends are int64 (c,), sorted by starts.
     """
-    cdef const int64_t[::1] xs = np.ascontiguousarray(x, np.int64), ys = np.ascontiguousarray(y, np.int64)
-    cdef const int64_t[::1] sizes = np.ascontiguousarray(counts, np.int64)
-    cdef const int64_t[::1] begins = np.ascontiguousarray(starts, np.int64), stops = np.ascontiguousarray(ends, np.int64)
+    cdef const int64_t[::1] xs = np.require(x, np.int64, "CA"), ys = np.require(y, np.int64, "CA")
+    cdef const int64_t[::1] sizes = np.require(counts, np.int64, "CA")
+    cdef const int64_t[::1] begins = np.require(starts, np.int64, "CA"), stops = np.require(ends, np.int64, "CA")
     cdef size_t n = len(a), m = len(b), count = len(xs), covers = len(begins), made
     cdef uint64_t last_pause = 0
     cdef passages_runs runs
@@ -330,8 +330,8 @@ cdef _check_window(int64_t place, int64_t count, size_t length, size_t n):
 
 def hash_windows(const uint32_t[::1] units not None, first, counts, size_t length, uint64_t multiplier):
     """Return the hashes of counts[i] windows of `length` units from first[i] on, uint64 (sum of counts,)."""
-    cdef const int64_t[::1] begins = np.ascontiguousarray(first, np.int64)
-    cdef const int64_t[::1] sizes = np.ascontiguousarray(counts, np.int64)
+    cdef const int64_t[::1] begins = np.require(first, np.int64, "CA")
+    cdef const int64_t[::1] sizes = np.require(counts, np.int64, "CA")
     cdef size_t n = len(units), total = 0, at = 0, done, some
     cdef uint64_t last_pause = 0, power = 1
     cdef Py_ssize_t i, runs = len(begins)
@@ -341,6 +341,8 @@ def hash_windows(const uint32_t[::1] units not None, first, counts, size_t lengt
     for i in range(runs):
         _check_window(begins[i], sizes[i], length, n)
         total = sum_of(total, sizes[i])
+    if total == 0:
+        return np.empty(0, np.uint64)
     for done in range(length):
         power = p61_product(power, multiplier)
     out_array = np.empty(total, np.uint64)
@@ -370,8 +372,8 @@ cdef _check_ranges(const int64_t[::1] first, const int64_t[::1] lengths, size_t 
 
 def are_equal(const uint32_t[::1] a not None, const uint32_t[::1] b not None, x, y, lengths):
     """Tell which ranges of lengths[i] > 0 units at a[x[i]] and b[y[i]] are equal, bool (n,)."""
-    cdef const int64_t[::1] xs = np.ascontiguousarray(x, np.int64), ys = np.ascontiguousarray(y, np.int64)
-    cdef const int64_t[::1] sizes = np.ascontiguousarray(lengths, np.int64)
+    cdef const int64_t[::1] xs = np.require(x, np.int64, "CA"), ys = np.require(y, np.int64, "CA")
+    cdef const int64_t[::1] sizes = np.require(lengths, np.int64, "CA")
     cdef Py_ssize_t i, count = len(xs)
     cdef uint64_t last_pause = 0
     a, b = aligned(a), aligned(b)
@@ -439,6 +441,7 @@ def slices(texts, const int64_t[::1] rows not None, const int64_t[::1] starts no
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef Py_ssize_t i, n = len(texts), count = len(rows)
+    rows, starts, ends = aligned(rows), aligned(starts), aligned(ends)
     if not len(starts) == len(ends) == count:
         raise ValueError("rows, starts and ends must be of one length")
     found = []

@@ -46,7 +46,7 @@ void ranks_divide(const uint64_t *hashes, size_t n, uint32_t set, unsigned bits,
 
 /* The memory for a part of n hashes. */
 struct ranks_scratch {
-    uint32_t *table; /* 2^bits, at least 2 n, bits in 1..47 */
+    uint32_t *table; /* 2^bits, at least 2 n, bits in 1..47; it is cleared, so a larger one takes longer */
     unsigned bits;
     uint64_t *hashes;                                  /* n */
     uint32_t *ids, *counts, *lasts, *starts, *postings; /* n each */

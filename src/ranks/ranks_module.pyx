@@ -42,6 +42,14 @@ cdef enum:
 
 MOST_SETS = 2**31 - 1
 
+cdef inline unsigned _bits_of_table(size_t n) noexcept nogil:
+    """Return b for which a table of 2^b places serves a part of n hashes."""
+    cdef unsigned bits = 1
+    while <size_t>1 << bits < 2 * n:
+        bits += 1
+    return bits
+
+
 cdef uint64_t secret = int.from_bytes(os.urandom(8), "little") | 1
 
 
@@ -177,6 +185,7 @@ cdef class TokenParts:
         self.ends = counts_of_parts
         for piece in range(<size_t>len(self.pieces)):
             counts, hashes = self.pieces[piece]
+            hashes = aligned(hashes)
             if int(counts.sum(dtype=np.uint64)) != len(hashes):
                 raise ValueError("the counts of a piece must add up to the number of its hashes")
             n = len(hashes)
@@ -227,17 +236,14 @@ cdef class TokenParts:
     def group(self, size_t first, size_t last):
         """Count the tokens of the parts first..last - 1, after all pieces were divided."""
         cdef ranks_scratch scratch
-        cdef size_t part, most = 1
+        cdef size_t part, n, most = 1
         cdef uint64_t last_pause = 0
         if not first <= last <= self.parts or not all(self.divided) or any(self.grouped[first:last]):
             raise ValueError(f"parts {first}..{last} are grouped already, or there are none, or pieces are not divided")
         for part in range(first, last):
             self.grouped[part] = True
             most = max(most, self.starts[part + 1] - self.starts[part])
-        scratch.bits = 1
-        while <size_t>1 << scratch.bits < 2 * most:
-            scratch.bits += 1
-        table_array, hashes_array = np.empty(<size_t>1 << scratch.bits, np.uint32), np.empty(most, np.uint64)
+        table_array, hashes_array = np.empty(<size_t>1 << _bits_of_table(most), np.uint32), np.empty(most, np.uint64)
         columns_array = np.empty((5, most), np.uint32)
         cdef uint32_t[::1] table = table_array, sets = self.sets_array
         cdef uint64_t[::1] own = hashes_array, hashes = self.hashes_array
@@ -248,8 +254,10 @@ cdef class TokenParts:
         scratch.starts, scratch.postings = &columns[3, 0], &columns[4, 0]
         with nogil:
             for part in range(first, last):
-                ranks_group(&hashes[self.starts[part]], &sets[self.starts[part]],
-                            self.starts[part + 1] - self.starts[part], self.bits, &scratch, &postings[part, 0])
+                n = self.starts[part + 1] - self.starts[part]
+                scratch.bits = _bits_of_table(n)  # parts with a frequent token are much larger than the others
+                ranks_group(&hashes[self.starts[part]], &sets[self.starts[part]], n, self.bits, &scratch,
+                            &postings[part, 0])
                 pause(&last_pause)
 
     def ranks(self):

@@ -311,6 +311,7 @@ cdef class SetRecords:
         cdef size_t i, k, n = len(all_sizes), made, total = len(all_ranks), done = 0
         cdef uint64_t last_pause = 0
         cdef bint bad = False
+        counts, starts = aligned(counts), aligned(starts)
         _check_sizes(all_sizes)
         if <size_t>len(counts) != n or <size_t>len(starts) != n:
             raise ValueError(f"counts and starts must be {n}, one for each set, not {len(counts)} and {len(starts)}")

@@ -73,6 +73,9 @@ cdef extern from "text/text.h":
 cdef extern from "text/samples.h":
     void text_words_at(const uint8_t*, size_t, const uint64_t*, size_t, uint64_t*) nogil
 
+cdef extern from "rows.h":
+    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
+
 cdef extern from "field.h":
     const uint64_t P61
 
@@ -88,9 +91,6 @@ cdef enum:
     BATCH_TEXTS = 256  # texts whose tokens are made at a time
 
 # Where a null lies: kernels add a length of 0 to the address, which is undefined for NULL.
-cdef extern from "rows.h":
-    bint rows_are_valid(const int64_t*, size_t, size_t) nogil
-
 cdef object NO_BYTES = np.uint64(<uint64_t><const char*>"")
 
 MAX_SIZE = TEXT_MAX_SHINGLE

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lshfast.kernels import json as kernels
 from lshfast.kernels.text import Texts
+from tests.kernels.test_sampling import unaligned
 from tests.reference import json_lines as reference
 
 orjson = pytest.importorskip("orjson")
@@ -151,6 +152,16 @@ def test_depth_is_bounded(level):
     assert scanned(b'{"a": ' + b"[" * 10**6) == [(0, None)]
 
 
+def test_the_length_of_numbers_is_bounded(level):
+    """Python refuses to convert integers of many digits; another parser reports such a line."""
+    for digits in (b"9", b"-1", b"0.", b"1e"):
+        for more, decided in ((640, True), (641, False)):
+            value = digits + b"0" * (more - len(digits))
+            for line in (b'{"text": "t", "id": ' + value + b"}", b'{"a": [' + value + b'], "text": "t"}'):
+                assert (scanned(line)[0][1] is not None) == decided
+                assert scanned(line, keys=(b"id",)) == expected(line, keys=(b"id",))
+
+
 def test_hostile_lines_take_time_in_proportion(level):
     """Quadratic work on these would take minutes."""
     many = 300_000
@@ -242,6 +253,17 @@ def test_spans_are_scanned_as_lines_are(level, lines):
     texts = [text.decode() for text in Texts.of_buffer(found.texts, found.offsets)]
     assert texts == [wanted[0] if wanted else "" for wanted in rows]
     assert [found.starts.tolist(), found.stops.tolist()] == [places.tolist() for places in chosen]
+
+
+def test_unaligned_spans(tmp_path):
+    data = b'{"text": "a"}' + bytes(kernels.PADDING)
+    spans = [unaligned(np.array([number], np.int64)) for number in (0, 13)]
+    assert kernels.scan_spans(data, *spans, b"text").texts.tobytes() == b"a"
+    (tmp_path / "data").write_bytes(data)
+    out = np.empty(13, np.uint8)
+    with (tmp_path / "data").open("rb") as file:
+        assert kernels.read_spans(file.fileno(), *spans, out)
+    assert out.tobytes() == data[:13]
 
 
 def test_spans_are_checked():

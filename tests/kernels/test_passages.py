@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lshfast.kernels import passages, text
 from tests.conftest import csr
+from tests.kernels.test_sampling import unaligned
 from tests.passages.test_find import TEXT
 from tests.reference import passages as reference
 
@@ -88,6 +89,25 @@ def test_hashes_of_windows(units, length, multiplier):
     assert found.tolist() == [
         sum((u + 1) * pow(multiplier, length - 1 - i, p) for i, u in enumerate(window)) % p for window in windows
     ]
+
+
+def test_no_windows_take_no_time():
+    """Whatever their length is: no power of the multiplier is computed."""
+    for first in (NONE, ints(0)):
+        assert passages.hash_windows(UNITS, first, first, len(UNITS), 3).tolist() == []
+    assert passages.hash_windows(UNITS, NONE, NONE, 2**63, 3).tolist() == []
+
+
+def test_unaligned_inputs():
+    units, x, y, counts = np.array([1, 2, 3, 1, 2, 3, 0], np.uint32), ints(0), ints(3), ints(3)
+    odd = unaligned(units)
+    inputs = [odd, odd, *map(unaligned, (x, y, counts))]
+    assert passages.are_equal(*inputs).tolist() == [True]
+    assert passages.cover(*inputs[:4], unaligned(ints(1)), NONE, NONE, 3).tolist() == [(0, 3, 3)]
+    assert passages.extend(*inputs[:4], unaligned(y), unaligned(y), 3, 3).tolist() == [(0, 3, 3)]
+    hashes = passages.hash_windows(odd, inputs[2], unaligned(ints(5)), 3, 7)
+    assert hashes.tolist() == passages.hash_windows(units, x, ints(5), 3, 7).tolist()
+    assert passages.slices(text.Texts(["abcd"]), *map(unaligned, (x, ints(1), ints(3)))) == [b"bc"]
 
 
 def test_ranges():

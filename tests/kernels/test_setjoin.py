@@ -11,6 +11,7 @@ from lshfast import TokenSets, exact
 from lshfast.join.thresholds import rule_of
 from lshfast.kernels import setjoin
 from tests.conftest import csr
+from tests.kernels.test_sampling import unaligned
 
 RULE = rule_of("jaccard", 0.5).of_kernels
 
@@ -62,6 +63,13 @@ def test_rows_without_a_rank_in_their_prefix():
     for threshold, expected in [(0.9, [0, 0]), (0.2, [2, 0]), (0.1, [2, 2])]:
         rule = rule_of("jaccard", threshold).of_kernels
         assert table.number(*csr(rows), np.arange(2), rule, False)[1].tolist() == expected
+
+
+def test_unaligned_records():
+    sets = setjoin.SetRecords(
+        *map(unaligned, (u32(2, 3), u32(2, 3), np.array([0, 2], np.uint64), u32(0, 1, 0, 1, 2))), 3
+    )
+    assert sets.bitmaps(False)[:2].tolist() == [[3], [7]]
 
 
 def test_longest_prefixes():

@@ -4,6 +4,7 @@ import json
 import re
 
 DEPTH = 128
+DIGITS = 640
 BLANK = b" \t\n\v\f\r"
 SPACE = re.compile(rb"[ \t\r]*")  # LF ends a line
 STRING = re.compile(rb'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
@@ -81,7 +82,7 @@ def value_end(line, at, depth):
     if line[at : at + 1] == b'"':
         return string_end(line, at)
     found = NUMBER.match(line, at) or LITERAL.match(line, at)
-    if not found:
+    if not found or len(found[0]) > DIGITS:
         raise Undecided
     return found.end()
 
