@@ -142,7 +142,10 @@ class FieldComparer:
             return np.full(len(a), np.inf)
         if kind == "number":
             assert numbers is not None
-            return 100 * self._relative(a, b) if unit is None else np.abs(numbers[a] - numbers[b]) / unit
+            if unit is None:
+                return 100 * self._relative(a, b)
+            with np.errstate(over="ignore"):
+                return np.minimum(np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max)
         if kind == "date":
             assert numbers is not None
             return np.asarray(np.abs(numbers[a] - numbers[b]) / (1.0 if unit is None else unit))

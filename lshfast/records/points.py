@@ -54,6 +54,6 @@ class PointsOfField:
 
     def of(self, edits: npt.NDArray[np.float64]) -> Float64Array:
         """Return the points for numbers of edits."""
-        with np.errstate(invalid="ignore"):
-            lost = np.where(np.isinf(edits), np.inf, self.penalty * edits**2)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lost = np.where(np.isinf(edits), np.inf, self.penalty * edits**2 if self.penalty else 0.0)
         return np.maximum(self.full - lost, 0.0)

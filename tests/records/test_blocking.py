@@ -83,6 +83,15 @@ def test_keys_of_a_function():
     assert report.skipped_pairs == 9
 
 
+@pytest.mark.parametrize("other", ["k", 5])
+def test_records_with_an_empty_key_are_in_no_block(other):
+    """Keys of one type are coded by pyarrow, others by Python."""
+    keys = {"u": "k", "v": "", "w": None, "x": " ", "y": other, "z": ""}
+    linked = linkage({"x": list(keys)})
+    found, _ = pairs_of(KeyBlocks(lambda record: keys[record["x"]]), linked)
+    assert found == ({(0, 4)} if other == "k" else set())
+
+
 @settings(max_examples=60, deadline=None)
 @given(COLUMN, COLUMN, st.integers(2, 6), st.booleans())
 def test_sorted_neighbourhood(left, right, window, single):

@@ -180,6 +180,15 @@ def test_three_hundred_points_and_a_quadratic_penalty():
     assert found.parts[(found.i == 0) & (found.j == 1)].tolist() == [[99.0, 96.0, 100.0]]
 
 
+def test_points_of_numbers_that_are_far_apart():
+    """No penalty, and differences whose squares are no floats."""
+    rows = {"x": [1e200]}, {"x": [-1e-200]}
+    for penalty, unit, score in ((0, 1e-200, 100), (0, 1, 100), (1, 1, 0), (1, 1e-200, 0)):
+        field = Field("x", kind="number", penalty=penalty, unit=unit)
+        found = match_records(*rows, fields=[field], scoring="points", threshold=0, rules=["all"])
+        assert found.scores.tolist() == [score]
+
+
 def test_points_of_numbers_and_dates_by_units():
     a = {"price": ["100"], "born": ["2000-01-10"]}
     b = {"price": ["103"], "born": ["2000-01-20"]}
