@@ -260,6 +260,8 @@ class FingerprintMatcher:
             parts.append(part)
             if progress:
                 progress("verify", int(some.prints[-1]) + 1, len(prints))
+        if progress:
+            progress("verify", len(prints), len(prints))
         return np.concatenate(parts)
 
     def _buckets(self, prints: TokenSets) -> _Buckets:
@@ -298,13 +300,19 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     family : GridSquares
         The family, with the probabilities of its model.
     groups : int, default 1
+        In 1..2**24.
     most : int, default 2**20
-        The largest number that is considered.
+        The largest number that is considered, in 1..2**24.
 
     Returns
     -------
     int
         The number n for which (1 - found) + false is least; the smallest of these.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -313,7 +321,7 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     >>> best_functions(GridSquares(400))
     1030
     """
-    groups, most = check_int("groups", groups, 1), check_int("most", most, 1, MAX_FUNCTIONS)
+    groups, most = check_int("groups", groups, 1, MAX_FUNCTIONS), check_int("most", most, 1, MAX_FUNCTIONS)
     same, different = family.collision_probability([family.same, family.different]).tolist()
     n = np.arange(1, most + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):

@@ -136,7 +136,10 @@ def test_many_to_one_and_pieces(monkeypatch):
     told = []
     assert (matcher.match(queries, database, progress=lambda *now: told.append(now)) == every).all()
     assert len(told) > 5
-    assert told[-1][2] == 80
+    assert told[-1] == ("verify", 80, 80)
+    told.clear()
+    matcher.match(sets_of([[], []]), progress=lambda *now: told.append(now))
+    assert told == [("verify", 2, 2)]
 
 
 def test_an_index_of_the_family_finds_the_pairs_of_one_group():
@@ -184,6 +187,7 @@ def test_squares_of_minutiae():
         (lambda: FingerprintMatcher(GridSquares(9)).match([[1]]), TypeError, "must be TokenSets"),
         (lambda: FingerprintMatcher(GridSquares(9)).match(sets_of([[9]])), ValueError, r"squares in 0\.\.8"),
         (lambda: best_functions(GridSquares(9), 0), ValueError, "groups must be"),
+        (lambda: best_functions(GridSquares(9), 10**400), ValueError, "groups must be in"),
     ],
 )
 def test_errors(call, error, message):
