@@ -142,6 +142,29 @@ def test_many_to_one_and_pieces(monkeypatch):
     assert told == [("verify", 2, 2)]
 
 
+@pytest.mark.parametrize("functions", [70, 128])
+def test_prints_with_minutiae_in_most_squares(monkeypatch, functions):
+    """They meet all others in many buckets, and are compared by bits; others are looked up."""
+    from lshfast import fingerprints as module
+
+    generator = np.random.default_rng(5)
+    shares = generator.permutation(np.repeat([0, 0.05, 0.3, 0.97, 1], 12))
+    rows = [set(np.flatnonzero(generator.random(100) < share).tolist()) for share in shares]
+    matcher = FingerprintMatcher(GridSquares(100), functions, 2)
+    wanted = [(i, j) for i in range(60) for j in range(60) if decided(matcher, rows[i], rows[j])]
+    sets, told = sets_of(rows), []
+    for values, pairs in ((2**22, 2**22), (3000, 100)):
+        monkeypatch.setattr(module, "PIECE_VALUES", values)
+        monkeypatch.setattr(module, "PIECE_PAIRS", pairs)
+        told.clear()
+        found = matcher.match(sets, sets, progress=lambda *now: told.append(now))
+        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == wanted
+        assert told == sorted(told)
+        assert told[-1] == ("verify", 60, 60)
+        found = matcher.match(sets)
+        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == [(i, j) for i, j in wanted if i < j]
+
+
 def test_an_index_of_the_family_finds_the_pairs_of_one_group():
     """Both verbs for every index: single queries and batches of an LSHIndex of the family."""
     generator = np.random.default_rng(4)
