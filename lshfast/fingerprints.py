@@ -300,13 +300,14 @@ class FingerprintMatcher:
             yield _Met(len(some), np.empty(0, np.int64), np.empty(0, np.int64))
 
     def _bits(self, buckets: _Buckets, names: Int64Array) -> UInt64Array:
-        """Return for some prints, in ascending order, which functions have their squares: bits (n, groups, words)."""
-        starts, stops = (np.searchsorted(buckets.prints, names, side=side) for side in ("left", "right"))
-        counts = stops - starts
-        places = np.arange(counts.sum(), dtype=np.int64) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-        group, function = np.divmod(buckets.functions[places], self.functions)
+        """Return which functions have the squares of some prints, bits (n, groups, words).
+
+        `names` are ascending, and all prints with entries between the first and the last of them.
+        """
+        some = slice(*np.searchsorted(buckets.prints, [names[0], names[-1] + 1]).tolist())
+        group, function = np.divmod(buckets.functions[some], self.functions)
         yes = np.zeros((len(names), self.groups, -(-self.functions // 64) * 64), bool)
-        yes[np.repeat(np.arange(len(names), dtype=np.int64), counts), group, function] = True
+        yes[np.searchsorted(names, buckets.prints[some]), group, function] = True
         return np.packbits(yes, axis=2).view(np.uint64)
 
     def _meet(self, own: _Buckets, database: _Lists, n: int, within: bool) -> tuple[Int64Array, Int64Array]:
