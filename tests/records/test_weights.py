@@ -64,7 +64,7 @@ def test_weights_are_likelihood_ratios(result):
 
 
 def test_probabilities_are_calibrated(tables):
-    """Probabilities are those of random pairs with such scores; the odds of pairs of a block are `BLOCKS` times so."""
+    """Probabilities are those of random pairs with such scores. In a block, the odds are `BLOCKS` times as high."""
     found = match_records(
         *tables, fields=[Field(name, kind="category") for name in RATES], rules=[KeyBlocks(block, max_block=10**6)],
         threshold=0.05, assign="many-to-many",
