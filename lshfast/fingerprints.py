@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +18,11 @@ import numpy.typing as npt
 from lshfast.common.checks import array_of, check_int, check_number
 from lshfast.common.progress import Progress
 from lshfast.common.threads import pieces
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.families.amplification import Amplified
 from lshfast.families.family import NO_VALUE
 from lshfast.families.grid import GridSquares
-from lshfast.families.set_distances import overlaps
+from lshfast.kernels.sets import similarities
 from lshfast.sketch.sketcher import check_token_sets
 from lshfast.tokens import TokenSets
 
@@ -246,21 +247,26 @@ class FingerprintMatcher:
         [(0, 1, 3, 0.6)]
         """
         check_token_sets(prints)
-        own = self._buckets(prints)
         within = others is None
         others = prints if others is None else others
         check_token_sets(others)
-        database = _by_function(own if within else self._buckets(others), self.functions * self.groups)
-        parts = [np.empty(0, MATCH)]
-        for some in _pieces(own, database):
-            i, j = self._meet(some, database, len(others), within)
-            part = np.empty(len(i), MATCH)
-            part["i"], part["j"] = i, j
-            part["common"], part["similarity"] = overlaps(prints.take(i), others.take(j))
-            parts.append(part)
+        own = self._buckets(prints)
+        theirs = own if within else self._buckets(others)
+        database = _by_function(theirs, self.functions * self.groups)
+        few, crowded = _divided(own, database, len(others))
+        sets = prints.distinct() if within else TokenSets.concatenate([prints.distinct(), others.distinct()])
+        parts, done = [np.empty(0, MATCH)], len(prints) - few.entered - crowded.entered
+        for count, i, j in chain(
+            [_Met(0, np.empty(0, np.int64), np.empty(0, np.int64))],
+            self._meet_few(few, database, len(others), within),
+            self._meet_all(crowded, theirs, len(others), within),
+        ):
+            parts.append(_compared(sets, i, j, 0 if within else len(prints)))
+            done += count
             if progress:
-                progress("verify", int(some.prints[-1]) + 1, len(prints))
-        return np.concatenate(parts)
+                progress("verify", done, len(prints))
+        found = np.concatenate(parts)
+        return found[np.lexsort((found["j"], found["i"]))] if crowded.entered else found
 
     def _buckets(self, prints: TokenSets) -> _Buckets:
         """Return the functions whose squares prints have, in the order of the prints."""
@@ -271,6 +277,38 @@ class FingerprintMatcher:
             row, function = np.nonzero(self.family.hash(chosen, count) != NO_VALUE)
             parts.append(_Buckets((row + rows.start).astype(np.int64), function.astype(np.int64)))
         return _Buckets(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _meet_few(self, own: _Buckets, database: _Lists, n: int, within: bool) -> Iterator[_Met]:
+        """Yield the pairs of prints, by the buckets that they share with n prints of a database."""
+        for some in _pieces(own, database):
+            yield _Met(some.entered, *self._meet(some, database, n, within))
+
+    def _meet_all(self, own: _Buckets, theirs: _Buckets, n: int, within: bool) -> Iterator[_Met]:
+        """Yield the pairs of prints, each of which is compared with all of n prints, by bits: one for each function."""
+        names, words = np.unique(own.prints), self.groups * -(-self.functions // 64)
+        step = max(1, PIECE_VALUES // (64 * words))
+        for at in range(0, len(names), step):
+            some = names[at : at + step]
+            bits = self._bits(own, some)
+            for first in range(int(some[0]) + 1 if within else 0, n, step):
+                others = np.arange(first, min(n, first + step), dtype=np.int64)
+                yes = self._bits(theirs, others)
+                met = [np.flatnonzero((row & yes).any(axis=2).all(axis=1)) + first for row in bits]
+                i, j = np.repeat(some, [len(found) for found in met]), np.concatenate(met)
+                later = (i < j) | (not within)
+                yield _Met(0, i[later], j[later])
+            yield _Met(len(some), np.empty(0, np.int64), np.empty(0, np.int64))
+
+    def _bits(self, buckets: _Buckets, names: Int64Array) -> UInt64Array:
+        """Return which functions have the squares of some prints, bits (n, groups, words).
+
+        `names` are ascending, and all prints with entries between the first and the last of them.
+        """
+        some = slice(*np.searchsorted(buckets.prints, [names[0], names[-1] + 1]).tolist())
+        group, function = np.divmod(buckets.functions[some], self.functions)
+        yes = np.zeros((len(names), self.groups, -(-self.functions // 64) * 64), bool)
+        yes[np.searchsorted(names, buckets.prints[some]), group, function] = True
+        return np.packbits(yes, axis=2).view(np.uint64)
 
     def _meet(self, own: _Buckets, database: _Lists, n: int, within: bool) -> tuple[Int64Array, Int64Array]:
         """Return the pairs of some prints with prints of the database that share a bucket of each group."""
@@ -298,13 +336,19 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     family : GridSquares
         The family, with the probabilities of its model.
     groups : int, default 1
+        In 1..2**24.
     most : int, default 2**20
-        The largest number that is considered.
+        The largest number that is considered, in 1..2**24.
 
     Returns
     -------
     int
         The number n for which (1 - found) + false is least; the smallest of these.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
@@ -313,7 +357,7 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
     >>> best_functions(GridSquares(400))
     1030
     """
-    groups, most = check_int("groups", groups, 1), check_int("most", most, 1, MAX_FUNCTIONS)
+    groups, most = check_int("groups", groups, 1, MAX_FUNCTIONS), check_int("most", most, 1, MAX_FUNCTIONS)
     same, different = family.collision_probability([family.same, family.different]).tolist()
     n = np.arange(1, most + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -322,10 +366,23 @@ def best_functions(family: GridSquares, groups: int = 1, most: int = 2**20) -> i
 
 
 class _Buckets(NamedTuple):
-    """Entries of prints in the buckets of functions."""
+    """Entries of prints in the buckets of functions, in the order of the prints."""
 
     prints: Int64Array
     functions: Int64Array
+
+    @property
+    def entered(self) -> int:
+        """The number of prints with an entry."""
+        return int(np.count_nonzero(np.diff(self.prints, prepend=-1)))
+
+
+class _Met(NamedTuple):
+    """Pairs of matching prints; `done` more prints have been compared."""
+
+    done: int
+    i: Int64Array
+    j: Int64Array
 
 
 class _Lists(NamedTuple):
@@ -339,6 +396,27 @@ def _by_function(buckets: _Buckets, count: int) -> _Lists:
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(buckets.functions, minlength=count), out=offsets[1:])
     return _Lists(offsets, buckets.prints[np.argsort(buckets.functions, kind="stable")])
+
+
+def _compared(sets: TokenSets, i: Int64Array, j: Int64Array, first: int) -> npt.NDArray[np.void]:
+    """Return pairs with the overlap of their sets; those of j begin with set number `first`."""
+    part = np.empty(len(i), MATCH)
+    part["i"], part["j"] = i, j
+    part["similarity"] = similarities(sets.offsets, sets.tokens, i, j + first, 0.0)
+    sizes = sets.counts[i] + sets.counts[j + first]
+    part["common"] = np.rint(part["similarity"] / (1 + part["similarity"]) * sizes).astype(np.int64)
+    return part
+
+
+def _divided(own: _Buckets, database: _Lists, n: int) -> tuple[_Buckets, _Buckets]:
+    """Return the entries of prints that meet at most n entries of a database of n prints, and those of all others.
+
+    A print with minutiae in most squares meets each print of the database in hundreds of buckets.
+    """
+    sizes = np.diff(database.offsets)[own.functions]
+    crowded = (np.bincount(own.prints, sizes) > n)[own.prints]
+    few, many = (_Buckets(own.prints[chosen], own.functions[chosen]) for chosen in (~crowded, crowded))
+    return few, many
 
 
 def _pieces(own: _Buckets, database: _Lists) -> Iterator[_Buckets]:

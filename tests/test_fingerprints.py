@@ -136,7 +136,33 @@ def test_many_to_one_and_pieces(monkeypatch):
     told = []
     assert (matcher.match(queries, database, progress=lambda *now: told.append(now)) == every).all()
     assert len(told) > 5
-    assert told[-1][2] == 80
+    assert told[-1] == ("verify", 80, 80)
+    told.clear()
+    matcher.match(sets_of([[], []]), progress=lambda *now: told.append(now))
+    assert told == [("verify", 2, 2)]
+
+
+@pytest.mark.parametrize("functions", [70, 128])
+def test_prints_with_minutiae_in_most_squares(monkeypatch, functions):
+    """They meet all others in many buckets, and are compared by bits; others are looked up."""
+    from lshfast import fingerprints as module
+
+    generator = np.random.default_rng(5)
+    shares = generator.permutation(np.repeat([0, 0.05, 0.3, 0.97, 1], 12))
+    rows = [set(np.flatnonzero(generator.random(100) < share).tolist()) for share in shares]
+    matcher = FingerprintMatcher(GridSquares(100), functions, 2)
+    wanted = [(i, j) for i in range(60) for j in range(60) if decided(matcher, rows[i], rows[j])]
+    sets, told = sets_of(rows), []
+    for values, pairs in ((2**22, 2**22), (3000, 100)):
+        monkeypatch.setattr(module, "PIECE_VALUES", values)
+        monkeypatch.setattr(module, "PIECE_PAIRS", pairs)
+        told.clear()
+        found = matcher.match(sets, sets, progress=lambda *now: told.append(now))
+        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == wanted
+        assert told == sorted(told)
+        assert told[-1] == ("verify", 60, 60)
+        found = matcher.match(sets)
+        assert list(zip(found["i"].tolist(), found["j"].tolist(), strict=True)) == [(i, j) for i, j in wanted if i < j]
 
 
 def test_an_index_of_the_family_finds_the_pairs_of_one_group():
@@ -184,6 +210,7 @@ def test_squares_of_minutiae():
         (lambda: FingerprintMatcher(GridSquares(9)).match([[1]]), TypeError, "must be TokenSets"),
         (lambda: FingerprintMatcher(GridSquares(9)).match(sets_of([[9]])), ValueError, r"squares in 0\.\.8"),
         (lambda: best_functions(GridSquares(9), 0), ValueError, "groups must be"),
+        (lambda: best_functions(GridSquares(9), 10**400), ValueError, "groups must be in"),
     ],
 )
 def test_errors(call, error, message):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import time
 from array import array
@@ -18,8 +16,8 @@ from lshfast.common.progress import Progress
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
 from lshfast.jobs.inputs import Inputs
 from lshfast.readers import DataError, check_outputs, write_rejects, write_table
+from lshfast.readers.csv_files import records
 from lshfast.readers.files import File, Reject, column_index
-from lshfast.readers.lines import opened
 from lshfast.tokens import TokenSets
 
 
@@ -80,25 +78,18 @@ class _Minutiae:
         return self.grid.prints(owners, x, y, len(self.names))
 
     def _read_file(self, file: File) -> None:
-        with opened(file) as (raw, _), io.TextIOWrapper(raw, file.layout.encoding, newline="") as stream:
-            rows = csv.reader(stream, delimiter="\t" if file.format == "tsv" else ",", strict=True)
-            try:
-                header = [name.removeprefix("\ufeff").strip() for name in next(rows, [])]
-                places = [column_index(file, header, name) for name in ("id", "x", "y")]
-                for row in filter(None, rows):
-                    self.rows += 1
-                    reason = self._take(row, places)
-                    if reason:
-                        self._refuse(file, rows.line_num, reason)
-            except csv.Error as error:
-                raise file.fault(rows.line_num, f"not valid CSV: {error}") from None
+        rows = records(file)
+        _, header, _, _ = next(rows, (0, list[str](), None, 0))
+        names = [name.strip() for name in header]
+        places = [column_index(file, names, name) for name in ("id", "x", "y")]
+        for line, row, fault, _ in rows:
+            self.rows += 1
+            reason = fault or self._take(row, places)
+            if reason:
+                self._refuse(file, line, reason)
 
     def _take(self, row: list[str], places: list[int]) -> str:
         """Add the minutia of a row, or return why it is bad."""
-        if len(row) <= max(places):
-            return (
-                f"a row must have a cell in the columns id, x and y, not {len(row)} cell{'' if len(row) == 1 else 's'}"
-            )
         name, *numbers = (row[place].strip() for place in places)
         if not name:
             return "the id is empty"
@@ -107,7 +98,7 @@ class _Minutiae:
             if "_" in "".join(numbers):  # a digit separator of Python
                 raise ValueError
         except ValueError:
-            return f"x and y must be numbers, not {numbers[0]!r} and {numbers[1]!r}"
+            return f"x and y must be numbers, not {' and '.join(map(_shortened, numbers))}"
         width, height = self.grid.square * self.grid.columns, self.grid.square * self.grid.rows
         if not (0 <= x < width and 0 <= y < height):
             return f"not on the grid, 0 <= x < {width:g} and 0 <= y < {height:g}: ({x:g}, {y:g})"
@@ -204,6 +195,10 @@ def match_fingerprints(
         false=rates.false,
         seconds=time.perf_counter() - start,
     )
+
+
+def _shortened(cell: str) -> str:
+    return repr(cell if len(cell) <= 60 else f"{cell[:57]}...")
 
 
 def _tables(inputs: Inputs) -> list[File]:

@@ -52,8 +52,10 @@ def assigned(
 
     Raises
     ------
+    TypeError
+        If rows are not integers.
     ValueError
-        If there is no such assignment, or the arrays differ in shape.
+        If there is no such assignment, the arrays differ in shape, or a score is not finite.
 
     Examples
     --------
@@ -67,6 +69,10 @@ def assigned(
     i, j, scores = np.asarray(i), np.asarray(j), np.asarray(scores)
     if i.ndim != 1 or not i.shape == j.shape == scores.shape:
         raise ValueError(f"i, j and scores must have one shape (n,), not {i.shape}, {j.shape} and {scores.shape}")
+    if len(i) and not (i.dtype.kind in "iu" and j.dtype.kind in "iu"):
+        raise TypeError(f"i and j must be integers, not {i.dtype} and {j.dtype}")
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite")
     if assign == "many-to-many" or not len(i):
         return np.arange(len(i), dtype=np.int64)
     if assign != "one-to-one":

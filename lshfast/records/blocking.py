@@ -31,7 +31,7 @@ from lshfast.records.blocks import (
 )
 from lshfast.records.choices import MAX_BLOCK
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
-from lshfast.records.tables import encoded
+from lshfast.records.tables import MISSING, encoded, is_missing
 from lshfast.shingling import shingle
 from lshfast.sketch import MinHasher
 
@@ -46,7 +46,8 @@ class KeyBlocks:
     ----------
     *keys : str or callable
         Names of fields, all of which must be equal, or one function that returns the key of a record: it is called
-        with a dict of the record's values as they were read, and returns None for a record without a key.
+        with a dict of the record's values as they were read, and returns None or an empty string for a record without
+        a key.
     max_block : int, default 10,000
         The largest number of pairs of a block; larger blocks are left out and reported. At least 1.
     label : str, optional
@@ -123,9 +124,11 @@ class EveryPair:
         """Return all pairs."""
         check_total(linkage.all_pairs)
         first, second = linkage.sizes
-        i, j = np.divmod(np.arange(first * second, dtype=np.uint64), np.uint64(max(1, second)))
-        places = i * np.uint64(second) + j
-        return RulePairs(places if linkage.b is not None else places[i < j])
+        places = np.arange(first * second, dtype=np.uint64)
+        if linkage.b is not None:
+            return RulePairs(places)
+        i, j = np.divmod(places, np.uint64(max(1, second)))
+        return RulePairs(places[i < j])
 
 
 @dataclass(frozen=True)
@@ -293,5 +296,7 @@ def _function_keys(
         codes, values = encoded(given)
     except TypeError as error:
         raise TypeError(f"keys of the function of a rule: {error}") from None
-    keys = [part.astype(np.uint64) for part in codes]  # -1 becomes NO_KEY
+    number = np.arange(len(values) + 1, dtype=np.int64)
+    number[[*map(is_missing, values), True]] = MISSING  # the last is that of the code -1
+    keys = [number[part].astype(np.uint64) for part in codes]  # -1 becomes NO_KEY
     return (keys[0], keys[-1]), lambda row: str(values[codes[0][row]])

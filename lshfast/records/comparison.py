@@ -20,7 +20,7 @@ from lshfast.records.tables import CodedField
 MISSING_LEVEL, EXACT_LEVEL = 0, 1  # the levels of a missing value, and of equal values; a higher level agrees less
 
 # Longer values are compared in time that is proportional to their length: names by so many characters, and by so many
-# edits at most. Records of adversaries may have values of megabytes.
+# edits at most; synonyms do not replace their words. Records of adversaries may have values of megabytes.
 LONG = 1000
 
 # For each kind, what the levels from 2 on mean, and the limits of similarity or difference by which they are assigned.
@@ -84,13 +84,16 @@ class FieldComparer:
             found[open_pairs] = self._levels(first, second)[place]
         return found
 
-    def edits(self, a: npt.NDArray[Any], b: npt.NDArray[Any], unit: float | None) -> Float64Array:
+    def edits(
+        self, a: npt.NDArray[Any], b: npt.NDArray[Any], unit: float | None, most: int | None = None
+    ) -> Float64Array:
         """Return the differences of pairs of codes in edits; 0 for equal codes, NaN if one is -1.
 
         Strings: the least number of insertions, deletions and replacements of characters and exchanges of
         neighbouring characters; a word that a synonym replaces is one edit. In strings of more than 1,000 characters,
-        an exchange is two edits, and more than 1,000 edits count as 1,001. Numbers and dates: the difference in
-        units. Categories: infinite.
+        an exchange is two edits, synonyms do not count, and more than 1,000 edits count as 1,001. If `most` is given,
+        more than `most` edits count as any number above it, which takes less time. Numbers and dates: the difference
+        in units. Categories: infinite.
         """
         found = np.zeros(len(a), np.float64)
         missing = (a < 0) | (b < 0)
@@ -98,7 +101,7 @@ class FieldComparer:
         open_pairs = np.flatnonzero(~missing & (a != b))
         if len(open_pairs):
             first, second, place = self._distinct(a[open_pairs], b[open_pairs])
-            found[open_pairs] = self._edits(first, second, unit)[place]
+            found[open_pairs] = self._edits(first, second, unit, most)[place]
         return found
 
     def _distinct(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -133,27 +136,26 @@ class FieldComparer:
         scorer, limits = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity, LEVELS["name"][1]
         found = self._batch(scorer, self._beginnings[a], self._beginnings[b], limits[-1])
         for at, first, second, _ in self._rewritten(a, b):
-            found[at] = max(found[at], limits[0] if first == second else scorer(first[:LONG], second[:LONG]))
+            found[at] = max(found[at], limits[0] if first == second else scorer(first, second))
         return found
 
-    def _edits(self, a: Int64Array, b: Int64Array, unit: float | None) -> Float64Array:
+    def _edits(self, a: Int64Array, b: Int64Array, unit: float | None, most: int | None) -> Float64Array:
         kind, numbers = self.coded.kind, self.coded.numbers
         if kind == "category":
             return np.full(len(a), np.inf)
         if kind == "number":
             assert numbers is not None
-            return 100 * self._relative(a, b) if unit is None else np.abs(numbers[a] - numbers[b]) / unit
+            if unit is None:
+                return 100 * self._relative(a, b)
+            with np.errstate(over="ignore"):
+                return np.minimum(np.abs(numbers[a] - numbers[b]) / unit, np.finfo(np.float64).max)
         if kind == "date":
             assert numbers is not None
             return np.asarray(np.abs(numbers[a] - numbers[b]) / (1.0 if unit is None else unit))
-        found = self._osa(a, b, None).astype(np.float64)
-        distances = optional("rapidfuzz.distance", "records")
+        found = self._osa(a, b, most).astype(np.float64)
+        distance = optional("rapidfuzz.distance", "records").OSA.distance
         for at, first, second, replaced in self._rewritten(a, b):
-            if max(len(first), len(second)) > LONG:
-                edits = distances.Levenshtein.distance(first, second, score_cutoff=LONG)
-            else:
-                edits = distances.OSA.distance(first, second)
-            found[at] = min(found[at], replaced + edits)
+            found[at] = min(found[at], replaced + distance(first, second, score_cutoff=most))
         return found
 
     def _rewritten(self, a: Int64Array, b: Int64Array) -> list[tuple[int, str, str, int]]:
@@ -161,7 +163,7 @@ class FieldComparer:
         if self._known is None:
             return []
         found = []
-        for at in np.flatnonzero(self._known[a] & self._known[b]).tolist():
+        for at in np.flatnonzero(self._known[a] & self._known[b] & ~self._long[a] & ~self._long[b]).tolist():
             first, second = self._values[a[at]], self._values[b[at]]
             changed, count = self._synonyms.rewritten(first, second)
             if count:
@@ -171,14 +173,14 @@ class FieldComparer:
     def _osa(self, a: Int64Array, b: Int64Array, most: int | None) -> npt.NDArray[Any]:
         """Return numbers of edits; beyond `most`, they are `most` + 1.
 
-        Of long values, an exchange is two edits, and there are at most `LONG` + 1: the time for others is quadratic.
+        Of long values, an exchange is two edits, and there are at most `LONG` + 1: more would take quadratic time.
         """
         distances = optional("rapidfuzz.distance", "records")
         found = np.zeros(len(a), np.int64)
         long = self._long[a] | self._long[b]
         for rows, scorer, cutoff in (
             (np.flatnonzero(~long), distances.OSA.distance, most),
-            (np.flatnonzero(long), distances.Levenshtein.distance, LONG if most is None else most),
+            (np.flatnonzero(long), distances.Levenshtein.distance, LONG if most is None else min(most, LONG)),
         ):
             if len(rows):
                 found[rows] = self._batch(scorer, self._values[a[rows]], self._values[b[rows]], cutoff)

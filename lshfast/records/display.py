@@ -34,6 +34,11 @@ def weights_text(weights: LinkWeights) -> str:
     return "\n".join(lines)
 
 
+def shortened(key: str) -> str:
+    """Return a key of a block, at most 60 characters of it."""
+    return key if len(key) <= 60 else f"{key[:57]}..."
+
+
 def rules_text(rules: Sequence[RuleReport]) -> str:
     """Return the table of the pipeline: the pairs that each rule brought, alone and with each other rule."""
     width = max([len(rule.rule) for rule in rules] + [4])
@@ -46,7 +51,7 @@ def rules_text(rules: Sequence[RuleReport]) -> str:
         lines.append(f"{number:>3} {rule.rule:<{width}}{rule.pairs:>13,}{rule.alone:>13,}{rule.links:>11,}{shared}")
     for number, rule in enumerate(rules, 1):
         if rule.skipped:
-            largest = "; ".join(f"{block.key!r} {block.pairs:,}" for block in rule.largest_skipped)
+            largest = "; ".join(f"{shortened(block.key)!r} {block.pairs:,}" for block in rule.largest_skipped)
             blocks = f"{rule.skipped:,} block{'s' if rule.skipped > 1 else ''}"
             lines.append(
                 f"rule {number} left out {blocks} above the cap, {rule.skipped_pairs:,} pairs; the largest: {largest}"

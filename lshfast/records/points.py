@@ -52,8 +52,14 @@ class PointsOfField:
         """Points of a field that one record or both lack: half of all."""
         return MISSING_SHARE * self.full
 
+    @property
+    def most(self) -> int | None:
+        """The greatest number of edits that may leave points; None if any number does."""
+        most = (self.full / self.penalty) ** 0.5 if self.penalty else np.inf
+        return int(most) + 1 if most < 2**31 else None
+
     def of(self, edits: npt.NDArray[np.float64]) -> Float64Array:
         """Return the points for numbers of edits."""
-        with np.errstate(invalid="ignore"):
-            lost = np.where(np.isinf(edits), np.inf, self.penalty * edits**2)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lost = np.where(np.isinf(edits), np.inf, self.penalty * edits**2 if self.penalty else 0.0)
         return np.maximum(self.full - lost, 0.0)

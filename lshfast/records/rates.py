@@ -143,7 +143,8 @@ def rate_table(
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or value, or no pair has both values of the field.
+        If an argument has the wrong type or value, no pair has both values of the field, or the field differs as
+        much between matches as between random pairs.
 
     Examples
     --------
@@ -177,5 +178,7 @@ def rate_table(
         wanted = max(1.0, min(LEAST_SURE, MOST_SURE * len(score)))
         lowest = int(np.flatnonzero(np.cumsum(pairs[::-1], dtype=np.float64)[::-1] >= wanted)[-1])
         h0 = float(apart[place >= lowest].mean())
+    if h0 == h1:
+        raise ValueError(f"{field!r} differs by {h0:g} on average between matches and also between random pairs")
     rates = true_match_rate(means, h0, h1)
     return RateTable(field, edges, pairs.astype(np.int64), means, rates, errors / abs(h1 - h0), h0, h1)

@@ -121,7 +121,7 @@ class PointsScorer:
 
     def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
-        return self.points.of(self.comparer.edits(a, b, self.points.unit))
+        return self.points.of(self.comparer.edits(a, b, self.points.unit, self.points.most))
 
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes the number of edits."""

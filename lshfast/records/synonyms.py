@@ -95,7 +95,7 @@ class Synonyms:
         self._others: dict[str, set[str]] = {}
         self._heads: dict[str, set[str]] = {}
         for line in lines:
-            if isinstance(line, str) or not all(isinstance(word, str) for word in line):
+            if not isinstance(line, Sequence) or isinstance(line, str) or not all(isinstance(w, str) for w in line):
                 raise TypeError(f"a line of synonyms must be a sequence of words, not {line!r}")
             first, *rest = (normal_form(word) for word in line) if line else ("",)
             for other in rest:

@@ -91,11 +91,14 @@ class RecordTable:
 
     def _checked_ids(self, column: str) -> list[Any]:
         ids = _listed(self.column(column))
+        for row, key in enumerate(ids):
+            if not isinstance(key, Hashable):
+                raise TypeError(f"{self.name}: the id of row {row} must be a string or number, not {key!r}")
         if len(dict.fromkeys(ids)) == len(ids) and set(map(type, ids)) <= {int, str} and "" not in map(_stripped, ids):
             return ids
         first: dict[Any, int] = {}
         for row, key in enumerate(ids):
-            if _is_missing(key):
+            if is_missing(key):
                 raise ValueError(f"{self.name}: the id of row {row} is missing in column {column!r}")
             if first.setdefault(key, row) != row:
                 raise ValueError(f"{self.name}: the id {key!r} of row {row} is taken by row {first[key]}")
@@ -110,8 +113,9 @@ def _columns_of(source: Any, name: str) -> dict[str, Any]:
     if hasattr(source, "column_names") and hasattr(source, "column"):  # a table or record batch of pyarrow
         return {_named(column, name): source.column(column) for column in source.column_names}
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # a data frame
-        return {_named(column, name): source[column].to_numpy(dtype=object) if hasattr(source, "iloc") else
-                source[column].to_list() for column in source.columns}  # fmt: skip
+        return {_named(column, name): _by_place(source[column]) for column in source.columns}
+    if hasattr(source, "__arrow_c_stream__"):
+        return _columns_of(optional("pyarrow", "cli").table(source), name)
     if (
         isinstance(source, Sequence)
         and not isinstance(source, (str, bytes))
@@ -131,9 +135,18 @@ def _named(column: Any, name: str) -> str:
 
 
 def _sized(values: Any, column: str, name: str) -> Any:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
+    if (
+        isinstance(values, (str, bytes, Mapping))
+        or not (hasattr(values, "__len__") and hasattr(values, "__getitem__"))
+        or getattr(values, "ndim", 1) != 1
+    ):
         raise TypeError(f"{name}: column {column!r} must be a sequence of values, not {type(values).__name__}")
-    return values
+    return _by_place(values)
+
+
+def _by_place(values: Any) -> Any:
+    """Return the values of a column; those of a pandas Series are found by label, so they are copied to an array."""
+    return values.to_numpy(dtype=object) if hasattr(values, "iloc") else values
 
 
 def _plain(value: Any) -> Any:
@@ -156,10 +169,13 @@ def _text_of(value: Any) -> str:
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return "" if _is_missing(value) else str(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:  # of integers with missing values
+        return str(int(value))
+    return "" if is_missing(value) else str(value)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NA, or an empty or blank string."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return True
     try:
@@ -217,7 +233,7 @@ def encoded(parts: Iterable[Any]) -> tuple[list[npt.NDArray[np.int64]], list[Any
     codes = []
     for column in columns:
         values = _listed(column)
-        listed = (MISSING if _is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
+        listed = (MISSING if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values)
         try:
             codes.append(np.fromiter(listed, np.int64, len(values)))
         except (TypeError, ValueError):  # of values that have no hash, or whose comparison is an array

@@ -77,7 +77,7 @@ def number_in(text: str) -> float | None:
         return None
     try:
         value = float(text.replace(",", ""))
-    except ValueError:  # digits of other scripts
+    except ValueError:  # no digit before the exponent
         return None
     return value if math.isfinite(value) else None
 

@@ -69,7 +69,7 @@ class Mirrors:
     hosts : list of str
         The hosts, in the order of their first URLs.
     keeper : ndarray of int64, shape (n,)
-        For each host, the number of the host that is kept in its place; its own if it is kept.
+        For each host, the row in `hosts` of the host that is kept in its place; its own if it is kept.
     similarity : ndarray of float64, shape (n,)
         The similarity to that host, in [0, 1].
     paths, common : ndarray of int64, shape (n,)
@@ -215,13 +215,13 @@ def find_mirrors(
     hosts = HostSets(plan, contents is not None)
     held = urls if isinstance(urls, Sequence) and not isinstance(urls, (str, bytes)) else list(_each(urls))
     if contents is not None:
-        _check_contents(contents, len(held))
+        contents = _checked_contents(contents, len(held))
     for start in range(0, len(held), BATCH_URLS):
         stop = min(start + BATCH_URLS, len(held))
         bad = hosts.add(held[start:stop], None if contents is None else contents[start:stop])
         if bad:
             row, reason = next(iter(bad.items()))
-            kind = TypeError if "must be a str" in reason else ValueError
+            kind = ValueError if isinstance(held[start + row], str) else TypeError
             raise kind(f"urls[{start + row}]: {reason}")
         if progress:
             progress("read", stop, None)
@@ -234,16 +234,18 @@ def _each(urls: Iterable[str]) -> Iterable[str]:
     return urls
 
 
-def _check_contents(contents: Any, urls: int) -> None:
+def _checked_contents(contents: Any, urls: int) -> Sequence[Any]:
     if isinstance(contents, (str, bytes)) or not hasattr(contents, "__len__") or not hasattr(contents, "__getitem__"):
         raise TypeError(f"contents must be a sequence of contents, not {type(contents).__name__}")
     if len(contents) != urls:
         raise ValueError(f"contents must have one entry for each of {urls} URLs, not {len(contents)}")
-    numbers = urls > 0 and _is_int(contents[0])
-    for row, value in enumerate(contents):
+    held: Sequence[Any] = contents if isinstance(contents, Sequence) else list(contents)  # pandas finds by label
+    numbers = urls > 0 and _is_int(held[0])
+    for row, value in enumerate(held):
         if not (_is_int(value) if numbers else isinstance(value, (str, bytes))):
             wanted = "an int, as the first one is" if numbers else "str or bytes; all may be ints"
             raise TypeError(f"contents[{row}] must be {wanted}, not {value!r}")
+    return held
 
 
 def _is_int(value: object) -> bool:
@@ -317,8 +319,9 @@ class HostSets:
         """Compare the hosts; nothing can be added afterwards."""
         plan, n = self.plan, len(self._numbers)
         owners = self._owners.finished()
-        elements = _sets_of(owners, self._elements.finished(), n).distinct()
-        paths = _sets_of(owners, self._paths.finished(), n).distinct() if self.with_contents else elements
+        pages = self._elements.finished(), self._paths.finished()
+        elements = _sets_of(owners, pages[0], n).distinct()
+        paths = _sets_of(owners, pages[1], n).distinct() if self.with_contents else elements
         bigrams = _sets_of(self._bigram_owners.finished(), self._bigrams.finished(), n)
         few = paths.counts < plan.min_paths
         signatures = plan.hasher.sketch(bigrams, threads=plan.threads)
@@ -339,6 +342,10 @@ class HostSets:
         removed = np.flatnonzero(groups.keeper != np.arange(n, dtype=np.int64))
         kept = groups.keeper[removed]
         shared, common = (overlaps(sets.take(removed), sets.take(kept))[0] for sets in (elements, paths))
+        repeated = elements.counts > paths.counts  # hosts with several contents of a path
+        several = np.flatnonzero(repeated[removed] & repeated[kept])
+        if len(several):
+            shared[several] = _equal_paths(elements, *pages, removed[several], kept[several])
         columns = paths.counts, np.ones(n)
         columns[0][removed] = common
         columns[1][removed] = shared / np.maximum(common, 1)
@@ -346,6 +353,18 @@ class HostSets:
             list(self._numbers), groups.keeper, groups.similarity, paths.counts, *columns, self.urls, int(few.sum()),
             compared,
         )  # fmt: skip
+
+
+def _equal_paths(
+    sets: TokenSets, elements: UInt64Array, paths: UInt64Array, rows: Int64Array, others: Int64Array
+) -> Int64Array:
+    """Return for pairs of sets how many different paths their common elements have."""
+    known, first = np.unique(elements, return_index=True)
+    counts = np.empty(len(rows), np.int64)
+    for place, (row, other) in enumerate(zip(rows.tolist(), others.tolist(), strict=True)):
+        both = np.intersect1d(sets[row], sets[other], assume_unique=True)
+        counts[place] = len(np.unique(paths[first[np.searchsorted(known, both)]]))
+    return counts
 
 
 def _sets_of(owners: Int64Array, tokens: UInt64Array, n: int) -> TokenSets:

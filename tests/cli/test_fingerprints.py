@@ -69,6 +69,21 @@ def test_bad_rows(tmp_path):
     assert [row["line"] for row in read_jsonl(tmp_path / "out.csv.rejects.jsonl")] == [3, 4, 5, 6, 7, 9]
 
 
+def test_rows_that_are_not_csv_are_skipped(tmp_path):
+    source, out = tmp_path / "m.csv", tmp_path / "out.csv"
+    long, quoted = 200_000 * "7", 200_000 * "a"
+    source.write_bytes(
+        b"\xef\xbb\xbfid,x,y\n" + f'f1,{long},1\n"{quoted}",1,z\nf1,"1"2,1\nf1,1,1,1\n'.encode() + b"\xff,1,1\nf2,1,1\n"
+    )
+    assert len(failing(1, "fingerprints", source, "-o", out, "--square", 5)) < 1000
+    result = run("fingerprints", source, "-o", out, "--square", 5, "--on-error", "skip")
+    assert result.exit_code == 0, result.stderr
+    rejects = read_jsonl(tmp_path / "out.csv.rejects.jsonl")
+    assert [row["line"] for row in rejects] == [2, 3, 4, 5, 6]
+    assert rejects[1]["reason"] == "x and y must be numbers, not '1' and 'z'"
+    assert all(len(row["reason"]) < 200 for row in rejects)
+
+
 def test_wrong_inputs_and_options(two, tmp_path):
     first, _ = two
     out, text, table = tmp_path / "out.csv", tmp_path / "m.jsonl", tmp_path / "other.csv"

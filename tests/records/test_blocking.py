@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lshfast.records import EveryPair, Field, KeyBlocks, LshBlocks, RecordTable, SortBlocks, parse_rule
 from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.default_rules import default_rules
+from lshfast.records.display import rules_text
 from lshfast.records.linkage import Linkage
 from lshfast.records.tables import code_field
 from tests.reference import records as reference
@@ -81,6 +82,15 @@ def test_keys_of_a_function():
     assert report.skipped == 1
     assert report.largest_skipped[0].key == "all"
     assert report.skipped_pairs == 9
+
+
+@pytest.mark.parametrize("other", ["k", 5])
+def test_records_with_an_empty_key_are_in_no_block(other):
+    """Keys of one type are coded by pyarrow, others by Python."""
+    keys = {"u": "k", "v": "", "w": None, "x": " ", "y": other, "z": ""}
+    linked = linkage({"x": list(keys)})
+    found, _ = pairs_of(KeyBlocks(lambda record: keys[record["x"]]), linked)
+    assert found == ({(0, 4)} if other == "k" else set())
 
 
 @settings(max_examples=60, deadline=None)
@@ -167,6 +177,13 @@ def test_blocks_above_the_cap_are_reported():
     lsh = LshBlocks("x").pairs(linkage(a, a))
     assert (lsh.skipped, lsh.skipped_pairs) == (1, 40_000)
     assert len(lsh.places) == 1
+
+
+def test_long_keys_are_shown_in_part():
+    a = {"x": ["same" * 10**5] * 2}
+    table = rules_text(candidate_pairs(linkage(a, a), [KeyBlocks("x", max_block=1)]).reports)
+    assert "left out 1 block above the cap, 4 pairs; the largest: 'samesame" in table
+    assert len(table) < 1000
 
 
 def test_the_table_of_the_rules():

@@ -10,6 +10,7 @@ from lshfast.records import Field, RecordTable, SortBlocks, Synonyms, match_reco
 from lshfast.records.comparison import LEVELS, FieldComparer, labels_of
 from lshfast.records.overlap import TextSimilarity
 from lshfast.records.points import PointsOfField
+from lshfast.records.scoring import PointsScorer
 from lshfast.records.tables import code_field
 from tests.reference import records as reference
 
@@ -66,7 +67,34 @@ def test_values_of_a_megabyte_take_no_quadratic_time():
     assert levels("text", ["a" * size + " 12"], ["12"]) == [7]
     words = "north " * (size // 50)
     own = comparer("name", [words], [words.replace("north", "n")], Synonyms([("north", "n")]))
-    assert own.edits(*own.coded.codes, None).tolist() == [min(1001, size // 50)]
+    assert own.edits(*own.coded.codes, None).tolist() == [1001]
+
+
+def test_points_of_long_values_take_no_more_edits_than_leave_points():
+    """Words of long values are not replaced, and edits are counted up to those that leave no points."""
+    left = [f"{row} " + "bill will " * 2000 for row in range(30)]
+    right = [f"{row + 50} " + "will bill " * 2000 for row in range(30)]
+    field = code_field(Field("x", kind="name"), RecordTable({"x": left}), RecordTable({"x": right}))
+    own = FieldComparer(field, Synonyms.english())
+    calls = []
+    own._synonyms.rewritten = lambda *values: calls.append(values)
+    i, j = (part.reshape(-1).astype(np.int32) for part in np.meshgrid(*field.codes))
+    scorer = PointsScorer(own, PointsOfField(100.0, 1.0, None))
+    assert scorer.unequal(i, j).tolist() == [0.0] * 900
+    other = np.array([field.values.index(right[1].strip())], np.int32)
+    assert own.edits(i[:1], other, None, 5) < own.edits(i[:1], other, None)
+    assert not calls
+
+
+@given(
+    st.lists(st.text("ab", max_size=20), min_size=1, max_size=6), st.floats(0, 200), st.floats(0.1, 100),
+    st.sampled_from(["name", "code"]),
+)  # fmt: skip
+def test_points_are_those_of_all_edits(values, penalty, full, kind):
+    own = comparer(kind, [f"a{value}" for value in values], [f"a{value}b" for value in values[::-1]])
+    points = PointsOfField(full, penalty, None)
+    scores = PointsScorer(own, points).unequal(*own.coded.codes)
+    assert scores.tolist() == points.of(own.edits(*own.coded.codes, None)).tolist()
 
 
 def test_numbers_by_their_relative_difference():
@@ -178,6 +206,15 @@ def test_three_hundred_points_and_a_quadratic_penalty():
     scores = {j: score for i, j, score in zip(found.i, found.j, found.scores, strict=True) if i == 0}
     assert scores == {0: 300.0, 1: 300 - 1 - 4, 2: 299.0, 3: 250.0}
     assert found.parts[(found.i == 0) & (found.j == 1)].tolist() == [[99.0, 96.0, 100.0]]
+
+
+def test_points_of_numbers_that_are_far_apart():
+    """No penalty, and differences whose squares are no floats."""
+    rows = {"x": [1e200]}, {"x": [-1e-200]}
+    for penalty, unit, score in ((0, 1e-200, 100), (0, 1, 100), (1, 1, 0), (1, 1e-200, 0)):
+        field = Field("x", kind="number", penalty=penalty, unit=unit)
+        found = match_records(*rows, fields=[field], scoring="points", threshold=0, rules=["all"])
+        assert found.scores.tolist() == [score]
 
 
 def test_points_of_numbers_and_dates_by_units():

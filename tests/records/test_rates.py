@@ -1,7 +1,5 @@
 """The rate of true matches from a field that takes no part in the score (section 3.8.3)."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
@@ -18,9 +16,10 @@ def test_heights_of_the_textbook():
     """Exercise 3.8.1: heights from 0 to 10 differ by 10 / 3 on average, not by 5; the text rounds it to 3.3."""
     rng = np.random.default_rng(8)
     apart = np.abs(np.subtract(*rng.uniform(0, 10, (2, 10**5))))
-    assert abs(apart.mean() - 10 / 3) < 4 * apart.std() / np.sqrt(10**5)
-    assert true_match_rate(2, 0.1, 3.3) == pytest.approx(0.40625)
-    assert Fraction(33 - 20, 33 - 1) == Fraction(13, 32)
+    table = rate_table([1.0], [2.0], random=apart, h0=0.1, bins=1)
+    assert abs(table.h1 - 10 / 3) < 4 * apart.std() / np.sqrt(10**5)
+    assert table.rates == pytest.approx((10 / 3 - 2) / (10 / 3 - 0.1), abs=0.01)
+    assert true_match_rate(2, 0.1, 3.3) == pytest.approx(13 / 32)
 
 
 def test_scores_of_the_textbook():
@@ -64,6 +63,8 @@ def test_bad_arguments():
         rate_table([1.0], [np.nan], h1=3, field="born")
     with pytest.raises(ValueError, match=r"h1 is needed, or random pairs with both values of 'field'"):
         rate_table([1.0], [1.0], random=[np.nan])
+    with pytest.raises(ValueError, match=r"'born' differs by 3 on average between matches and also between rand"):
+        rate_table([1.0], [3.0], random=[3.0], field="born")
     with pytest.raises(ValueError, match=r"scores must be finite, and differences at least 0"):
         rate_table([np.inf], [1.0], h1=2)
     with pytest.raises(ValueError, match=r"bins must be in 1\.\.10000, not 0"):

@@ -63,18 +63,20 @@ def test_weights_are_likelihood_ratios(result):
         assert own.bits[0] == 0
 
 
-def test_probabilities_are_calibrated(result, tables):
+def test_probabilities_are_calibrated(tables):
+    """Probabilities are those of random pairs with such scores. In a block, the odds are `BLOCKS` times as high."""
     found = match_records(
         *tables, fields=[Field(name, kind="category") for name in RATES], rules=[KeyBlocks(block, max_block=10**6)],
         threshold=0.05, assign="many-to-many",
     )  # fmt: skip
     true = (found.i == found.j) & (found.i < SHARED)
-    for low, high in ((0.05, 0.5), (0.5, 0.95), (0.95, 1.0)):
-        chosen = (found.probabilities >= low) & (found.probabilities <= high)
-        expected = found.probabilities[chosen]
-        if chosen.sum() > 30:
-            error = np.sqrt((expected * (1 - expected)).sum()) / chosen.sum()
-            assert abs(true[chosen].mean() - expected.mean()) < 4 * error + 0.1
+    odds = BLOCKS * found.probabilities / (1 - found.probabilities)
+    expected = odds / (1 + odds)
+    for low, high in ((0.5, 0.95), (0.95, 1.0)):
+        chosen = (found.probabilities >= low) & (found.probabilities < high)
+        assert chosen.sum() > 500
+        error = np.sqrt((expected * (1 - expected))[chosen].sum()) / chosen.sum()
+        assert abs(true[chosen].mean() - expected[chosen].mean()) < 4 * error
 
 
 def test_parts_add_up_to_scores(result):
