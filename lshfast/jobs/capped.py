@@ -174,7 +174,7 @@ class _CappedRun:
     def run(self) -> FoundInParts:
         self.budget.work(0)
         rows = self._pass_one()
-        most = self.budget.work(len(rows.nbytes))
+        most = self._part_memory(len(rows.nbytes))
         if self.budget.pairs and len(rows.nbytes) > MOST_ROWS:
             raise ValueError(f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not {len(rows.nbytes)}")
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
@@ -183,8 +183,13 @@ class _CappedRun:
         part_of = np.full(len(chosen), NO_PART, np.int32)
         part_of[own] = divide(rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, most)
         rows = rows._replace(labels=rows.labels[:0].copy())  # they are not needed any more
-        files, advice = self._pass_two(rows, part_of)
+        files, advice = self._pass_two(rows, part_of, most)
         return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
+
+    def _part_memory(self, rows: int) -> int:
+        """Return the memory of a part; a resumed run divides rows as before, also if it has other threads."""
+        most, done = self.budget.work(rows), self.folder.done("texts")
+        return most if done is None else int(done["part_memory"])
 
     def _chosen(self, first: Int64Array, ranks: Int64Array | None) -> Int64Array:
         """Return, for each row, the most preferred row with the same bytes: only these are read again."""
@@ -240,7 +245,7 @@ class _CappedRun:
 
     # Pass two
 
-    def _pass_two(self, rows: _PassOne, part_of: npt.NDArray[np.int32]) -> tuple[list[PartFile], str]:
+    def _pass_two(self, rows: _PassOne, part_of: npt.NDArray[np.int32], most: int) -> tuple[list[PartFile], str]:
         """Write the texts of all parts to files, and measure a sample of all texts; return the files and the advice."""
         folder, done = self.folder, self.folder.done("texts")
         parts = int(part_of.max(initial=NO_PART)) + 1
@@ -275,7 +280,7 @@ class _CappedRun:
             },
         )
         names = {f"part-{number}.texts": None for number in range(parts)}
-        folder.finish("texts", {"advice": advice}, saved | names)
+        folder.finish("texts", {"advice": advice, "part_memory": most}, saved | names)
         return files, advice
 
     def _texts_again(self, nbytes: Int64Array, wanted: Int64Array) -> Iterator[tuple[Int64Array, Texts]]:

@@ -23,7 +23,7 @@ from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
-VERSION = 2
+VERSION = 3
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20

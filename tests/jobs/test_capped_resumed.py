@@ -78,6 +78,17 @@ def test_threads_and_batches_do_not_matter(tmp_path, small_parts, monkeypatch, t
             assert found == wanted
 
 
+def test_a_run_with_other_threads_is_resumed_in_the_same_parts(tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(cap, "WORK_BYTES", MEMORY // 4)  # threads take memory from the parts
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(21, 4000))
+    wanted = outputs(tmp_path, "a", source)
+    for before, now in ((1, 2), (2, 1)):
+        name = f"b{before}"
+        work = begun(tmp_path, source, parts=1, threads=before, output=tmp_path / f"{name}.jsonl")
+        assert len(list(work.glob("part-*.texts"))) > 1
+        assert outputs(tmp_path, name, source, memory=MEMORY, work=work, resume=True, threads=now) == wanted
+
+
 rows_of_small_corpora = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 12), st.sampled_from(["", "", "!", "\u00a0"])), max_size=40
 )
@@ -122,7 +133,7 @@ def begun(tmp_path, source, parts=0, **options):
             raise Ended
 
     with pytest.raises(Ended):
-        dedup_files(source, memory=MEMORY, work=work, progress=tell, threads=1, **options)
+        dedup_files(source, **{"memory": MEMORY, "work": work, "progress": tell, "threads": 1, **options})
     return work
 
 
