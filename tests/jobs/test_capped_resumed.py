@@ -89,6 +89,28 @@ def test_a_run_with_other_threads_is_resumed_in_the_same_parts(tmp_path, small_p
         assert outputs(tmp_path, name, source, memory=MEMORY, work=work, resume=True, threads=now) == wanted
 
 
+def test_outputs_of_another_name_are_not_replaced_by_a_resumed_run(tmp_path, small_parts, monkeypatch):
+    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(22, 300)), tmp_path / "work"
+    first, other = tmp_path / "first.jsonl", tmp_path / "other.jsonl"
+    finish = WorkFolder.finish
+
+    def ended(folder, stage, *figures):
+        finish(folder, stage, *figures)
+        if stage == "outputs":
+            raise Ended  # just before the outputs get their names
+
+    with monkeypatch.context() as patch, pytest.raises(Ended):
+        patch.setattr(WorkFolder, "finish", ended)
+        dedup_files(source, first, memory=MEMORY, work=work, threads=1)
+    other.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"other\.jsonl: the output exists already"):
+        dedup_files(source, other, memory=MEMORY, work=work, resume=True, threads=1)
+    assert other.read_text() == "mine"
+    first.write_text("of the first attempt")
+    result = dedup_files(source, first, memory=MEMORY, work=work, resume=True, threads=1)
+    assert len(first.read_text().splitlines()) == result.summary.kept
+
+
 rows_of_small_corpora = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 12), st.sampled_from(["", "", "!", "\u00a0"])), max_size=40
 )
