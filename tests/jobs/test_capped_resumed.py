@@ -173,13 +173,28 @@ def test_another_run_is_refused(tmp_path, small_parts):
     ):
         with pytest.raises(ValueError, match=reason):
             dedup_files(source, **{"memory": MEMORY, "work": work, "resume": True, **options})
-    content = source.read_bytes()
-    source.write_bytes(content.replace(b"word", b"wort", 1))
-    with pytest.raises(ValueError, match=re.escape(f"{source} was [")):
-        dedup_files(source, memory=MEMORY, work=work, resume=True)
     other = write_jsonl(tmp_path / "other.jsonl", corpus(13, 5))
-    with pytest.raises(ValueError, match="belongs to another run"):
+    with pytest.raises(ValueError, match=r"other run: .*other\.jsonl is not one of its inputs"):
         dedup_files([source, other], memory=MEMORY, work=work, resume=True)
+    source.write_bytes(source.read_bytes().replace(b"word", b"wort", 1))
+    with pytest.raises(ValueError, match=re.escape(f"{source} has changed since")):
+        dedup_files(source, memory=MEMORY, work=work, resume=True)
+
+
+def test_inputs_in_another_order_are_refused(tmp_path, small_parts):
+    sources = [write_jsonl(tmp_path / name, corpus(13, 200)) for name in ("a.jsonl", "b.jsonl")]
+    work = begun(tmp_path, sources)
+    with pytest.raises(ValueError, match="its inputs are in another order"):
+        dedup_files(sources[::-1], memory=MEMORY, work=work, resume=True)
+    with pytest.raises(ValueError, match=r"b\.jsonl is one of its inputs, and is missing now"):
+        dedup_files(sources[0], memory=MEMORY, work=work, resume=True)
+    assert dedup_files(sources, memory=MEMORY, work=work, resume=True) == dedup_files(sources)
+
+
+def test_a_file_is_no_work_folder(tmp_path, small_parts):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(13, 5))
+    with pytest.raises(NotADirectoryError, match=r"the work folder is a file: .*in\.jsonl"):
+        dedup_files(source, memory=MEMORY, work=source)
 
 
 def damaged(content, rng):
