@@ -34,7 +34,7 @@ OVER = "over"
 
 _OWN = re.compile(
     r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|(band|pairs)-\d+-\d+\.run"
-    r"|pairs-(\d+|copies|copies-\d+)\.run"
+    r"|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 
 Arrays = Mapping[str, npt.NDArray[Any]]

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.jobs import cap
+from lshfast.jobs import cap, pair_runs
 from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.pair_runs import PairRuns, merged_pairs
+from lshfast.join.external import sorted_runs
 from lshfast.pipeline.parts import NO_PART, divide
 from lshfast.pipeline.plan import make_plan
 from tests.corpora import WORDS
@@ -234,6 +236,29 @@ def test_division_into_parts(links, most):
     for part in range(parts.max(initial=-1) + 1):
         own = parts == part
         assert costs[own].sum() <= most or len(set(labels[own].tolist())) == 1
+
+
+def test_pairs_of_many_parts_are_merged_with_a_few_open_files(tmp_path, monkeypatch):
+    rng, names, every = np.random.default_rng(1), [], []
+    for number in range(11):
+        i, j = rng.integers(0, 1000, (2, 50))
+        with PairRuns(str(tmp_path), f"pairs-{number}") as runs:
+            runs.add(i, j, rng.random(50))
+            runs.finish()
+        names.append(runs.name)
+        every += zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), strict=True)
+    merge, merges = sorted_runs.merge_runs, []
+
+    def counted(paths, *arguments):
+        merges.append(len(paths))
+        return merge(paths, *arguments)
+
+    monkeypatch.setattr(sorted_runs, "MOST_FILES", 3)
+    monkeypatch.setattr(pair_runs, "merge_runs", counted)
+    found = np.concatenate(list(merged_pairs(str(tmp_path), names, 1 << 20)))
+    assert found[["i", "j"]].tolist() == sorted(every)
+    assert max(merges) == 3
+    assert len(list(tmp_path.iterdir())) == len(names) + 3  # the files of the last merge
 
 
 def test_bad_arguments(tmp_path):
