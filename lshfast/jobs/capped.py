@@ -252,7 +252,8 @@ class _CappedRun:
         if done is not None:
             arrays = folder.load("texts", "texts.npz")
             sums = np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1]) if parts else []
-            files = [PartFile(int(size), part.tolist()) for size, part in zip(arrays["nbytes"], sums, strict=True)]
+            sizes, piece = arrays["nbytes"].tolist(), int(done["piece_bytes"])
+            files = [PartFile(size, part.tolist(), piece) for size, part in zip(sizes, sums, strict=True)]
             return files, done["advice"]
         n = len(rows.nbytes)
         sample = sample_of(n) if n >= FEWEST_TEXTS and self.plan.threshold < 1 else np.empty(0, np.int64)
@@ -260,7 +261,7 @@ class _CappedRun:
         wanted = part_of != NO_PART
         wanted[short] = True
         sampled: list[Texts] = []
-        writer = PartWriter(folder.path, parts)
+        writer = PartWriter(folder.path, parts, most)
         with self.clock.stage("texts", int(rows.nbytes[wanted].sum())):
             for found, texts in self._texts_again(rows.nbytes, np.flatnonzero(wanted)):
                 member = part_of[found] != NO_PART
@@ -276,11 +277,12 @@ class _CappedRun:
             {
                 "nbytes": np.array([file.nbytes for file in files], np.int64),
                 "counts": np.array([len(file.sums) for file in files], np.int64),
-                "sums": np.array([one for file in files for one in file.sums], np.uint64),
+                "sums": np.concatenate([np.empty(0, np.uint64), *(np.asarray(file.sums, np.uint64) for file in files)]),
             },
         )
         names = {f"part-{number}.texts": None for number in range(parts)}
-        folder.finish("texts", {"advice": advice, "part_memory": most}, saved | names)
+        figures = {"advice": advice, "part_memory": most, "piece_bytes": writer.piece_bytes}
+        folder.finish("texts", figures, saved | names)
         return files, advice
 
     def _texts_again(self, nbytes: Int64Array, wanted: Int64Array) -> Iterator[tuple[Int64Array, Texts]]:

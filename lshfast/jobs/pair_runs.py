@@ -71,7 +71,7 @@ def write_copies(folder: str, name: str, first: Int64Array) -> str:
 
 
 def merged_pairs(folder: str, names: Sequence[str], memory: int) -> Iterator[PairArray]:
-    """Yield the pairs of all files, sorted by (i, j); these stay, and the files of too many for one merge are removed."""
+    """Yield the pairs of all files, sorted by (i, j). The files stay."""
     paths, made = deque(os.path.join(folder, name) for name in names), set[str]()
     while len(paths) > most_files(memory):
         merged = os.path.join(folder, f"pairs-merged-{len(made)}.run")

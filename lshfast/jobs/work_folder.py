@@ -63,8 +63,8 @@ class WorkFolder:
         path : str
             A folder that does not exist or is empty, unless `resume` is true.
         run : mapping
-            What the run is, as values of JSON. A folder of another run is refused, and the error names the difference. A
-            value that is a mapping has an order, as inputs have.
+            What the run is, as values of JSON. A folder of another run is refused, and the error names the difference.
+            A value that is a mapping has an order, as inputs have.
         resume : bool
             Go on with the stages of an earlier attempt, if there was one.
 

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.pair_runs import PairRuns, merged_pairs
 from lshfast.join.external import sorted_runs
-from lshfast.pipeline.parts import NO_PART, divide
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.parts import NO_PART, PartWriter, divide, read_part
 from lshfast.pipeline.plan import make_plan
 from tests.corpora import WORDS
 from tests.jobs.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
@@ -236,6 +238,23 @@ def test_division_into_parts(links, most):
     for part in range(parts.max(initial=-1) + 1):
         own = parts == part
         assert costs[own].sum() <= most or len(set(labels[own].tolist())) == 1
+
+
+def test_many_parts_are_written_in_a_share_of_the_memory(tmp_path):
+    parts, each, memory = 300, 100, 8 << 20
+    texts = Texts([bytes([65 + number % 26]) * (900 + number) for number in range(parts)])
+    writer = PartWriter(str(tmp_path), parts, memory)
+    tracemalloc.start()
+    try:
+        for _ in range(each):
+            writer.add(np.arange(parts, dtype=np.int32), texts)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert texts.nbytes * each > 3 * memory > 3 * peak
+    for number, file in enumerate(writer.finish()):
+        part = read_part(str(tmp_path), number, file, np.full(each, 900 + number, np.int64))
+        assert [*part] == [texts[number]] * each
 
 
 def test_pairs_of_many_parts_are_merged_with_a_few_open_files(tmp_path, monkeypatch):

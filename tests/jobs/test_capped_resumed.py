@@ -99,9 +99,10 @@ def test_outputs_of_another_name_are_not_replaced_by_a_resumed_run(tmp_path, sma
         if stage == "outputs":
             raise Ended  # just before the outputs get their names
 
-    with monkeypatch.context() as patch, pytest.raises(Ended):
+    with monkeypatch.context() as patch:
         patch.setattr(WorkFolder, "finish", ended)
-        dedup_files(source, first, memory=MEMORY, work=work, threads=1)
+        with pytest.raises(Ended):
+            dedup_files(source, first, memory=MEMORY, work=work, threads=1)
     other.write_text("mine")
     with pytest.raises(FileExistsError, match=r"other\.jsonl: the output exists already"):
         dedup_files(source, other, memory=MEMORY, work=work, resume=True, threads=1)
