@@ -179,7 +179,7 @@ def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
             f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}",
         ),
         _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
-        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s)}: {s.recall:.4f}")
+        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s.measure)}: {s.recall:.4f}")
         if s.bands
         else _line("join", "exact", "every similar pair is found"),
     ]
