@@ -427,7 +427,7 @@ def forecast_table(found: Forecast, memory: int, threads: int) -> str:
     return "\n".join(
         [
             f"with --memory, for {counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all:",
-            f"{'memory':>22}{found.least_memory / 1e6:>12,.0f} MB at least{fits}",
+            f"{'memory':>22}{-(-found.least_memory // 10**6):>12,} MB at least{fits}",
             f"{'work folder':>22}{least / 1e6:>12,.0f} MB if no texts are similar, to {most / 1e6:,.0f} MB",
             f"{'time':>22}{low:>12,.0f} s if no texts are similar, to {times}",
         ]

@@ -333,6 +333,8 @@ def tune(
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
             raise ValueError("memory needs INPUT, of which a run is estimated")
+        if documents is not None and inputs:
+            raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)

@@ -283,7 +283,7 @@ def test_pairs_of_many_parts_are_merged_with_a_few_open_files(tmp_path, monkeypa
 def test_bad_arguments(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(1, 30))
     for options, reason in (
-        ({"memory": 10}, "memory must be at least .* MB for 1 threads, not 0 MB"),
+        ({"memory": 10}, r"memory must be at least .* MB \(\d+ bytes\) for 1 thread, not 10 bytes"),
         ({"memory": "4 elephants"}, "memory must be a number of bytes like 4G, 512M or 4294967296, not '4 elephants'"),
         ({"memory": "1G", "exact": True}, "not for runs with exact"),
         ({"memory": "1G", "save_index": tmp_path / "i"}, "not for runs with against and save_index"),
