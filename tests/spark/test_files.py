@@ -75,3 +75,36 @@ def test_options_that_spark_does_not_have(spark, tmp_path, options, said):
     assert said in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER, *options)
     assert "--master is an option" in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", "--master", "local")
     assert read_jsonl(path) == [{"id": 1, "text": "a"}]
+
+
+def test_an_output_never_replaces_an_input(spark, tmp_path, rows):
+    folder, one = tmp_path / "päges 1%.jsonl", tmp_path / "one.jsonl"
+    folder.mkdir()
+    for path in (folder / "a.jsonl", folder / "b.jsonl", one):
+        write_jsonl(path, rows[:9])
+    (tmp_path / "link.jsonl").symlink_to(folder)
+    for source, options in (
+        (folder / "*.jsonl", ("-o", folder)),
+        (folder / "a.jsonl", ("-o", tmp_path / "link.jsonl")),
+        (one, ("-o", one)),
+        (folder / "a.jsonl", ("-o", tmp_path / "kept.jsonl", "--removed", folder)),
+    ):
+        said = failing(2, "dedup", source, *options, "--overwrite", *MASTER)
+        assert said.endswith("the output is one of the inputs, or holds one")
+    for removed in ("kept.jsonl", "kept.jsonl/removed.jsonl"):
+        options = ("-o", tmp_path / "kept.jsonl", "--removed", tmp_path / removed)
+        assert "the outputs must be different folders" in failing(2, "dedup", one, *options, *MASTER)
+    assert [len(read_jsonl(path)) for path in (folder / "a.jsonl", folder / "b.jsonl", one)] == [9, 9, 9]
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
+def test_inputs_that_cannot_be_read(spark, tmp_path):
+    bad, out = tmp_path / "bad.jsonl", tmp_path / "kept.jsonl"
+    bad.write_text("no JSON\n")
+    (tmp_path / "empty").mkdir()
+    said = failing(1, "dedup", bad, "-o", out, *MASTER)
+    assert f"{bad}: the first line is not JSON: Expecting value" in said
+    said = failing(1, "dedup", tmp_path / "no.jsonl", "-o", out, *MASTER)
+    assert said.endswith("no.jsonl: no such file or folder")
+    said = failing(1, "dedup", tmp_path / "empty", "-o", tmp_path / "kept.parquet", *MASTER)
+    assert said.endswith("empty: no Parquet file is there")
