@@ -179,6 +179,17 @@ def test_tune_prints_the_forecast(tmp_path):
     )
 
 
+def test_tune_counts_the_ids(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)])
+    run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory", "1G"]
+
+    def least(*options):
+        said = subprocess.run([*run, *options], capture_output=True, text=True, check=True).stdout
+        return int(re.search(r"memory +(\d+) MB at least", said)[1])
+
+    assert least("--id-column", "id") - least() == pytest.approx(50_000 * cap.ID_BYTES / 1e6, abs=1.1)
+
+
 def test_available_memory():
     found = cap.available_memory()
     assert found is None or 1 << 20 < found < 1 << 60
