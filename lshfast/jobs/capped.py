@@ -428,7 +428,12 @@ def _texts_of(column: Column) -> Texts:
 
 def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
     """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
-    _, ranks = np.unique(np.asarray(corpus.order), return_inverse=True)
+    values = corpus.order
+    if isinstance(values, list):  # an array of strings would take the length of the longest one for each
+        rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
+    else:
+        _, ranks = np.unique(np.asarray(values), return_inverse=True)
     return (ranks if keep.startswith("max") else -ranks).astype(np.int64)
 
 
