@@ -106,7 +106,7 @@ def run_files(
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
         found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
         start = time.perf_counter()
-        _write(frame, found, names["id"], outputs)
+        _write(frame, found, names["id"], outputs, formats == {"lines"})
     stages = {**summary.stages, "write": Stage(time.perf_counter() - start, 0)}
     found.unpersist()
     return replace(summary, stages=stages)
@@ -171,23 +171,29 @@ def _kind(column: str, value: Any) -> str:
     raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
 
 
-def _write(frame: DataFrame, found: DataFrame, id: str, outputs: SparkOutputs) -> None:
-    """Write the rows that are kept, and a table of those that are removed."""
+def _write(frame: DataFrame, found: DataFrame, id: str, outputs: SparkOutputs, lines: bool) -> None:
+    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
     from pyspark.sql import functions as F
 
     if outputs.rows is not None:
         keys = found.where("keep").select(F.col(found.columns[0]).alias("kept_key"))
         kept = frame.join(keys, frame[id] == keys["kept_key"], "left_semi")
-        _save(kept.select(LINE) if LINE in frame.columns else kept, outputs.rows, outputs.overwrite)
+        if lines:  # as they are
+            kept.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
+        else:
+            _save(kept, outputs.rows, outputs)
     if outputs.removed is not None:
         columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", "similarity"]
-        _save(found.where("not keep").select(*columns), outputs.removed, outputs.overwrite)
+        _save(found.where("not keep").select(*columns), outputs.removed, outputs)
 
 
-def _save(rows: DataFrame, path: str, overwrite: bool) -> None:
-    """Write rows as a folder of Parquet or of JSON Lines; lines of JSON are written as they are."""
-    kind = "parquet" if path.endswith(".parquet") else "text" if rows.columns == [LINE] else "json"
-    rows.write.format(kind).mode("overwrite" if overwrite else "error").save(path)
+def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
+    """Write rows as a folder of Parquet or of JSON Lines."""
+    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(path)
+
+
+def _mode(outputs: SparkOutputs) -> str:
+    return "overwrite" if outputs.overwrite else "error"
 
 
 def _check_places(session: SparkSession, frame: DataFrame, outputs: SparkOutputs) -> None:

@@ -51,6 +51,15 @@ def test_parquet_and_the_greatest_value_of_a_column(spark, tmp_path, rows):
     assert "kept.parquet: the output exists already" in said
 
 
+def test_a_column_of_parquet_that_is_named_line(spark, tmp_path, rows):
+    frame = spark.createDataFrame([(row["id"], row["text"], "1") for row in rows], "id int, text string, line string")
+    frame.write.parquet(str(tmp_path / "pages"))
+    for suffix in ("parquet", "jsonl"):
+        run("dedup", tmp_path / "pages", "-o", tmp_path / f"kept.{suffix}", *MASTER)
+    assert pq.read_table(tmp_path / "kept.parquet").column_names == ["id", "text", "line"]
+    assert list(json.loads(lines_of(tmp_path / "kept.jsonl")[0])) == ["id", "text", "line"]
+
+
 def test_a_line_that_is_not_json(spark, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "a"}\n{"id": 2, "te\n')
