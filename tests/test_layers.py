@@ -1,6 +1,7 @@
 """The structure of the package: imports point downwards only, and each name means one thing."""
 
 import ast
+import graphlib
 import importlib
 import pkgutil
 import sys
@@ -67,6 +68,27 @@ def test_imports_point_downwards(path):
     part = part_of(path)
     if part not in TOP:
         assert imported(path) <= {part, *BELOW[part]}
+
+
+# Parts in which some modules import each other, for their types.
+MUTUAL = {"index", "families", "datasketch"}
+
+
+@pytest.mark.parametrize("part", sorted(set(BELOW) - MUTUAL))
+def test_modules_of_a_part_do_not_import_each_other(part):
+    own = {
+        f"lshfast.{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}": path
+        for path in modules()
+        if part_of(path) == part and path.name != "__init__.py"
+    }
+    graph = graphlib.TopologicalSorter()
+    for name, path in own.items():
+        graph.add(name)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                several = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+                graph.add(name, *several.intersection(own))
+    graph.prepare()  # raises CycleError
 
 
 def test_a_class_name_occurs_once():

@@ -180,7 +180,7 @@ def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
             f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}",
         ),
         _line("groups", s.groups, f"the largest has {counted(s.largest_group, 'row')}" if s.groups else ""),
-        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s)}: {s.recall:.4f}")
+        _line("bands x rows", f"{s.bands} x {s.rows}", f"{found} {place_of_recall(s.measure)}: {s.recall:.4f}")
         if s.bands
         else _line("join", "exact", "every similar pair is found"),
     ]
@@ -428,7 +428,7 @@ def forecast_table(found: Forecast, memory: int, threads: int) -> str:
     return "\n".join(
         [
             f"with --memory, for {counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all:",
-            f"{'memory':>22}{found.least_memory / 1e6:>12,.0f} MB at least{fits}",
+            f"{'memory':>22}{-(-found.least_memory // 10**6):>12,} MB at least{fits}",
             f"{'work folder':>22}{least / 1e6:>12,.0f} MB if no texts are similar, to {most / 1e6:,.0f} MB",
             f"{'time':>22}{low:>12,.0f} s if no texts are similar, to {times}",
         ]

@@ -110,10 +110,13 @@ def memory_advice(inputs: Inputs, plan: Plan | None = None) -> Iterator[None]:
 
 @contextmanager
 def resume_advice(work: str | None) -> Iterator[None]:
-    """Print that a run can be resumed, if it ends early and its work folder holds something."""
+    """Print that a run can be resumed, if it ends early and its work folder holds something.
+
+    A ValueError says that the options, the inputs or the folder are wrong: the same command would raise it again.
+    """
     try:
         yield
-    except (Exception, KeyboardInterrupt):
+    except (OSError, MemoryError, RuntimeError, KeyboardInterrupt):
         with suppress(OSError):
             if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
                 print(f"lshfast: {work} holds what is done; the same command with --resume goes on", file=sys.stderr)

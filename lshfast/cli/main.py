@@ -304,6 +304,7 @@ def tune(
         list[str] | None, typer.Argument(metavar="INPUT", help="As for dedup.", show_default=False)
     ] = None,
     column: Column = "text",
+    id_column: IdColumn = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
@@ -333,10 +334,12 @@ def tune(
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
             raise ValueError("memory needs INPUT, of which a run is estimated")
+        if documents is not None and inputs:
+            raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         size = None if documents is None else (documents, documents * mean_bytes)
-        source = Inputs(inputs or [], column, None, glob, "stop", encoding, format, max_row_bytes)
+        source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes)
         if inputs:
             size = measure_inputs(source)
         if plot is not None:

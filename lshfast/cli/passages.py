@@ -23,9 +23,10 @@ from lshfast.cli.options import (
     Quiet,
     Threads,
 )
+from lshfast.common.checks import check_int
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs
-from lshfast.passages.plan import PassageUnit, make_passage_plan
+from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 from lshfast.readers.files import MAX_ROW_BYTES
 
 
@@ -91,7 +92,11 @@ def passages_command(
         from lshfast.jobs.passages import find_in_files, outputs_of
 
         unit: PassageUnit = "word" if min_chars is None else "char"
-        plan = make_passage_plan(min_words if min_chars is None else min_chars, unit, most_copies or None, threads)
+        name, least = ("--min-words", min_words) if min_chars is None else ("--min-chars", min_chars)
+        plan = make_passage_plan(check_int(name, least, 1, MOST_LENGTH), unit, most_copies or None, threads)
+        for option, value in (("--against-column", against_column), ("--against-id-column", against_id_column)):
+            if value is not None and not against:
+                raise ValueError(f"{option} needs --against")
         outputs = outputs_of(output, passages, report, remove, overwrite)
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
         other = None

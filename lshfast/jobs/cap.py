@@ -141,9 +141,10 @@ class Budget:
         least = self.least(rows)
         if self.memory < least:
             of_rows = f"{rows:,} rows and " if rows else ""
+            threads = f"{self.plan.threads} thread{'s' if self.plan.threads > 1 else ''}"
             raise ValueError(
-                f"memory must be at least {least / 1e6:,.0f} MB for {of_rows}{self.plan.threads} threads, "
-                f"not {self.memory / 1e6:,.0f} MB"
+                f"memory must be at least {-(-least // 10**6):,} MB ({least} bytes) for {of_rows}{threads}, "
+                f"not {self.memory} bytes"
             )
         return self.memory - self._fixed(rows)
 

@@ -174,7 +174,7 @@ class _CappedRun:
     def run(self) -> FoundInParts:
         self.budget.work(0)
         rows = self._pass_one()
-        most = self.budget.work(len(rows.nbytes))
+        most = self._part_memory(len(rows.nbytes))
         if self.budget.pairs and len(rows.nbytes) > MOST_ROWS:
             raise ValueError(f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not {len(rows.nbytes)}")
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
@@ -183,8 +183,13 @@ class _CappedRun:
         part_of = np.full(len(chosen), NO_PART, np.int32)
         part_of[own] = divide(rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, most)
         rows = rows._replace(labels=rows.labels[:0].copy())  # they are not needed any more
-        files, advice = self._pass_two(rows, part_of)
+        files, advice = self._pass_two(rows, part_of, most)
         return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
+
+    def _part_memory(self, rows: int) -> int:
+        """Return the memory of a part; a resumed run divides rows as before, also if it has other threads."""
+        most, done = self.budget.work(rows), self.folder.done("texts")
+        return most if done is None else int(done["part_memory"])
 
     def _chosen(self, first: Int64Array, ranks: Int64Array | None) -> Int64Array:
         """Return, for each row, the most preferred row with the same bytes: only these are read again."""
@@ -240,14 +245,15 @@ class _CappedRun:
 
     # Pass two
 
-    def _pass_two(self, rows: _PassOne, part_of: npt.NDArray[np.int32]) -> tuple[list[PartFile], str]:
+    def _pass_two(self, rows: _PassOne, part_of: npt.NDArray[np.int32], most: int) -> tuple[list[PartFile], str]:
         """Write the texts of all parts to files, and measure a sample of all texts; return the files and the advice."""
         folder, done = self.folder, self.folder.done("texts")
         parts = int(part_of.max(initial=NO_PART)) + 1
         if done is not None:
             arrays = folder.load("texts", "texts.npz")
             sums = np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1]) if parts else []
-            files = [PartFile(int(size), part.tolist()) for size, part in zip(arrays["nbytes"], sums, strict=True)]
+            sizes, piece = arrays["nbytes"].tolist(), int(done["piece_bytes"])
+            files = [PartFile(size, part.tolist(), piece) for size, part in zip(sizes, sums, strict=True)]
             return files, done["advice"]
         n = len(rows.nbytes)
         sample = sample_of(n) if n >= FEWEST_TEXTS and self.plan.threshold < 1 else np.empty(0, np.int64)
@@ -255,7 +261,7 @@ class _CappedRun:
         wanted = part_of != NO_PART
         wanted[short] = True
         sampled: list[Texts] = []
-        writer = PartWriter(folder.path, parts)
+        writer = PartWriter(folder.path, parts, most)
         with self.clock.stage("texts", int(rows.nbytes[wanted].sum())):
             for found, texts in self._texts_again(rows.nbytes, np.flatnonzero(wanted)):
                 member = part_of[found] != NO_PART
@@ -271,11 +277,12 @@ class _CappedRun:
             {
                 "nbytes": np.array([file.nbytes for file in files], np.int64),
                 "counts": np.array([len(file.sums) for file in files], np.int64),
-                "sums": np.array([one for file in files for one in file.sums], np.uint64),
+                "sums": np.concatenate([np.empty(0, np.uint64), *(np.asarray(file.sums, np.uint64) for file in files)]),
             },
         )
         names = {f"part-{number}.texts": None for number in range(parts)}
-        folder.finish("texts", {"advice": advice}, saved | names)
+        figures = {"advice": advice, "part_memory": most, "piece_bytes": writer.piece_bytes}
+        folder.finish("texts", figures, saved | names)
         return files, advice
 
     def _texts_again(self, nbytes: Int64Array, wanted: Int64Array) -> Iterator[tuple[Int64Array, Texts]]:
@@ -421,7 +428,12 @@ def _texts_of(column: Column) -> Texts:
 
 def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
     """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
-    _, ranks = np.unique(np.asarray(corpus.order), return_inverse=True)
+    values = corpus.order
+    if isinstance(values, list):  # an array of strings would take the length of the longest one for each
+        rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
+    else:
+        _, ranks = np.unique(np.asarray(values), return_inverse=True)
     return (ranks if keep.startswith("max") else -ranks).astype(np.int64)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -60,6 +61,11 @@ class Outputs:
         """The path for the skipped rows, beside the first output; None without outputs."""
         main = self.rows or self.pairs or self.removed
         return f"{main}.rejects.jsonl" if main else None
+
+    @property
+    def paths(self) -> list[str]:
+        """The absolute paths of the outputs, without that of the skipped rows."""
+        return [os.path.abspath(path) for path in (self.rows, self.pairs, self.removed) if path is not None]
 
 
 NO_INDEXES = Indexes()
@@ -176,21 +182,23 @@ def _run_within(
     from lshfast.jobs.capped import find_in_parts
 
     clock, pairs = Clock(), outputs.pairs is not None
-    place = outputs.rows or outputs.removed or outputs.pairs
+    place, similarity = outputs.rows or outputs.removed or outputs.pairs, SIMILARITY_NAMES[plan.measure]
+    _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES, similarity)
     with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
-        if folder.done("outputs") is not None:  # some of them may have got their names
+        done = folder.done("outputs")
+        if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
             outputs = replace(outputs, overwrite=True)
-        _check_outputs(corpus, inputs, outputs, NO_INDEXES, SIMILARITY_NAMES[plan.measure])
+        _check_outputs(corpus, inputs, outputs, NO_INDEXES, similarity)
         with all_or_none():
             with faults_of(corpus), quick_switches():
                 budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None)
                 found = find_in_parts(corpus, keep, budget, folder, clock, progress)
                 if found.similar is not None:
-                    _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
+                    _write_pairs(corpus, outputs, iter(found.similar), similarity)
             result = found.result(clock, plan, _Keys(corpus), corpus.read, len(corpus.rejected))
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
-                folder.finish("outputs", {})
+                folder.finish("outputs", {"paths": outputs.paths})
     return replace(result, summary=replace(result.summary, stages=clock.stages))
 
 

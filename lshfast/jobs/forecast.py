@@ -204,7 +204,7 @@ def _pass_one(batches: Iterator[Texts], plan: Plan) -> None:
 
 def _part(texts: Texts, plan: Plan, folder: str) -> None:
     """Write texts to the file of a part, and run it."""
-    writer = PartWriter(folder, 1)
+    writer = PartWriter(folder, 1, texts.nbytes)
     writer.add(np.zeros(len(texts), np.int32), texts)
     with _removed(os.path.join(folder, "part-0.texts")):
         run_part(read_part(folder, 0, writer.finish()[0], texts.lengths), plan, "first", Clock())

@@ -6,6 +6,7 @@ A record is the two rows of a pair, 32 bits each, and the bits of the similarity
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.join.copies import copy_pairs
 from lshfast.join.external.run_file import RECORD_BYTES, write_run
-from lshfast.join.external.sorted_runs import SortedRuns, merge_runs
+from lshfast.join.external.sorted_runs import SortedRuns, merge_runs, most_files
 from lshfast.join.jaccard import as_pairs
 from lshfast.pipeline.similar_pairs import PairArray
 
@@ -70,8 +71,17 @@ def write_copies(folder: str, name: str, first: Int64Array) -> str:
 
 
 def merged_pairs(folder: str, names: Sequence[str], memory: int) -> Iterator[PairArray]:
-    """Yield the pairs of all files, sorted by (i, j)."""
-    for records in merge_runs([os.path.join(folder, name) for name in names], memory):
+    """Yield the pairs of all files, sorted by (i, j). The files stay."""
+    paths, made = deque(os.path.join(folder, name) for name in names), set[str]()
+    while len(paths) > most_files(memory):
+        merged = os.path.join(folder, f"pairs-merged-{len(made)}.run")
+        some = [paths.popleft() for _ in range(most_files(memory))]
+        write_run(merged, merge_runs(some, memory))
+        paths.append(merged)
+        for path in made.intersection(some):
+            os.unlink(path)
+        made.add(merged)
+    for records in merge_runs(paths, memory):
         i = (records[:, 0] >> np.uint64(32)).astype(np.int64)
         j = (records[:, 0] & np.uint64(MOST_ROWS - 1)).astype(np.int64)
         yield as_pairs(i, j, records[:, 1].copy().view(np.float64))

@@ -22,6 +22,7 @@ from lshfast.jobs.dedup import Outputs
 from lshfast.jobs.index import Indexes
 from lshfast.jobs.inputs import Inputs
 from lshfast.kernels.text import TextError, Texts
+from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Keep, Plan
 from lshfast.pipeline.preference import preference_of
 from lshfast.pipeline.report import DedupResult, Summary
@@ -143,7 +144,7 @@ def run_paragraphs(
     inputs : Inputs
     outputs : Outputs
         ``rows`` holds the rows, ``removed`` a table: the key and the number (from 0) of each removed paragraph, those
-        of the paragraph that is kept in its place, and their similarity. The others must not be given.
+        of the paragraph that is kept in its place, and their similarity (or containment). The others must not be given.
     plan : Plan
     keep : {"first", "last", "longest", "shortest"}, default "first"
         Which paragraph of a group is kept.
@@ -209,14 +210,14 @@ def _write(
     outputs: Outputs, plan: Plan, progress: Progress | None,
 ) -> None:  # fmt: skip
     if outputs.removed:
-        gone = np.flatnonzero(~result.keep)
-        kinds = {name: id_kind(corpus) for name in ("key", "kept_key")} | {"similarity": "double"}
+        gone, similarity = np.flatnonzero(~result.keep), SIMILARITY_NAMES[plan.measure]
+        kinds = {name: id_kind(corpus) for name in ("key", "kept_key")} | {similarity: "double"}
         table: dict[str, Any] = {}
         for prefix, paragraphs in (("", gone), ("kept_", result.keeper[gone])):
             rows = np.searchsorted(first, paragraphs, side="right") - 1
             table[f"{prefix}key"] = [corpus.key(row) for row in rows.tolist()]
             table[f"{prefix}paragraph"] = paragraphs - first[rows]
-        table["similarity"] = result.similarity[gone]
+        table[similarity] = result.similarity[gone]
         write_table(outputs.removed, table, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)

@@ -7,6 +7,7 @@ its files. Files that it does not name are remains of a stage that ended early, 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -23,7 +24,7 @@ from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
-VERSION = 2
+VERSION = 3
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20
@@ -33,7 +34,7 @@ OVER = "over"
 
 _OWN = re.compile(
     r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|(band|pairs)-\d+-\d+\.run"
-    r"|pairs-(\d+|copies|copies-\d+)\.run"
+    r"|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -63,6 +64,7 @@ class WorkFolder:
             A folder that does not exist or is empty, unless `resume` is true.
         run : mapping
             What the run is, as values of JSON. A folder of another run is refused, and the error names the difference.
+            A value that is a mapping has an order, as inputs have.
         resume : bool
             Go on with the stages of an earlier attempt, if there was one.
 
@@ -80,6 +82,8 @@ class WorkFolder:
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
             names = os.listdir(path)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, "the work folder is a file", shown) from None
         except OSError as error:
             raise OSError(error.errno, error.strerror, shown) from error
         if names and not resume:
@@ -147,13 +151,12 @@ class WorkFolder:
         own: dict[str, Any] = json.loads(json.dumps(self._run))
         for name in dict.fromkeys([*own, *found["run"]]):
             mine, theirs = own.get(name), found["run"].get(name)
-            if mine != theirs:
-                if isinstance(mine, dict) and isinstance(theirs, dict):
-                    name = next(key for key in dict.fromkeys([*mine, *theirs]) if mine.get(key) != theirs.get(key))
-                    mine, theirs = mine.get(name), theirs.get(name)
-                raise ValueError(
-                    f"{printable(self.path)}: this folder belongs to another run: {name} was {theirs}, and is {mine}"
-                )
+            if isinstance(mine, dict) and isinstance(theirs, dict):
+                reason = _difference(name, mine, theirs)
+            else:
+                reason = "" if mine == theirs else f"{name} was {theirs}, and is {mine}"
+            if reason:
+                raise ValueError(f"{printable(self.path)}: this folder belongs to another run: {reason}")
         return dict(found["stages"])
 
     def done(self, stage: str) -> dict[str, Any] | None:
@@ -226,6 +229,18 @@ class WorkFolder:
             for name in sorted(os.listdir(self.path), key=MANIFEST.__eq__):
                 if name != LOCK:
                     os.unlink(os.path.join(self.path, name))
+
+
+def _difference(name: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Return how the named states of this run differ from those of another one, "" if they do not."""
+    for key in dict.fromkeys([*mine, *theirs]):
+        if key not in theirs:
+            return f"{printable(key)} is not one of its {name}"
+        if key not in mine:
+            return f"{printable(key)} is one of its {name}, and is missing now"
+        if mine[key] != theirs[key]:
+            return f"{printable(key)} has changed since"
+    return "" if list(mine) == list(theirs) else f"its {name} are in another order"
 
 
 def _sum_of(run: Mapping[str, Any], stages: Mapping[str, Any]) -> int:

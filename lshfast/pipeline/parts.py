@@ -7,6 +7,7 @@ through the same stages as the rows of a run in memory; a row that shares no buc
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,8 +30,11 @@ from lshfast.pipeline.sketching import Clock, sketch_rows
 # The part of a row that shares no bucket with another row.
 NO_PART = -1
 
-# Bytes of a part that are written at a time; each such piece has a checksum.
+# Bytes of a part that are written at a time; each such piece has a checksum. Pieces are smaller if there are so many
+# parts that the pieces in memory would take more than PENDING_SHARE of the memory of a part.
 PIECE_BYTES = 1 << 18
+LEAST_PIECE_BYTES = 1 << 14
+PENDING_SHARE = 1 / 4
 
 
 def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.int32]:
@@ -66,10 +70,11 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
 
 @dataclass(frozen=True)
 class PartFile:
-    """The texts of a part in a file: their bytes, and the checksum of each piece of PIECE_BYTES."""
+    """The texts of a part in a file: their bytes, and the checksum of each piece of `piece_bytes`."""
 
     nbytes: int
     sums: Sequence[int]
+    piece_bytes: int
 
 
 class PartWriter:
@@ -80,14 +85,23 @@ class PartWriter:
     folder : str
     parts : int
         The number of parts.
+    memory : int
+        The memory of a part; while the parts are written, a share of it holds what is not written yet.
+
+    Attributes
+    ----------
+    piece_bytes : int
+        Bytes that are written at a time.
     """
 
-    def __init__(self, folder: str, parts: int) -> None:
+    def __init__(self, folder: str, parts: int, memory: int) -> None:
+        share = int(memory * PENDING_SHARE) // max(parts, 1)
+        self.piece_bytes: int = max(LEAST_PIECE_BYTES, min(PIECE_BYTES, share))
         self._folder = folder
         self._pending: list[list[bytes]] = [[] for _ in range(parts)]
         self._sizes = [0] * parts
         self._nbytes = [0] * parts
-        self._sums: list[list[int]] = [[] for _ in range(parts)]
+        self._sums = [array("Q") for _ in range(parts)]
 
     def add(self, numbers: npt.NDArray[np.int32], texts: Texts) -> None:
         """Add texts to the parts of these numbers."""
@@ -98,19 +112,19 @@ class PartWriter:
             data = texts.take(order[low:high]).packed()
             self._pending[number].append(data)
             self._sizes[number] += len(data)
-            if self._sizes[number] >= PIECE_BYTES:
+            if self._sizes[number] >= self.piece_bytes:
                 self._flush(number, False)
 
     def finish(self) -> list[PartFile]:
         """Write what is left."""
         for number in range(len(self._pending)):
             self._flush(number, True)
-        return [PartFile(nbytes, sums) for nbytes, sums in zip(self._nbytes, self._sums, strict=True)]
+        return [PartFile(nbytes, sums, self.piece_bytes) for nbytes, sums in zip(self._nbytes, self._sums, strict=True)]
 
     def _flush(self, number: int, everything: bool) -> None:
-        data = memoryview(b"".join(self._pending[number]))
-        end = len(data) if everything else len(data) // PIECE_BYTES * PIECE_BYTES
-        self._sums[number] += [checksum(data[at : min(at + PIECE_BYTES, end)]) for at in range(0, end, PIECE_BYTES)]
+        data, piece = memoryview(b"".join(self._pending[number])), self.piece_bytes
+        end = len(data) if everything else len(data) // piece * piece
+        self._sums[number].extend(checksum(data[at : min(at + piece, end)]) for at in range(0, end, piece))
         path = part_path(self._folder, number)
         try:
             with open(path, "ab", buffering=0) as file:
@@ -145,9 +159,10 @@ def read_part(folder: str, number: int, file: PartFile, lengths: Int64Array) -> 
             data = np.memmap(stream, np.uint8, "r") if file.nbytes else np.empty(0, np.uint8)
     except OSError as error:
         raise OSError(error.errno, error.strerror, printable(path)) from error
-    for number, wanted in enumerate(file.sums):
-        if checksum(data[number * PIECE_BYTES : (number + 1) * PIECE_BYTES]) != wanted:
-            raise FormatError(f"{printable(path)}: damaged at byte {number * PIECE_BYTES}")
+    for piece, wanted in enumerate(file.sums):
+        at = piece * file.piece_bytes
+        if checksum(data[at : at + file.piece_bytes]) != wanted:
+            raise FormatError(f"{printable(path)}: damaged at byte {at}")
     return Texts.of_buffer(data, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 

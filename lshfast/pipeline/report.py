@@ -13,7 +13,15 @@ from lshfast.common.checks import check_account
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.join.jaccard import PairMeasure
-from lshfast.pipeline.display import as_html, as_text, removed_as_html
+from lshfast.pipeline.display import (
+    SIMILARITY_KINDS,
+    SIMILARITY_NAMES,
+    Figure,
+    as_html,
+    as_text,
+    place_of_recall,
+    removed_as_html,
+)
 from lshfast.pipeline.plan import Verify
 from lshfast.readers.files import Reject
 
@@ -137,10 +145,30 @@ class Summary:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
 
     def __repr__(self) -> str:
-        return as_text("Summary", self)
+        return as_text("Summary", _figures(self), self.advice)
 
     def _repr_html_(self) -> str:
-        return as_html("Summary", self)
+        return as_html("Summary", _figures(self), self.advice)
+
+
+def _figures(s: Summary) -> Iterator[Figure]:
+    """Yield the lines of the table; counts that are 0 in most runs are omitted if they are 0."""
+    yield Figure("read", f"{s.read:,}", f"without shingles: {s.empty:,}")
+    yield Figure("kept", f"{s.kept:,}")
+    earlier = f"; for earlier entries: {s.earlier:,}" if s.earlier else ""
+    yield Figure("removed", f"{s.removed:,}", f"copies of earlier rows: {s.copies:,}{earlier}")
+    if s.rejected:
+        yield Figure("rejected", f"{s.rejected:,}")
+    if s.indexed is not None:
+        yield Figure("indexed", f"{s.indexed:,}", "kept rows that are new or replaced in the index")
+    kind = f"{SIMILARITY_NAMES[s.measure]}: {SIMILARITY_KINDS[s.verify]}"
+    yield Figure("pairs", f"{s.pairs:,}", f"{kind}; candidates: {s.candidates:,}")
+    yield Figure("groups", f"{s.groups:,}", f"rows of the largest: {s.largest_group:,}")
+    if s.bands:
+        yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s.measure)}: {s.recall:.4f}")
+    else:
+        yield Figure("join", "exact", "every similar pair is found")
+    yield Figure("seconds", f"{s.seconds:,.2f}")
 
 
 @dataclass(frozen=True)
@@ -285,10 +313,12 @@ class DedupResult:
         return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self))
 
     def __repr__(self) -> str:
-        return as_text(f"DedupResult of {len(self):,} rows", self.summary)
+        return as_text(f"DedupResult of {len(self):,} rows", _figures(self.summary), self.summary.advice)
 
     def _repr_html_(self) -> str:
-        return as_html(f"DedupResult of {len(self):,} rows", self.summary) + removed_as_html(self)
+        summary, title = self.summary, f"DedupResult of {len(self):,} rows"
+        table = as_html(title, _figures(summary), summary.advice)
+        return table + removed_as_html(self.iter_removed(), summary.removed, summary.measure)
 
     @property
     def removed(self) -> list[Removal]:

@@ -11,6 +11,7 @@ import csv
 import io
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import itemgetter
@@ -284,7 +285,7 @@ def _records(file: File, size: int) -> Iterator[_Record]:
             continue
         if not width:
             width = len(fields)
-            twice = ", ".join(sorted({name for name in fields if fields.count(name) > 1}))
+            twice = ", ".join(sorted(name for name, times in Counter(fields).items() if times > 1))
             if fault or twice:
                 raise file.fault(first, fault or f"the header names a column twice: {twice}")
         elif fault is None and len(fields) != width:

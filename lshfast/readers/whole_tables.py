@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -82,8 +83,8 @@ class WholeTable:
     def _csv(self, file: File, tell: Callable[[int], None]) -> None:
         records = csv_files.records(file)
         names = [name.strip() for name in next(records, (0, [], None, 0))[1]]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise file.fault(1, f"the header names a column twice: {name}")
         identity = self._identity(file, names)
         chosen: list[list[str]] = []

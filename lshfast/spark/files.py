@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from lshfast.common.extras import optional
 from lshfast.pipeline.report import Stage, Summary
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 
 PARQUET = (".parquet",)
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.bz2", ".jsonl.zst", ".ndjson.gz")
+
+# What is wrong with the inputs if Spark raises an error with such a mark.
+REASONS = {
+    "MALFORMED_RECORD_IN_PARSING": "a line is not JSON, or its columns have other types than those of the first line",
+    "PATH_NOT_FOUND": "no such file or folder",
+    "UNABLE_TO_INFER_SCHEMA": "no Parquet file is there",
+}
 
 # The column of a line of JSON.
 LINE = "line"
@@ -63,8 +72,11 @@ def run_files(
 
     Raises
     ------
+    DataError
+        If an input is missing, or a line or a text of it cannot be used.
     ValueError
-        If an option is invalid, or the inputs are not of one format.
+        If an option is invalid, the inputs are not of one format, an output holds an input, or the outputs are not
+        apart.
     FileExistsError
         If an output exists and is not to be replaced.
     """
@@ -89,11 +101,12 @@ def run_files(
     with _errors_of_data(inputs):
         columns = {"id": id_column, "text": column} | ({"value": order} if order else {})
         frame = _lines(session, inputs, columns) if formats == {"lines"} else session.read.parquet(*inputs)
+        _check_places(session, frame, outputs)
         names = {name: name for name in columns} if formats == {"lines"} else columns
         chosen: Any = optional("pyspark.sql.functions", "spark").col(names["value"]) if order else policy
         found, summary = dedup_with_summary(frame, names["text"], names["id"], keep=chosen, **options)
         start = time.perf_counter()
-        _write(frame, found, names["id"], outputs)
+        _write(frame, found, names["id"], outputs, formats == {"lines"})
     stages = {**summary.stages, "write": Stage(time.perf_counter() - start, 0)}
     found.unpersist()
     return replace(summary, stages=stages)
@@ -101,16 +114,16 @@ def run_files(
 
 @contextmanager
 def _errors_of_data(inputs: Sequence[str]) -> Iterator[None]:
-    """Raise DataError for texts that cannot be used, and for lines that are not JSON."""
+    """Raise DataError for inputs that are missing, texts that cannot be used, and lines that are not JSON."""
     names = ", ".join(inputs)
     try:
         yield
     except BadTextError as error:
         raise DataError(names, None, str(error)) from error
     except Exception as error:  # Spark raises this one in several types
-        if "MALFORMED_RECORD_IN_PARSING" not in str(error):
+        reason = next((reason for mark, reason in REASONS.items() if mark in str(error)), None)
+        if reason is None:
             raise
-        reason = "a line is not JSON, or its columns have other types than those of the first line"
         raise DataError(names, None, reason) from error
 
 
@@ -136,7 +149,10 @@ def _lines(session: SparkSession, inputs: Sequence[str], columns: dict[str, str]
 
     lines = session.read.text(list(inputs)).select(F.col("value").alias(LINE)).where(f"trim({LINE}) != ''")
     first = lines.first()
-    row: Any = {} if first is None else json.loads(first[LINE])
+    try:
+        row: Any = {} if first is None else json.loads(first[LINE])
+    except ValueError as error:
+        raise DataError(", ".join(inputs), None, f"the first line is not JSON: {error}") from None
     kinds = {}
     for name, column in columns.items():
         if not isinstance(row, dict) or (row and column not in row):
@@ -155,23 +171,59 @@ def _kind(column: str, value: Any) -> str:
     raise ValueError(f"column {column!r} of the first line must be a number or a string, not {value!r}")
 
 
-def _write(frame: DataFrame, found: DataFrame, id: str, outputs: SparkOutputs) -> None:
-    """Write the rows that are kept, and a table of those that are removed."""
+def _write(frame: DataFrame, found: DataFrame, id: str, outputs: SparkOutputs, lines: bool) -> None:
+    """Write the rows that are kept, of which only the lines if the inputs are lines, and a table of those removed."""
     from pyspark.sql import functions as F
 
     if outputs.rows is not None:
         keys = found.where("keep").select(F.col(found.columns[0]).alias("kept_key"))
         kept = frame.join(keys, frame[id] == keys["kept_key"], "left_semi")
-        _save(kept.select(LINE) if LINE in frame.columns else kept, outputs.rows, outputs.overwrite)
+        if lines:  # as they are
+            kept.select(LINE).write.mode(_mode(outputs)).text(outputs.rows)
+        else:
+            _save(kept, outputs.rows, outputs)
     if outputs.removed is not None:
         columns: list[Any] = [F.col(found.columns[0]).alias("key"), "kept_key", "similarity"]
-        _save(found.where("not keep").select(*columns), outputs.removed, outputs.overwrite)
+        _save(found.where("not keep").select(*columns), outputs.removed, outputs)
 
 
-def _save(rows: DataFrame, path: str, overwrite: bool) -> None:
-    """Write rows as a folder of Parquet or of JSON Lines; lines of JSON are written as they are."""
-    kind = "parquet" if path.endswith(".parquet") else "text" if rows.columns == [LINE] else "json"
-    rows.write.format(kind).mode("overwrite" if overwrite else "error").save(path)
+def _save(rows: DataFrame, path: str, outputs: SparkOutputs) -> None:
+    """Write rows as a folder of Parquet or of JSON Lines."""
+    rows.write.format("parquet" if path.endswith(".parquet") else "json").mode(_mode(outputs)).save(path)
+
+
+def _mode(outputs: SparkOutputs) -> str:
+    return "overwrite" if outputs.overwrite else "error"
+
+
+def _check_places(session: SparkSession, frame: DataFrame, outputs: SparkOutputs) -> None:
+    """Raise ValueError if an output holds a file that is read, which would be removed with it, or another output."""
+    places = {path: _place(session, path) for path in (outputs.rows, outputs.removed) if path is not None}
+    if outputs.rows is not None and outputs.removed is not None:
+        one, other = places[outputs.rows], places[outputs.removed]
+        if _holds(one, other) or _holds(other, one):
+            raise ValueError(f"{outputs.removed}: the outputs must be different folders, none inside of another")
+    files = [_normal(url) for url in frame.inputFiles()]
+    for path, place in places.items():
+        if any(_holds(place, file) for file in files):
+            raise ValueError(f"{path}: the output is one of the inputs, or holds one")
+
+
+def _holds(folder: str, place: str) -> bool:
+    return place == folder or place.startswith(f"{folder}/")
+
+
+def _place(session: SparkSession, path: str) -> str:
+    """Return a path with its file system, in one spelling."""
+    context: Any = session.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    return _normal(place.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(place).toUri().toString())
+
+
+def _normal(url: str) -> str:
+    parts = urlsplit(url)
+    path = unquote(parts.path).rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{os.path.realpath(path) if parts.scheme == 'file' else path}"
 
 
 def _exists(session: SparkSession, path: str) -> bool:

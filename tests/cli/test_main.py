@@ -1,5 +1,6 @@
 """The command line as a person meets it: what it writes, what it says, how it ends."""
 
+import errno
 import gzip
 import io
 import json
@@ -292,10 +293,34 @@ def test_wrong_outputs(corpus, tmp_path):
     assert "two outputs of one name" in failing(
         2, "dedup", corpus, "-o", tmp_path / "o.csv", "--removed", tmp_path / "o.csv"
     )
-    assert "folder of the output does not exist" in failing(1, "dedup", corpus, "-o", tmp_path / "no" / "o.jsonl")
+    for options in ((), ("--memory", "1G")):
+        said = failing(1, "dedup", corpus, "-o", tmp_path / "no" / "o.jsonl", *options)
+        assert said.endswith("no/o.jsonl: the folder of the output does not exist")
     failing(2, "dedup", corpus, "-o", tmp_path / "out.docx")
     assert corpus.read_bytes() == before
     assert run("dedup", corpus, "-o", exists, "--overwrite").exit_code == 0
+
+
+def test_the_advice_to_resume(corpus, tmp_path, monkeypatch):
+    command = ["dedup", corpus, "-o", tmp_path / "out.jsonl", "--memory", "1G", "--work", tmp_path / "work", "-q"]
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", "out.jsonl")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lshfast.jobs.dedup.write_rows", full)
+        result = run(*command)
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'work'} holds what is done; the same command with --resume goes on" in result.stderr
+    assert "this work folder is not empty; resume" in failing(2, *command)  # one line: it says enough
+    assert "threshold was 0.8, and is 0.7" in failing(2, *command, "--resume", "--threshold", "0.7")
+    assert run(*command, "--resume").exit_code == 0
+    assert (tmp_path / "out.jsonl").exists()
+    assert "the work folder is a file" in failing(1, *command, "--work", corpus, "--overwrite")
+
+
+def test_tune_measures_input_or_is_told_its_size(corpus):
+    assert "without INPUT, and INPUT is given" in failing(2, "tune", corpus, "--documents", 1000)
 
 
 # Faults of the data: exit status 1, one line with file, line and reason, nothing written.

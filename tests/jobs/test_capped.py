@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.jobs import cap
+from lshfast.jobs import cap, pair_runs
 from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
-from lshfast.pipeline.parts import NO_PART, divide
+from lshfast.jobs.pair_runs import PairRuns, merged_pairs
+from lshfast.join.external import sorted_runs
+from lshfast.kernels.text import Texts
+from lshfast.pipeline.parts import NO_PART, PartWriter, divide, read_part
 from lshfast.pipeline.plan import make_plan
 from tests.corpora import WORDS
 from tests.jobs.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
@@ -175,6 +179,17 @@ def test_tune_prints_the_forecast(tmp_path):
     )
 
 
+def test_tune_counts_the_ids(tmp_path):
+    source = write_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": "a b"} for i in range(50_000)])
+    run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory", "1G"]
+
+    def least(*options):
+        said = subprocess.run([*run, *options], capture_output=True, text=True, check=True).stdout
+        return int(re.search(r"memory +(\d+) MB at least", said)[1])
+
+    assert least("--id-column", "id") - least() == pytest.approx(50_000 * cap.ID_BYTES / 1e6, abs=1.1)
+
+
 def test_available_memory():
     found = cap.available_memory()
     assert found is None or 1 << 20 < found < 1 << 60
@@ -236,10 +251,50 @@ def test_division_into_parts(links, most):
         assert costs[own].sum() <= most or len(set(labels[own].tolist())) == 1
 
 
+def test_many_parts_are_written_in_a_share_of_the_memory(tmp_path):
+    parts, each, memory = 300, 100, 8 << 20
+    texts = Texts([bytes([65 + number % 26]) * (900 + number) for number in range(parts)])
+    writer = PartWriter(str(tmp_path), parts, memory)
+    tracemalloc.start()
+    try:
+        for _ in range(each):
+            writer.add(np.arange(parts, dtype=np.int32), texts)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert texts.nbytes * each > 3 * memory > 3 * peak
+    for number, file in enumerate(writer.finish()):
+        part = read_part(str(tmp_path), number, file, np.full(each, 900 + number, np.int64))
+        assert [*part] == [texts[number]] * each
+
+
+def test_pairs_of_many_parts_are_merged_with_a_few_open_files(tmp_path, monkeypatch):
+    rng, names, every = np.random.default_rng(1), [], []
+    for number in range(11):
+        i, j = rng.integers(0, 1000, (2, 50))
+        with PairRuns(str(tmp_path), f"pairs-{number}") as runs:
+            runs.add(i, j, rng.random(50))
+            runs.finish()
+        names.append(runs.name)
+        every += zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), strict=True)
+    merge, merges = sorted_runs.merge_runs, []
+
+    def counted(paths, *arguments):
+        merges.append(len(paths))
+        return merge(paths, *arguments)
+
+    monkeypatch.setattr(sorted_runs, "MOST_FILES", 3)
+    monkeypatch.setattr(pair_runs, "merge_runs", counted)
+    found = np.concatenate(list(merged_pairs(str(tmp_path), names, 1 << 20)))
+    assert found[["i", "j"]].tolist() == sorted(every)
+    assert max(merges) == 3
+    assert len(list(tmp_path.iterdir())) == len(names) + 3  # the files of the last merge
+
+
 def test_bad_arguments(tmp_path):
     source = write_jsonl(tmp_path / "in.jsonl", corpus(1, 30))
     for options, reason in (
-        ({"memory": 10}, "memory must be at least .* MB for 1 threads, not 0 MB"),
+        ({"memory": 10}, r"memory must be at least .* MB \(\d+ bytes\) for 1 thread, not 10 bytes"),
         ({"memory": "4 elephants"}, "memory must be a number of bytes like 4G, 512M or 4294967296, not '4 elephants'"),
         ({"memory": "1G", "exact": True}, "not for runs with exact"),
         ({"memory": "1G", "save_index": tmp_path / "i"}, "not for runs with against and save_index"),

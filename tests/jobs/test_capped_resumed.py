@@ -78,6 +78,40 @@ def test_threads_and_batches_do_not_matter(tmp_path, small_parts, monkeypatch, t
             assert found == wanted
 
 
+def test_a_run_with_other_threads_is_resumed_in_the_same_parts(tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(cap, "WORK_BYTES", MEMORY // 4)  # threads take memory from the parts
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(21, 4000))
+    wanted = outputs(tmp_path, "a", source)
+    for before, now in ((1, 2), (2, 1)):
+        name = f"b{before}"
+        work = begun(tmp_path, source, parts=1, threads=before, output=tmp_path / f"{name}.jsonl")
+        assert len(list(work.glob("part-*.texts"))) > 1
+        assert outputs(tmp_path, name, source, memory=MEMORY, work=work, resume=True, threads=now) == wanted
+
+
+def test_outputs_of_another_name_are_not_replaced_by_a_resumed_run(tmp_path, small_parts, monkeypatch):
+    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(22, 300)), tmp_path / "work"
+    first, other = tmp_path / "first.jsonl", tmp_path / "other.jsonl"
+    finish = WorkFolder.finish
+
+    def ended(folder, stage, *figures):
+        finish(folder, stage, *figures)
+        if stage == "outputs":
+            raise Ended  # just before the outputs get their names
+
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkFolder, "finish", ended)
+        with pytest.raises(Ended):
+            dedup_files(source, first, memory=MEMORY, work=work, threads=1)
+    other.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"other\.jsonl: the output exists already"):
+        dedup_files(source, other, memory=MEMORY, work=work, resume=True, threads=1)
+    assert other.read_text() == "mine"
+    first.write_text("of the first attempt")
+    result = dedup_files(source, first, memory=MEMORY, work=work, resume=True, threads=1)
+    assert len(first.read_text().splitlines()) == result.summary.kept
+
+
 rows_of_small_corpora = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 12), st.sampled_from(["", "", "!", "\u00a0"])), max_size=40
 )
@@ -122,7 +156,7 @@ def begun(tmp_path, source, parts=0, **options):
             raise Ended
 
     with pytest.raises(Ended):
-        dedup_files(source, memory=MEMORY, work=work, progress=tell, threads=1, **options)
+        dedup_files(source, **{"memory": MEMORY, "work": work, "progress": tell, "threads": 1, **options})
     return work
 
 
@@ -140,13 +174,28 @@ def test_another_run_is_refused(tmp_path, small_parts):
     ):
         with pytest.raises(ValueError, match=reason):
             dedup_files(source, **{"memory": MEMORY, "work": work, "resume": True, **options})
-    content = source.read_bytes()
-    source.write_bytes(content.replace(b"word", b"wort", 1))
-    with pytest.raises(ValueError, match=re.escape(f"{source} was [")):
-        dedup_files(source, memory=MEMORY, work=work, resume=True)
     other = write_jsonl(tmp_path / "other.jsonl", corpus(13, 5))
-    with pytest.raises(ValueError, match="belongs to another run"):
+    with pytest.raises(ValueError, match=r"other run: .*other\.jsonl is not one of its inputs"):
         dedup_files([source, other], memory=MEMORY, work=work, resume=True)
+    source.write_bytes(source.read_bytes().replace(b"word", b"wort", 1))
+    with pytest.raises(ValueError, match=re.escape(f"{source} has changed since")):
+        dedup_files(source, memory=MEMORY, work=work, resume=True)
+
+
+def test_inputs_in_another_order_are_refused(tmp_path, small_parts):
+    sources = [write_jsonl(tmp_path / name, corpus(13, 200)) for name in ("a.jsonl", "b.jsonl")]
+    work = begun(tmp_path, sources)
+    with pytest.raises(ValueError, match="its inputs are in another order"):
+        dedup_files(sources[::-1], memory=MEMORY, work=work, resume=True)
+    with pytest.raises(ValueError, match=r"b\.jsonl is one of its inputs, and is missing now"):
+        dedup_files(sources[0], memory=MEMORY, work=work, resume=True)
+    assert dedup_files(sources, memory=MEMORY, work=work, resume=True) == dedup_files(sources)
+
+
+def test_a_file_is_no_work_folder(tmp_path, small_parts):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(13, 5))
+    with pytest.raises(NotADirectoryError, match=r"the work folder is a file: .*in\.jsonl"):
+        dedup_files(source, memory=MEMORY, work=source)
 
 
 def damaged(content, rng):

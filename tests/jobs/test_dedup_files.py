@@ -118,3 +118,15 @@ def test_it_is_public():
     assert lshfast.dedup_files is dedup_files
     assert "dedup_files" in lshfast.__all__
     assert "DataError" in lshfast.__all__
+
+
+def test_strings_of_any_length_rank_rows(tmp_path):
+    """A long string takes no more memory in the ranks of the others; a NUL at the end counts."""
+    rows = [{"text": f"text {number}", "date": f"2024-{number:05}"} for number in range(20_000)]
+    rows[11]["date"] = "9" * 2_000_000
+    rows[12] = {"text": "the same", "date": "2024-00012\0"}
+    rows[13] = {"text": "the same", "date": "2024-00012"}
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+    for keep, kept in (("max:date", 12), ("min:date", 13)):
+        result = dedup_files(source, keep=keep, threshold=1.0, threads=1)
+        assert result.keeper[12:14].tolist() == [kept, kept]

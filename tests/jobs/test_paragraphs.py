@@ -77,6 +77,16 @@ def test_rows_are_put_together_again(tmp_path, kind, keep):
         assert lshfast.dedup([a, b]).removed[0].similarity == row["similarity"]
 
 
+def test_the_table_names_the_measure(tmp_path):
+    long = "we moved our office to a bigger house near the station in May and invite you all"
+    path = make(tmp_path / "in.jsonl", [{"text": f"{long}\n\n{long[:50]}"}])
+    plan = make_plan(measure="containment", size=2, exact=True)
+    run_paragraphs(Inputs([str(path)]), Outputs(removed=str(tmp_path / "removed.jsonl")), plan)
+    (row,) = load(tmp_path / "removed.jsonl")
+    key = f"{path}:1"
+    assert row == {"key": key, "paragraph": 1, "kept_key": key, "kept_paragraph": 0, "containment": 0.9}
+
+
 def test_the_command(tmp_path):
     path = corpus_of(tmp_path / "in.jsonl")[1]
     results = [

@@ -16,6 +16,7 @@ from lshfast.readers import (
     open_corpus,
     write_rows,
 )
+from lshfast.readers.whole_tables import read_whole
 from tests.corpora import BATCH_BYTES, FORMATS, ROWS, TEXTS, bad_row, keep_all, load, make, pa, pack, pq, read, texts_of
 
 # Pass one: texts, keys and places
@@ -214,6 +215,14 @@ def test_bad_csv_rows(tmp_path: Path, line: bytes, reason: str) -> None:
 )
 def test_bad_csv_files(tmp_path: Path, data: bytes, reason: str, on_error: str) -> None:
     assert reason in str(bad_row(pack(data, tmp_path / "a.csv"), on_error=on_error))
+
+
+def test_a_header_of_very_many_columns(tmp_path: Path) -> None:
+    """If each name were compared with all others, this would take more than ten minutes."""
+    names = ["text", *(f"column{i}" for i in range(200_000))]
+    path = pack(f"{','.join(names)}\n{','.join('x' for _ in names)}\n".encode(), tmp_path / "a.csv")
+    assert read(path)[1] == ["x"]
+    assert len(read_whole(path).columns) == len(names)
 
 
 def test_bad_parquet_rows(tmp_path: Path) -> None:

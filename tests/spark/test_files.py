@@ -51,6 +51,15 @@ def test_parquet_and_the_greatest_value_of_a_column(spark, tmp_path, rows):
     assert "kept.parquet: the output exists already" in said
 
 
+def test_a_column_of_parquet_that_is_named_line(spark, tmp_path, rows):
+    frame = spark.createDataFrame([(row["id"], row["text"], "1") for row in rows], "id int, text string, line string")
+    frame.write.parquet(str(tmp_path / "pages"))
+    for suffix in ("parquet", "jsonl"):
+        run("dedup", tmp_path / "pages", "-o", tmp_path / f"kept.{suffix}", *MASTER)
+    assert pq.read_table(tmp_path / "kept.parquet").column_names == ["id", "text", "line"]
+    assert list(json.loads(lines_of(tmp_path / "kept.jsonl")[0])) == ["id", "text", "line"]
+
+
 def test_a_line_that_is_not_json(spark, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "a"}\n{"id": 2, "te\n')
@@ -75,3 +84,36 @@ def test_options_that_spark_does_not_have(spark, tmp_path, options, said):
     assert said in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", *MASTER, *options)
     assert "--master is an option" in failing(2, "dedup", path, "-o", tmp_path / "kept.jsonl", "--master", "local")
     assert read_jsonl(path) == [{"id": 1, "text": "a"}]
+
+
+def test_an_output_never_replaces_an_input(spark, tmp_path, rows):
+    folder, one = tmp_path / "päges 1%.jsonl", tmp_path / "one.jsonl"
+    folder.mkdir()
+    for path in (folder / "a.jsonl", folder / "b.jsonl", one):
+        write_jsonl(path, rows[:9])
+    (tmp_path / "link.jsonl").symlink_to(folder)
+    for source, options in (
+        (folder / "*.jsonl", ("-o", folder)),
+        (folder / "a.jsonl", ("-o", tmp_path / "link.jsonl")),
+        (one, ("-o", one)),
+        (folder / "a.jsonl", ("-o", tmp_path / "kept.jsonl", "--removed", folder)),
+    ):
+        said = failing(2, "dedup", source, *options, "--overwrite", *MASTER)
+        assert said.endswith("the output is one of the inputs, or holds one")
+    for removed in ("kept.jsonl", "kept.jsonl/removed.jsonl"):
+        options = ("-o", tmp_path / "kept.jsonl", "--removed", tmp_path / removed)
+        assert "the outputs must be different folders" in failing(2, "dedup", one, *options, *MASTER)
+    assert [len(read_jsonl(path)) for path in (folder / "a.jsonl", folder / "b.jsonl", one)] == [9, 9, 9]
+    assert not (tmp_path / "kept.jsonl").exists()
+
+
+def test_inputs_that_cannot_be_read(spark, tmp_path):
+    bad, out = tmp_path / "bad.jsonl", tmp_path / "kept.jsonl"
+    bad.write_text("no JSON\n")
+    (tmp_path / "empty").mkdir()
+    said = failing(1, "dedup", bad, "-o", out, *MASTER)
+    assert f"{bad}: the first line is not JSON: Expecting value" in said
+    said = failing(1, "dedup", tmp_path / "no.jsonl", "-o", out, *MASTER)
+    assert said.endswith("no.jsonl: no such file or folder")
+    said = failing(1, "dedup", tmp_path / "empty", "-o", tmp_path / "kept.parquet", *MASTER)
+    assert said.endswith("empty: no Parquet file is there")

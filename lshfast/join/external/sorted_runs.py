@@ -149,7 +149,7 @@ class SortedRuns:
             return
         if self._buffer is not None:
             self.release()
-        fan_in = min(MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS)))
+        fan_in = most_files(memory)
         while len(self._paths) > fan_in:
             some = self._paths[: min(fan_in, len(self._paths) - fan_in + 1)]
             self._write(merge_runs(some, memory, self._stamp))
@@ -159,8 +159,13 @@ class SortedRuns:
         yield from merge_runs(self._paths, memory, self._stamp)
 
 
+def most_files(memory: int) -> int:
+    """Return how many files can be merged at once in this memory."""
+    return min(MOST_FILES, max(2, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS)))
+
+
 def merge_runs(paths: Sequence[str], memory: int, stamp: int = 0) -> Iterator[UInt64Array]:
-    """Yield the records of several sorted files in sorted order, in arrays that are valid until the next one."""
+    """Yield the records of at most `most_files(memory)` sorted files in order, in arrays valid until the next one."""
     share = max(1, memory // (MERGE_ARRAYS * RECORD_BYTES * BLOCK_RECORDS * len(paths))) * BLOCK_RECORDS
     with ExitStack() as stack:
         inputs = [_Input(stack.enter_context(RunReader(path, stamp)), share) for path in paths]
