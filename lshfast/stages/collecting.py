@@ -48,7 +48,7 @@ def collect(plan: StagePlan, shard: int) -> None:
                 lengths=lengths[places],
                 key_lengths=np.array([len(key) for key in keys], np.int64),
                 keys=np.frombuffer(b"".join(keys), np.uint8),
-                texts=np.frombuffer(b"".join([texts[place] for place in compared.tolist()]), np.uint8),
+                texts=np.frombuffer(texts.take(compared).packed(), np.uint8),
             )
         known = dict(zip(short.tolist(), np.searchsorted(read, short).tolist(), strict=True))
         sample = Texts([texts[known[row]] if row in known else b"" for row in sampled.tolist()])
@@ -90,7 +90,7 @@ def _texts_of(corpus: Corpus, rows: Int64Array, nbytes: Int64Array) -> Texts:
                 changed = np.flatnonzero(texts.lengths != nbytes[found])
                 if len(changed):
                     raise corpus.fault(int(found[changed[0]]), "the text has changed while it was in use")
-                file.write(b"".join([texts[row] for row in range(len(texts))]))
+                file.write(texts.packed())
             file.flush()
             data = mapped(file, int(lengths.sum()))
     except OSError as error:

@@ -30,6 +30,8 @@ class TaskFile:
     plan : StagePlan
     stage : str
     task : int
+    low, high : int, optional
+        Only the ranges of these numbers, low <= number < high, are used.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class TaskFile:
         If a file is damaged, cut, or of another plan; the message names it. `ranges` raises it for a range.
     """
 
-    def __init__(self, plan: StagePlan, stage: str, task: int) -> None:
+    def __init__(self, plan: StagePlan, stage: str, task: int, low: int = 0, high: int | None = None) -> None:
         path = task_path(plan, stage, task, "data")
         self._shown, self._columns = printable(path), COLUMNS[stage]
         manifest = manifest_of(plan, stage, task)
@@ -58,6 +60,9 @@ class TaskFile:
         except BaseException:
             self._file.close()
             raise
+        if high is not None:
+            begin, end = self._places(low, high)
+            self._index, self._offsets = self._index[begin:end].copy(), self._offsets[begin : end + 1]
 
     def __enter__(self) -> TaskFile:
         return self
@@ -113,6 +118,11 @@ class TaskFile:
             at += got
         return data
 
+    def _places(self, low: int, high: int) -> tuple[int, int]:
+        """Return the places of the ranges of some numbers in the index."""
+        begin, end = np.searchsorted(self._index[:, 0], np.array([low, high], np.uint64)).tolist()
+        return begin, end
+
     def only(self, number: int) -> Arrays:
         """Return the columns of the only range of this number."""
         found = list(self.ranges(number))
@@ -122,8 +132,7 @@ class TaskFile:
 
     def ranges(self, number: int) -> Iterator[Arrays]:
         """Yield the columns of each range of this number."""
-        low, high = np.searchsorted(self._index[:, 0], np.array([number, number + 1], np.uint64)).tolist()
-        for place in range(low, high):
+        for place in range(*self._places(number, number + 1)):
             data = self._read(self._offsets[place], self._offsets[place + 1] - self._offsets[place])
             if checksum(data) != int(self._index[place, -1]):
                 raise self.fault(f"range {place}: damaged")

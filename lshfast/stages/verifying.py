@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -26,6 +26,9 @@ from lshfast.stages.stage_plan import StagePlan
 from lshfast.stages.task_files import figures_of, task_path, writing
 from lshfast.stages.task_reader import Arrays, TaskFile
 
+# A task of several parts keeps the files of so many shards open; those of more shards are opened for each part.
+MOST_OPEN = 128
+
 
 class RemovedRows(NamedTuple):
     """Rows that are removed, ascending: their numbers, the keys of the rows kept instead, and the similarities."""
@@ -41,9 +44,12 @@ def verify(plan: StagePlan, task: int) -> None:
     low, high = overall["bounds"][task : task + 2]
     figures = dict.fromkeys(("removed", "copies", "candidates", "pairs", "groups", "largest"), 0)
     found: list[RemovedRows] = []
-    with writing(plan, "verify", task) as writer:
+    with writing(plan, "verify", task) as writer, ExitStack() as stack:
+        files: list[TaskFile] = []
+        if plan.shards <= MOST_OPEN:
+            files = [stack.enter_context(TaskFile(plan, "collect", shard, low, high)) for shard in range(plan.shards)]
         for number in range(low, high):
-            part = _gathered(plan, number, overall["first_row"])
+            part = _gathered(plan, number, overall["first_row"], files)
             try:
                 removed, more = part.run(plan)
             except TextError as error:  # it was checked when it was sketched
@@ -125,13 +131,13 @@ class PartRows:
         return RemovedRows(self.rows[gone], keys, similarity[gone]), figures
 
 
-def _gathered(plan: StagePlan, number: int, first_row: Sequence[int]) -> PartRows:
-    """Read the rows of a part from the files of all shards."""
+def _gathered(plan: StagePlan, number: int, first_row: Sequence[int], files: Sequence[TaskFile]) -> PartRows:
+    """Read the rows of a part from the files of all shards, which may be open."""
     rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
     keys: list[bytes] = []
     with _HeldTexts(plan.budget.work(0)) as held:
         for shard in range(plan.shards):
-            with TaskFile(plan, "collect", shard) as file:
+            with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
                 for part in file.ranges(number):
                     own = part["rows"]
                     _check(file, part, *first_row[shard : shard + 2])

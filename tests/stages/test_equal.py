@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from lshfast import DataError, dedup_files, stages
 from lshfast.jobs import cap
+from lshfast.stages import verifying
+from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS
 from tests.stages.runs import corpus, in_memory, in_stages, joined, run_all, write_files
 
@@ -103,12 +105,27 @@ def test_parts_and_records_that_exceed_the_memory(tmp_path, little_memory, monke
     rows = [{"text": f"{common} {' '.join(rng.choices(WORDS, k=rng.randrange(10, 90)))}"} for _ in range(3000)]
     source, mapped = write_files(tmp_path / "in", rows, 4), []
     wanted = in_memory(tmp_path, source)
-    from lshfast.stages import verifying
-
     monkeypatch.setattr(verifying, "mapped", lambda *args, real=verifying.mapped: mapped.append(1) or real(*args))
     found = in_stages(tmp_path, source, shards=4, tasks=tasks, memory=MEMORY)
     assert mapped
     assert found[1:] == wanted[1:]
+
+
+@pytest.mark.parametrize(("most", "once"), [(128, True), (3, False)])
+def test_the_files_of_a_task_of_many_parts_are_opened_once(tmp_path, little_memory, monkeypatch, most, once):
+    source = write_files(tmp_path / "in", corpus(6, 900), 4)
+    opened = []
+
+    class Counted(TaskFile):
+        def __init__(self, plan, stage, *rest):
+            opened.append(stage)
+            super().__init__(plan, stage, *rest)
+
+    monkeypatch.setattr(verifying, "TaskFile", Counted)
+    monkeypatch.setattr(verifying, "MOST_OPEN", most)
+    wanted = in_memory(tmp_path, source)
+    assert in_stages(tmp_path, source, shards=4, tasks=1, memory=MEMORY) == wanted
+    assert (opened.count("collect") == 4) == once
 
 
 @pytest.mark.parametrize("id_column", [None, "id", "number"])
