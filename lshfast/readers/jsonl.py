@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.extras import optional
-from lshfast.kernels.json import PADDING, ScannedLines, read_spans, scan, scan_spans
+from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, scan, scan_spans
 from lshfast.kernels.text import Texts
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
@@ -310,8 +310,7 @@ def _lines_again(file: File, wanted: Rows) -> Iterator[tuple[bytearray, Rows, Ro
     """Read a file up to the last of these lines: yield a buffer, where wanted lines are in it, and the position."""
     line = done = 0
     for buffer, start, end, position in whole_lines(Lines(file, file.layout.batch_bytes)):
-        data = np.frombuffer(buffer, np.uint8)
-        ends = np.flatnonzero(data[start:end] == LF).astype(np.int64) + start
+        data, ends = np.frombuffer(buffer, np.uint8), line_ends(buffer, start, max(start, end))
         if end > start and data[end - 1] != LF:
             ends = np.append(ends, end)
         count = len(ends) if end else 1  # a line that is too long

@@ -2,8 +2,9 @@
 
 cimport cython
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memchr
 
 import os
 
@@ -252,6 +253,37 @@ def scan_spans(const uint8_t[::1] data not None, const int64_t[::1] starts not N
                 pause(&last_pause)
     made._describe(most, out, used)
     return made
+
+
+def line_ends(const uint8_t[::1] data not None, size_t start, size_t end):
+    """Return the places of all LF in data[start:end], ascending: int64 (n,)."""
+    if not start <= end <= <size_t>len(data):
+        raise ValueError(f"start and end must be in 0..{len(data)}, ascending, not {start} and {end}")
+    found = np.empty(_ends_of(data, start, end, None), np.int64)
+    _ends_of(data, start, end, found)
+    return found
+
+
+cdef size_t _ends_of(const uint8_t[::1] data, size_t start, size_t end, int64_t[::1] out) except? 0:
+    """Count the LF in data[start:end], and write their places to `out` if it is not None, as many as it has room for."""
+    cdef size_t n = 0, before = start, most = SIZE_MAX if out is None else <size_t>len(out)
+    cdef bint write = out is not None
+    cdef const uint8_t* at
+    cdef uint64_t last_pause = 0
+    with nogil:
+        while start < end and n < most:
+            at = <const uint8_t*>memchr(&data[start], c"\n", end - start)
+            if at == NULL:
+                break
+            start = at - &data[0]
+            if write:
+                out[n] = start
+            n += 1
+            start += 1
+            if start - before >= WORK:
+                before = start
+                pause(&last_pause)
+    return n
 
 
 def read_spans(int file, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,

@@ -276,6 +276,19 @@ def test_spans_are_checked():
     assert kernels.scan_spans(bytes(kernels.PADDING), *np.zeros((2, 0), np.int64), b"text").count == 0
 
 
+@given(st.lists(st.sampled_from([b"\n", b"a", b"\r", b"bcd" * 40]), max_size=60).map(b"".join), st.data())
+def test_ends_of_lines(data, draw):
+    end = draw.draw(st.integers(0, len(data)))
+    start = draw.draw(st.integers(0, end))
+    assert kernels.line_ends(data, start, end).tolist() == [i for i in range(start, end) if data[i] == 10]
+
+
+def test_ends_of_lines_are_checked():
+    for start, end in ((0, 4), (3, 2)):
+        with pytest.raises(ValueError, match=f"must be in 0..3, ascending, not {start} and {end}"):
+            kernels.line_ends(b"abc", start, end)
+
+
 @given(st.binary(max_size=200), st.lists(st.tuples(st.integers(0, 250), st.integers(0, 60)), max_size=6))
 def test_spans_are_read_one_behind_the_other(tmp_path_factory, data, spans):
     path = tmp_path_factory.mktemp("spans") / "data"
