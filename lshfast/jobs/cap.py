@@ -68,7 +68,6 @@ class Cap:
         """Open the work folder of a run; a temporary one is beside the output, or where the system has such files."""
         words = plan.shingles.stop_words
         run = {
-            "memory": self.memory,
             "keep": keep,
             "pairs": pairs,
             **{name: value for name, value in asdict(inputs).items() if name != "paths"},

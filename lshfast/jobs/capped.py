@@ -174,21 +174,22 @@ class _CappedRun:
     def run(self) -> FoundInParts:
         self.budget.work(0)
         rows = self._pass_one()
-        most = self._part_memory(len(rows.nbytes))
+        most = self.budget.work(len(rows.nbytes))
         if self.budget.pairs and len(rows.nbytes) > MOST_ROWS:
             raise ValueError(f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not {len(rows.nbytes)}")
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
         chosen = self._chosen(rows.first, ranks)
         own = np.flatnonzero(chosen == np.arange(len(chosen), dtype=np.int64))
         part_of = np.full(len(chosen), NO_PART, np.int32)
-        part_of[own] = divide(rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, most)
+        part_memory = self._part_memory(most)
+        part_of[own] = divide(rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory)
         rows = rows._replace(labels=rows.labels[:0].copy())  # they are not needed any more
         files, advice = self._pass_two(rows, part_of, most)
         return self._run_parts(rows, chosen, part_of, ranks, most, files, advice)
 
-    def _part_memory(self, rows: int) -> int:
-        """Return the memory of a part; a resumed run divides rows as before, also if it has other threads."""
-        most, done = self.budget.work(rows), self.folder.done("texts")
+    def _part_memory(self, most: int) -> int:
+        """Return the memory by which rows are divided: that of the attempt that wrote the texts of the parts."""
+        done = self.folder.done("texts")
         return most if done is None else int(done["part_memory"])
 
     def _chosen(self, first: Int64Array, ranks: Int64Array | None) -> Int64Array:

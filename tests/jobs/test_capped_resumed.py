@@ -78,38 +78,15 @@ def test_threads_and_batches_do_not_matter(tmp_path, small_parts, monkeypatch, t
             assert found == wanted
 
 
-def test_a_run_with_other_threads_is_resumed_in_the_same_parts(tmp_path, small_parts, monkeypatch):
+def test_a_run_with_other_threads_or_memory_is_resumed_in_the_same_parts(tmp_path, small_parts, monkeypatch):
     monkeypatch.setattr(cap, "WORK_BYTES", MEMORY // 4)  # threads take memory from the parts
     source = write_jsonl(tmp_path / "in.jsonl", corpus(21, 4000))
     wanted = outputs(tmp_path, "a", source)
-    for before, now in ((1, 2), (2, 1)):
-        name = f"b{before}"
+    for before, now, memory in ((1, 2, MEMORY), (2, 1, MEMORY), (1, 1, 2 * MEMORY), (1, 1, MEMORY - MEMORY // 4)):
+        name = f"b{before}{now}{memory}"
         work = begun(tmp_path, source, parts=1, threads=before, output=tmp_path / f"{name}.jsonl")
         assert len(list(work.glob("part-*.texts"))) > 1
-        assert outputs(tmp_path, name, source, memory=MEMORY, work=work, resume=True, threads=now) == wanted
-
-
-def test_outputs_of_another_name_are_not_replaced_by_a_resumed_run(tmp_path, small_parts, monkeypatch):
-    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(22, 300)), tmp_path / "work"
-    first, other = tmp_path / "first.jsonl", tmp_path / "other.jsonl"
-    finish = WorkFolder.finish
-
-    def ended(folder, stage, *figures):
-        finish(folder, stage, *figures)
-        if stage == "outputs":
-            raise Ended  # just before the outputs get their names
-
-    with monkeypatch.context() as patch:
-        patch.setattr(WorkFolder, "finish", ended)
-        with pytest.raises(Ended):
-            dedup_files(source, first, memory=MEMORY, work=work, threads=1)
-    other.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"other\.jsonl: the output exists already"):
-        dedup_files(source, other, memory=MEMORY, work=work, resume=True, threads=1)
-    assert other.read_text() == "mine"
-    first.write_text("of the first attempt")
-    result = dedup_files(source, first, memory=MEMORY, work=work, resume=True, threads=1)
-    assert len(first.read_text().splitlines()) == result.summary.kept
+        assert outputs(tmp_path, name, source, memory=memory, work=work, resume=True, threads=now) == wanted
 
 
 rows_of_small_corpora = st.lists(
@@ -170,7 +147,6 @@ def test_another_run_is_refused(tmp_path, small_parts):
         ({"seed": 5}, "seed was 1, and is 5"),
         ({"keep": "last"}, "keep was first, and is last"),
         ({"column": "id"}, "column was text, and is id"),
-        ({"memory": MEMORY + 1}, "memory was"),
     ):
         with pytest.raises(ValueError, match=reason):
             dedup_files(source, **{"memory": MEMORY, "work": work, "resume": True, **options})
