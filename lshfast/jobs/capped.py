@@ -215,13 +215,23 @@ class _CappedRun:
         def finish(piece: Sketched) -> _BandedPiece:
             return _BandedPiece(plan.bands.keys(piece.signatures), prints_of(piece, secret))
 
-        prints = GrowingArray(np.uint64, 3)
-        batches = text_batches(self.corpus, self.progress)
+        prints, source_bytes = GrowingArray(np.uint64, 3), 0
+
+        def tell(stage: str, done: int, total: int | None) -> None:
+            nonlocal source_bytes
+            source_bytes = done
+            if self.progress:
+                self.progress(stage, done, total)
+
+        batches = text_batches(self.corpus, tell)
         with BucketRuns(self.folder.path, plan.bands.bands, self.budget.records) as runs:
             for piece in sketched(batches, plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
                     prints.extend(piece.prints)
+                    if source_bytes and self.budget.memory < self.budget.least(len(prints)):
+                        # The error names the number of rows that is to be expected in all.
+                        self.budget.work(max(len(prints), len(prints) * self.corpus.total_bytes // source_bytes))
             with clock.stage("match", clock.stages["sketch"].nbytes):
                 labels = self._components(runs)
         marks = prints.finished()

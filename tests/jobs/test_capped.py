@@ -163,6 +163,25 @@ def test_the_forecast_names_memory_that_is_enough(tmp_path):
     assert forecast(Inputs([str(write_jsonl(tmp_path / "none.jsonl", []))]), plan, 1 << 29) is None
 
 
+def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, monkeypatch):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 20_000))
+    monkeypatch.setattr(cap, "STATE_BYTES", 1 << 20)
+    monkeypatch.setattr(
+        Inputs, "open", lambda inputs, real=Inputs.open, **others: real(inputs, batch_bytes=1 << 13, **others)
+    )
+    read = []
+
+    def tell(stage, done, total):
+        if stage == "read":
+            read.append(done / total)
+
+    with pytest.raises(ValueError, match=r"memory must be at least .* for .* rows and 1 thread") as error:
+        dedup_files(source, memory="400M", threads=1, progress=tell)
+    assert read[-1] < 0.5
+    said = int(re.search(r"for ([\d,]+) rows", str(error.value))[1].replace(",", ""))
+    assert 15_000 < said < 25_000
+
+
 @pytest.mark.parametrize("memory", [0, 1 << 30, 1 << 40])
 @pytest.mark.parametrize("rows", [1, 6, 500])
 def test_a_few_rows_have_a_forecast_for_any_memory(tmp_path, rows, memory):
