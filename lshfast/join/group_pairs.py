@@ -150,9 +150,11 @@ def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, c
     sizes = np.bincount(labels, minlength=1)
     may_match = sizes[labels] > 1
     least = comparison.least_shared(signatures.shape[1])
-    if least:
-        for label in np.flatnonzero(sizes > SCREENED).tolist():
-            places = np.flatnonzero(labels == label)
+    large = np.flatnonzero(sizes > SCREENED)
+    if least and len(large):
+        order, ends = np.argsort(labels, kind="stable"), np.cumsum(sizes, dtype=np.int64)
+        for label in large.tolist():
+            places = order[ends[label] - sizes[label] : ends[label]]
             may_match[places] = _share_slots(signatures, members[places], least, comparison.threads)
         sizes = np.bincount(labels, weights=may_match, minlength=1)
         may_match &= sizes[labels] > 1
