@@ -427,8 +427,15 @@ def _finite(digits: str) -> float:
     return float(digits)
 
 
-_JSON = json.JSONDecoder()
-_EXACT = json.JSONDecoder(parse_float=_finite)
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python's own limit
+        raise ValueError(f"an integer has {len(digits.lstrip('-')):,} digits, which are too many") from None
+
+
+_JSON = json.JSONDecoder(parse_int=_integer)
+_EXACT = json.JSONDecoder(parse_float=_finite, parse_int=_integer)
 _LONE = re.compile("[\ud800-\udfff]")
 
 
