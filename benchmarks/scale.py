@@ -17,10 +17,11 @@ differ or the peak exceeds the cap by 5 %. With --alone there is no run without 
 random time (SIGKILL) and resumes it, again and again, and compares the outputs and the time in all. "simulate" draws
 the bucket keys of so many rows, some of which share keys, sorts and links the records of each band and contracts the
 links, in the given memory. It prints the processor seconds, the bytes and the keys that are equal by chance. "forecast"
-prints what `lshfast tune --memory` says of rows, memory, disk and time beside what a run takes. "kinds" measures texts
-of 100 words, a quarter, a half and all of the rows: unrelated ones, equal ones, different ones of which the first 60 or
-80 words are the same, and different ones that are chosen to share one bucket and hardly anything else, without and with
-a cap.
+prints what `lshfast tune --memory` says of rows, memory, disk and time beside what a run takes. The least memory taken
+is the least data segment (RLIMIT_DATA, in steps of 4 %) with which a run succeeds whose cap is the memory that was
+said. "kinds" measures texts of 100 words, a quarter, a half and all of the rows: unrelated ones, equal ones, different
+ones of which the first 60 or 80 words are the same, and different ones that are chosen to share one bucket and hardly
+anything else, without and with a cap.
 """
 
 from __future__ import annotations
@@ -247,7 +248,8 @@ def done(folder: str) -> bool:
 def forecast(options: argparse.Namespace) -> int:
     """Print what is said of a run before it, and what it takes."""
     memory, plan = check_bytes("memory", options.memory), make_plan(threads=options.threads)
-    said = forecast_of(Inputs([options.corpus]), plan, memory, time.process_time)
+    inputs = Inputs([options.corpus])
+    said, rows = forecast_of(inputs, plan, memory), sum(len(batch.texts) for batch in inputs.open().batches())
     if said is None:
         sys.exit("there are no texts")
     least = -(-said.least_memory // MB) + 1  # in MB; the number of rows is an estimate
@@ -260,23 +262,34 @@ def forecast(options: argparse.Namespace) -> int:
                 with suppress(OSError):
                     most = max(most, sum(entry.stat().st_size for entry in os.scandir(work)))
 
-        given = ["dedup", options.corpus, "-o", os.path.join(folder, "kept.jsonl"), "--work", work, "--quiet"]
-        given += ["--overwrite", "--threads", str(options.threads)]
-        tight, _, held = run([*given, "--memory", f"{least * 102 // 100}M"], least * MB * 107 // 100)
+        given = ["dedup", options.corpus, "-o", os.path.join(folder, "kept.jsonl"), "--quiet", "--overwrite"]
+        given += ["--threads", str(options.threads)]
         watching = threading.Thread(target=watch)
         watching.start()
-        status, seconds, usage = run([*given, "--memory", options.memory])
+        status, seconds, _ = run([*given, "--memory", options.memory, "--work", work])
         over.set()
         watching.join()
-        if status or tight:
-            sys.exit(f"a run failed with status {status or tight}")
-    (small, large), (low, high) = said.disk, said.seconds
-    processor = usage.ru_utime + usage.ru_stime
-    print(f"{'':22}{'said':>16}{'taken':>10}")
-    print(f"{'rows':22}{said.rows:16,}{lines_of(options.corpus):10,}")
-    print(f"{'least memory, MB':22}{said.least_memory / 1e6:16,.0f}{held.ru_maxrss * 1024 / 1e6:10,.0f}")
-    print(f"{'work folder, MB':22}{f'{small / 1e6:,.0f} to {large / 1e6:,.0f}':>16}{most / 1e6:10,.0f}")
-    print(f"{'processor time, s':22}{f'{low:.1f} to {high:.1f}':>16}{processor:10.1f} ({seconds:.1f} s in all)")
+        if status:
+            sys.exit(f"the run failed with status {status}")
+        limit = least * 107 // 100
+        held = 0
+        while not run([*given, "--memory", f"{least * 102 // 100}M"], limit * MB)[0]:
+            held, limit = limit, limit * 96 // 100
+    if not held:
+        sys.exit(f"a run failed with {least} MB")
+    table = [
+        ("rows", said.rows, rows),
+        ("least memory, MB", said.least_memory / 1e6, held * MB / 1e6),
+        ("work folder, MB", said.disk.value / 1e6, most / 1e6),
+        ("time, s", said.seconds.value, seconds),
+    ]
+    print(f"{'':22}{'said':>12}{'taken':>12}{'said / taken':>14}")
+    for name, told, taken in table:
+        digits = 1 if name == "time, s" else 0
+        print(f"{name:22}{told:12,.{digits}f}{taken:12,.{digits}f}{told / taken:14.2f}")
+    print(f"{said.sharing:.0%} of the texts share a bucket; with none and with all of them:")
+    print(f"work folder {said.disk.least / 1e6:,.0f} and {said.disk.most / 1e6:,.0f} MB, ", end="")
+    print(f"time {said.seconds.least:.1f} and {said.seconds.most:.1f} s")
     return 0
 
 

@@ -423,14 +423,19 @@ def curve_table(plan: Plan) -> str:
 def forecast_table(found: Forecast, memory: int, threads: int) -> str:
     """Return what a run within a cap of memory takes as lines of text."""
     fits = "" if memory >= found.least_memory else f", more than {memory / 1e6:,.0f} MB"
-    (least, most), (low, high) = found.disk, found.seconds
-    times = f"{high:,.0f} s, with {counted(threads, 'thread')}"
+    disk, seconds = found.disk, found.seconds
+    texts = f"{counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all"
+
+    def of_all(least: float, most: float) -> str:
+        return f"({least:,.0f} if none did, {most:,.0f} if all did)"
+
     return "\n".join(
         [
-            f"with --memory, for {counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all:",
+            f"with --memory, for {texts}, of which about {found.sharing:.0%} share a bucket with another:",
             f"{'memory':>22}{-(-found.least_memory // 10**6):>12,} MB at least{fits}",
-            f"{'work folder':>22}{least / 1e6:>12,.0f} MB if no texts are similar, to {most / 1e6:,.0f} MB",
-            f"{'time':>22}{low:>12,.0f} s if no texts are similar, to {times}",
+            f"{'work folder':>22}{disk.value / 1e6:>12,.0f} MB {of_all(disk.least / 1e6, disk.most / 1e6)}",
+            f"{'time':>22}{seconds.value:>12,.0f} s with {counted(threads, 'thread')} "
+            f"{of_all(seconds.least, seconds.most)}",
         ]
     )
 

@@ -14,9 +14,14 @@ from lshfast.jobs.pair_runs import PAIRS_BYTES
 from lshfast.jobs.work_folder import WorkFolder
 from lshfast.join.external.bucket_runs import least_memory
 from lshfast.kernels.checksum import checksum
-from lshfast.pipeline.plan import BASE_BYTES, ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
+from lshfast.pipeline.plan import ROW_WORDS, SLACK, TEXT_OVERHEAD, WORK_BYTES, Plan
 from lshfast.readers import Corpus
 from lshfast.readers.files import File
+
+# Bytes of the interpreter with numpy; and of pyarrow with the pages of a Parquet file that is read, and a row group of
+# one that is written.
+PROCESS_BYTES = 96 << 20
+PARQUET_BYTES = 160 << 20
 
 # Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
 # similarity, and arrays that are in use while these are computed; and for each row with an id of up to 20 characters.
@@ -52,14 +57,14 @@ class Cap:
     work: str | None = None
     resume: bool = False
 
-    def check(self, plan: Plan, *, index: bool, pairs: bool = False) -> None:
+    def check(self, plan: Plan, *, index: bool, pairs: bool = False, parquet: bool = False) -> None:
         """Raise ValueError if a run with these options cannot have a cap of memory."""
         if self.resume and self.work is None:
             raise ValueError("resume needs the work folder of the run")
         for given, name in ((plan.exact, "exact"), (index, "against and save_index")):
             if given:
                 raise ValueError(f"memory is not for runs with {name}, which take memory for what they find")
-        Budget(self.memory, plan, pairs).work(0)
+        Budget(self.memory, plan, pairs, parquet=parquet).work(0)
 
     @contextmanager
     def folder(
@@ -122,12 +127,15 @@ class Budget:
         Whether all similar pairs are wanted.
     ids : bool
         Whether rows have ids.
+    parquet : bool
+        Whether an input or an output is a Parquet file.
     """
 
     memory: int
     plan: Plan
     pairs: bool = False
     ids: bool = False
+    parquet: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -162,17 +170,23 @@ class Budget:
 
     def _fixed(self, rows: int) -> int:
         of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows
-        return BASE_BYTES + WORK_BYTES * self.plan.threads + of_rows + PAIRS_BYTES * self.pairs
+        of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + WORK_BYTES * self.plan.threads
+        return of_process + of_rows + PAIRS_BYTES * self.pairs
 
 
-def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, pairs: bool = False) -> Cap | None:
+def reads_parquet(corpus: Corpus) -> bool:
+    """Return whether an input is a Parquet file."""
+    return any(file.format == "parquet" for file in corpus.files)
+
+
+def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, parquet: bool = False) -> Cap | None:
     """Return a cap for a run that needs more memory than is available, None if it fits or this is not known."""
     free = available_memory()
     if free is None or corpus.total_bytes < free // MOST_GROWTH or "-" in inputs.paths:
         return None
     needed = sum(plan.memory(*measure_inputs(inputs), corpus.held).values())
     cap = Cap(free * 3 // 4)
-    return cap if needed > free and cap.memory >= Budget(0, plan, pairs).least(0) else None
+    return cap if needed > free and cap.memory >= Budget(0, plan, pairs, parquet=parquet).least(0) else None
 
 
 def available_memory() -> int | None:

@@ -17,7 +17,7 @@ from lshfast.common.atomic_files import all_or_none
 from lshfast.common.progress import Progress
 from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
-from lshfast.jobs.cap import Budget, Cap, cap_for
+from lshfast.jobs.cap import Budget, Cap, cap_for, reads_parquet
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
 from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, text_batches
 from lshfast.join.jaccard import PAIR
@@ -138,13 +138,14 @@ def run_files(
         check_index_measure(plan.measure)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
     corpus = inputs.open(order_column=order_column or None, output=output)
-    indexed = indexes.against is not None or indexes.save is not None
+    indexed, pairs = indexes.against is not None or indexes.save is not None, outputs.pairs is not None
+    parquet = reads_parquet(corpus) or "parquet" in [output_format(path)[0] for path in outputs.paths]
     if cap is not None:
-        cap.check(plan, index=indexed, pairs=outputs.pairs is not None)
+        cap.check(plan, index=indexed, pairs=pairs, parquet=parquet)
     elif not (plan.exact or indexed):
-        cap = cap_for(inputs, corpus, plan, outputs.pairs is not None)
+        cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
-        return _run_within(cap, inputs, corpus, outputs, plan, keep, progress)
+        return _run_within(cap, inputs, corpus, outputs, plan, keep, parquet, progress)
     _check_outputs(corpus, inputs, outputs, indexes, SIMILARITY_NAMES[plan.measure])
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
@@ -176,9 +177,10 @@ def _run_within(
     outputs: Outputs,
     plan: Plan,
     keep: str,
+    parquet: bool,
     progress: Progress | None,
 ) -> DedupResult:
-    """Run the main job within a cap of memory."""
+    """Run the main job within a cap of memory; `parquet` as for `Budget`."""
     from lshfast.jobs.capped import find_in_parts
 
     clock, pairs = Clock(), outputs.pairs is not None
@@ -191,7 +193,7 @@ def _run_within(
         _check_outputs(corpus, inputs, outputs, NO_INDEXES, similarity)
         with all_or_none():
             with faults_of(corpus), quick_switches():
-                budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None)
+                budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
                 found = find_in_parts(corpus, keep, budget, folder, clock, progress)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, iter(found.similar), similarity)

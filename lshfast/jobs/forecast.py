@@ -8,15 +8,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import islice
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import UInt64Array
-from lshfast.jobs.cap import Budget
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.jobs.cap import Budget, reads_parquet
 from lshfast.jobs.capped import prints_of
 from lshfast.jobs.inputs import Inputs, text_batches
+from lshfast.jobs.sharing import Sharing, rows_wanted, sharing
 from lshfast.join.banded import equal_rows
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.external_join import links
@@ -28,12 +30,15 @@ from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.short_texts import LONG_BYTES
 from lshfast.pipeline.sketching import Clock, Sketched, sketched
 from lshfast.readers import Corpus, write_rows
-from lshfast.readers.files import File
 from lshfast.readers.jsonl import can_be_read_at
 
 # The sample is the whole lines of so many bytes at so many places.
 PLACES = 32
 PLACE_BYTES = 1 << 20
+
+# The largest sample of which the rows that share buckets are estimated, and the places of it that are read at a time.
+MOST_SAMPLED = 1 << 30
+PLACES_AT_ONCE = 64
 
 # Rows of random keys on which the work for each row is measured, whatever its text is.
 BENCH_ROWS = 1 << 16
@@ -48,9 +53,17 @@ START = 0.3
 LONG_RUN = 1.25
 
 # Bytes of a row in the file of the first reading.
-ROW_BYTES = 40
+ROW_BYTES = 32
 
 Timer: TypeAlias = Callable[[], float]
+
+
+class Expected(NamedTuple):
+    """What is expected, and what it would be if no text shared a bucket with another one, and if all did."""
+
+    value: float
+    least: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -61,20 +74,22 @@ class Forecast:
     ----------
     rows, nbytes : int
         The number of texts, and their bytes.
+    sharing : float
+        The share of the texts that share a bucket with another one, in [0, 1].
     least_memory : int
         The least value of `memory`.
-    disk : tuple of int
-        The largest size of the work folder in bytes if no text shares a bucket with another, and if all do. The files
-        of records and the files of texts that are read again do not exist at the same time.
-    seconds : tuple of float
-        The time in these two cases.
+    disk : Expected
+        The largest size of the work folder in bytes. The files of records and the files of texts that are read again do
+        not exist at the same time.
+    seconds : Expected
     """
 
     rows: int
     nbytes: int
+    sharing: float
     least_memory: int
-    disk: tuple[int, int]
-    seconds: tuple[float, float]
+    disk: Expected
+    seconds: Expected
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,7 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
     Uncompressed local JSONL is sampled at several places, and other inputs at the beginnings of several files. With
     `time.process_time` as the clock, the seconds are those of all processors.
     """
-    corpus = replace(inputs, id_column=None).open()
+    corpus = replace(inputs, id_column=None, on_error="skip").open()
     with tempfile.TemporaryDirectory(prefix="lshfast-", ignore_cleanup_errors=True) as folder:
         places = all(file.format == "jsonl" and can_be_read_at(file) for file in corpus.files)
         steps = (_of_lines if places else _of_beginnings)(corpus, plan, folder, clock)
@@ -104,31 +119,27 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
             return None
         scale = corpus.total_bytes / steps.source_bytes
         rows, nbytes = round(steps.rows), round(steps.nbytes * scale)
-        budget = Budget(memory, plan, ids=inputs.id_column is not None)
+        shared = (_sharing_of_lines if places else _sharing_of_beginnings)(corpus, plan, folder, rows)
+        budget = Budget(memory, plan, ids=inputs.id_column is not None, parquet=reads_parquet(corpus))
         share = budget.work(0) * 3 // 4 if memory >= budget.least(0) else 0
         of_rows = rows * _seconds_of_a_row(plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock)
     records = RECORD_BYTES * plan.bands.bands * rows
     records = records if 2 * records > share else 0  # they stay in memory
     alone = START + LONG_RUN * scale * (steps.first + steps.short + steps.copying) + of_rows
-    of_labels = ROW_BYTES * rows
-    return Forecast(
-        rows,
-        nbytes,
-        budget.least(rows),
-        (max(records, of_labels), max(records, of_labels + nbytes)),
-        (alone, alone + scale * steps.again),
-    )
+    disk = [max(records, ROW_BYTES * rows + nbytes * share) for share in (shared.nbytes, 0, 1)]
+    seconds = [alone + scale * steps.again * share for share in (shared.nbytes, 0, 1)]
+    return Forecast(rows, nbytes, shared.rows, budget.least(rows), Expected(*disk), Expected(*seconds))
 
 
 def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
     """Measure the steps on a file with lines from several places."""
     path, ends, seen = os.path.join(folder, "sample.jsonl"), 0, 0
     with open(path, "wb") as out:
-        for data, begin in _places_of(corpus):
+        for data, begin in _places_of(corpus, _spread(corpus.total_bytes)):
             ends, seen = ends + data.count(b"\n"), seen + len(data)
-            out.write(data[data.find(b"\n") + 1 if begin else 0 : data.rfind(b"\n") + 1])
-    sample = Corpus(corpus.layout, [replace(file, layout=corpus.layout) for file in Inputs([path]).open().files])
-    first = _best(clock, lambda: _pass_one(text_batches(sample), plan))
+            out.write(_whole_lines(data, begin))
+    sample = _opened([path], corpus)
+    first = _best(clock, lambda: _sketches(text_batches(sample), plan))
     if not sample.accepted:
         return None
     rows = np.arange(sample.accepted, dtype=np.int64)
@@ -149,36 +160,87 @@ def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps |
     return _Steps(lines, texts.nbytes, sample.total_bytes, first, short, again, _seconds(clock, copy))
 
 
-def _places_of(corpus: Corpus) -> Iterator[tuple[bytes, int]]:
-    """Yield PLACE_BYTES of the inputs and where they begin in their file, at PLACES places; or each file as a whole."""
-    total, before = corpus.total_bytes, 0
-    whole = total <= PLACES * PLACE_BYTES
-    places = np.linspace(0, max(0, total - PLACE_BYTES), PLACES).astype(np.int64)
+def _spread(total: int) -> Int64Array | None:
+    """Return PLACES places in so many bytes; None if they would overlap."""
+    if total <= PLACES * PLACE_BYTES:
+        return None
+    return np.linspace(0, total - PLACE_BYTES, PLACES).astype(np.int64)
+
+
+def _places_of(corpus: Corpus, places: Int64Array | None) -> Iterator[tuple[bytes, int]]:
+    """Yield PLACE_BYTES of the inputs at each place, and where it begins in its file; or each file as a whole."""
+    before = 0
     for file in corpus.files:
-        own = places[(places >= before) & (places < before + file.size)] - before
+        own = [0]
+        if places is not None:
+            own = (places[(places >= before) & (places < before + file.size)] - before).tolist()
         before += file.size
+        if not own:
+            continue
         with closing(file.source.open()) as stream:
-            for place in [0] if whole else own.tolist():
+            for place in own:
                 stream.seek(place)
-                data = stream.read(file.size if whole else PLACE_BYTES)
+                data = stream.read(file.size if places is None else PLACE_BYTES)
                 last = place + len(data) == file.size and not data.endswith(b"\n")
                 yield data + b"\n" * last, place
 
 
+def _whole_lines(data: bytes, begin: int) -> bytes:
+    """Return the lines that are complete in a piece of a file that begins there."""
+    return data[data.find(b"\n") + 1 if begin else 0 : data.rfind(b"\n") + 1]
+
+
+def _opened(paths: list[str], corpus: Corpus) -> Corpus:
+    """Open files of lines of a corpus."""
+    return Corpus(corpus.layout, [replace(file, layout=corpus.layout) for file in Inputs(paths).open().files])
+
+
+def _sharing_of_lines(corpus: Corpus, plan: Plan, folder: str, rows: int) -> Sharing:
+    """Estimate the share of rows that share buckets from the lines of places that are chosen at random."""
+    count = corpus.total_bytes // PLACE_BYTES
+    wanted = min(count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES)
+    places = None
+    if wanted < count:
+        places = PLACE_BYTES * np.sort(np.random.default_rng(1).choice(count, wanted, replace=False)).astype(np.int64)
+    pieces, found, before = _places_of(corpus, places), [], 0
+    while some := list(islice(pieces, PLACES_AT_ONCE)):
+        paths = [os.path.join(folder, f"place-{number}.jsonl") for number in range(len(some))]
+        for path, piece in zip(paths, some, strict=True):
+            with open(path, "wb") as out:
+                out.write(_whole_lines(*piece))
+        sample = _opened(paths, corpus)
+        keys, prints = _sketches(text_batches(sample), plan)
+        lengths = [end - start for start, end in map(sample.span, range(len(paths)))]
+        found.append((keys, prints, np.repeat(np.arange(before, before + len(paths), dtype=np.int64) * 6 + 1, lengths)))
+        before += len(paths)
+    return _sharing(found, rows)
+
+
+def _sharing(
+    found: list[tuple[UInt64Array, UInt64Array, Int64Array]], rows: int, ends: tuple[int, ...] = ()
+) -> Sharing:
+    """Estimate the share of rows that share buckets from the keys, the prints and the places of some.
+
+    Places are numbered in sixes; `ends` are those in each six that have a neighbor on one side only.
+    """
+    keys, prints, places = (np.concatenate(column) for column in zip(*found, strict=True))
+    shingled = prints[:, 0] % np.uint64(2) == 1
+    own = np.flatnonzero(shingled & (equal_rows(prints) == np.arange(len(prints), dtype=np.int64)))
+    keys, nbytes, places = keys[own], (prints[own, 0] >> np.uint64(1)).astype(np.int64), places[own]
+    return sharing(keys, nbytes, places, ~np.isin(places % 6, ends), rows)
+
+
 def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
     """Measure the steps on the first megabytes of several files."""
-    places = np.unique(np.linspace(0, len(corpus.files) - 1, PLACES).astype(np.int64))
-    files = [corpus.files[place] for place in places.tolist()]
-    layout = replace(corpus.layout, batch_bytes=max(1, PLACES * PLACE_BYTES // len(files)))
 
     def read() -> list[tuple[Texts, int]]:
-        return [found for file in files for found in _beginning(replace(file, layout=layout))]
+        return _beginnings(corpus, PLACES * PLACE_BYTES)
 
     found = read()
     texts, source_bytes = Texts.concatenate([part for part, _ in found]), sum(nbytes for _, nbytes in found)
     if not len(texts) or not source_bytes:
         return None
-    reading, sketching = _best(clock, read), _best(clock, lambda: _pass_one(iter([texts]), plan))
+    reading, sketching = _best(clock, read), _best(clock, lambda: _sketches(iter([texts]), plan))
     # One thread reads; with several, the others sketch meanwhile.
     first = reading + sketching if plan.threads == 1 else max(reading, sketching)
     again = reading + _best(clock, lambda: _part(texts, plan, folder))
@@ -186,20 +248,47 @@ def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _St
     return _Steps(rows, texts.nbytes, source_bytes, first, 0.0, again, COPYING * reading)
 
 
-def _beginning(file: File) -> Iterator[tuple[Texts, int]]:
-    batch = next(Corpus(file.layout, [file]).batches(), None)
-    if batch is not None:
-        yield Texts(batch.texts), batch.source_bytes
+def _beginnings(corpus: Corpus, nbytes: int) -> list[tuple[Texts, int]]:
+    """Return so many bytes of texts in all from the beginnings of several files, each with its bytes in the file."""
+    chosen = np.unique(np.linspace(0, len(corpus.files) - 1, PLACES).astype(np.int64)).tolist()
+    share = max(1, nbytes // max(1, len(chosen)))
+    layout = replace(corpus.layout, batch_bytes=min(share, corpus.layout.batch_bytes))
+    return [_beginning(Corpus(layout, [replace(corpus.files[at], layout=layout)]), share) for at in chosen]
 
 
-def _pass_one(batches: Iterator[Texts], plan: Plan) -> None:
-    """Sketch texts as a run within a cap does."""
+def _beginning(corpus: Corpus, nbytes: int) -> tuple[Texts, int]:
+    """Return about so many bytes of the first texts of a corpus, and the bytes of them in its files."""
+    texts, source_bytes = [Texts([])], 0
+    for batch in corpus.batches():
+        texts.append(Texts(batch.texts))
+        source_bytes += batch.source_bytes
+        nbytes -= texts[-1].nbytes
+        if nbytes <= 0:
+            break
+    return Texts.concatenate(texts), source_bytes
+
+
+def _sharing_of_beginnings(corpus: Corpus, plan: Plan, folder: str, rows: int) -> Sharing:
+    """Estimate the share of rows that share buckets from the beginnings of several files."""
+    nbytes = PLACES * PLACE_BYTES
+    held = sum(len(texts) for texts, _ in _beginnings(corpus, nbytes))
+    found = _beginnings(corpus, min(MOST_SAMPLED, nbytes * rows_wanted(rows) // held + 1))
+    texts = Texts.concatenate([part for part, _ in found])
+    # Partners are often near each other, so the places are long: four to a file, of which two have both neighbors.
+    places = [6 * i + 1 + np.arange(len(part), dtype=np.int64) * 4 // len(part) for i, (part, _) in enumerate(found)]
+    return _sharing([(*_sketches(iter([texts]), plan), np.concatenate(places))], rows, ends=(1, 4))
+
+
+def _sketches(batches: Iterator[Texts], plan: Plan) -> tuple[UInt64Array, UInt64Array]:
+    """Return the bucket keys and the prints of texts."""
     secret = draw_hash_key(), draw_hash_key()
 
     def finish(piece: Sketched) -> tuple[UInt64Array, UInt64Array]:
         return plan.bands.keys(piece.signatures), prints_of(piece, secret)
 
-    _consume(sketched(batches, plan, Clock(), finish))
+    found = list(sketched(batches, plan, Clock(), finish))
+    keys, prints = [np.empty((0, plan.bands.bands), np.uint64)], [np.empty((0, 3), np.uint64)]
+    return np.concatenate(keys + [own for own, _ in found]), np.concatenate(prints + [own for _, own in found])
 
 
 def _part(texts: Texts, plan: Plan, folder: str) -> None:

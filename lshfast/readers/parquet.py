@@ -156,7 +156,7 @@ def _opened(file: File) -> Iterator[Any]:
         with steady(file), ExitStack() as stack:
             local = isinstance(file.source, LocalFile)
             source = file.path if local else stack.enter_context(file.source.open())
-            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20))
+            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=False))
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:

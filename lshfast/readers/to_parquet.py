@@ -15,7 +15,7 @@ from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.parquet import iso_times, schema_of, type_of
 from lshfast.readers.selection import Misfit, Selection, plain
 
-_GROUP_BYTES = 64 << 20  # of a row group, before compression
+_GROUP_BYTES = 32 << 20  # of a row group, before compression
 _MOST_LEVELS = 96  # of nested types; a list takes two
 
 

@@ -45,7 +45,6 @@ def make_stage_plan(
     """Check the parameters, list the inputs, create the folders, and write the plan; see `lshfast.stages.plan`."""
     if keep not in POLICIES:
         raise ValueError(f"keep must be {', '.join(POLICIES)} in a run in stages, not {keep!r}")
-    Budget(memory, engine).work(0)
     folders = [os.path.abspath(path) for path in (work, output, removed, rejected) if path is not None]
     if len({os.path.realpath(path) for path in folders}) < len(folders):
         raise ValueError("the work folder and the folders of outputs must be different")
@@ -53,6 +52,7 @@ def make_stage_plan(
         raise ValueError(f"{printable(work)}: this work folder has a plan already")
     corpus = inputs.open()
     kind = _format_of(corpus)
+    Budget(memory, engine, parquet=kind == "parquet").work(0)
     if kind == "parquet":
         check_rows(corpus, "rows.parquet")
     sizes = [file.size for file in corpus.files]

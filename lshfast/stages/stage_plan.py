@@ -52,7 +52,7 @@ class StagePlan:
     @cached_property
     def budget(self) -> Budget:
         """The memory of a task."""
-        return Budget(self.content["memory"], self.engine)
+        return Budget(self.content["memory"], self.engine, parquet=self.content["format"] == "parquet")
 
     @property
     def shards(self) -> int:

@@ -8,7 +8,8 @@ from lshfast.jobs import cap
 @pytest.fixture
 def small_parts(monkeypatch):
     """Let the memory of a run be that of its records and parts alone."""
-    monkeypatch.setattr(cap, "BASE_BYTES", 0)
+    monkeypatch.setattr(cap, "PROCESS_BYTES", 0)
+    monkeypatch.setattr(cap, "PARQUET_BYTES", 0)
     monkeypatch.setattr(cap, "WORK_BYTES", 0)
     monkeypatch.setattr(cap, "STATE_BYTES", 0)
     monkeypatch.setattr(cap, "LEAST_WORK", 0)

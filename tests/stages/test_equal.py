@@ -31,7 +31,7 @@ OPTIONS = [
 @pytest.fixture
 def little_memory(monkeypatch):
     """Let the memory of a task be that of its records and parts alone."""
-    for name in ("BASE_BYTES", "WORK_BYTES", "STATE_BYTES", "LEAST_WORK"):
+    for name in ("PROCESS_BYTES", "PARQUET_BYTES", "WORK_BYTES", "STATE_BYTES", "LEAST_WORK"):
         monkeypatch.setattr(cap, name, 0)
 
 
