@@ -1,6 +1,7 @@
-"""What a capped run holds for each row, whatever the row holds."""
+"""What a capped run takes: for each row, whatever the row holds, and for Parquet."""
 
 import os
+import random
 import subprocess
 import sys
 
@@ -13,6 +14,9 @@ ROWS = 1_200_000
 
 # Pairs of near copies: each row shares a bucket, and half of the rows are removed.
 ROW = '{"id":"document-%09d","text":"%x %x %x %x %x %x %x %x %x %x %x %x %d"}\n'
+
+
+WORDS = [f"word{number}" for number in range(20_000)]
 
 
 @pytest.mark.slow
@@ -32,3 +36,29 @@ def test_a_run_of_many_short_rows_with_ids_takes_no_more_than_its_least_memory(t
     subprocess.run(run, check=True, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
     with open(tmp_path / "removed.csv", "rb") as file:
         assert 0.4 * ROWS < sum(1 for _ in file) <= ROWS // 2 + 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
+    """The memory is measured as resident: pyarrow reserves more addresses than it uses."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, rows = random.Random(1), 10_000
+    texts = [" ".join(rng.choices(WORDS, k=1500)) for _ in range(rows)]
+    for row in range(0, rows, 3):
+        texts[row] = texts[row // 2] + " more"
+    table = pa.table({"id": list(range(4 * rows)), "text": [f"{part} {text}" for part in "abcd" for text in texts]})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=rows)
+    del table, texts
+    least = Budget(0, make_plan(threads=1), parquet=True).least(4 * rows)
+    program = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+    )
+    run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.parquet", "-o", tmp_path / "kept.parquet"]
+    run += ["--memory", str(least), "--threads", "1", "--quiet"]
+    said = subprocess.run([sys.executable, "-c", program, *run], check=True, stdout=subprocess.PIPE, text=True)
+    assert int(said.stdout) <= 1.05 * least
+    assert 0 < pq.read_metadata(tmp_path / "kept.parquet").num_rows < 4 * rows
