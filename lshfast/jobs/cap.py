@@ -98,7 +98,7 @@ class Cap:
         place = None if output is None else os.path.dirname(os.path.abspath(output))
         with (
             tempfile.TemporaryDirectory(prefix=".lshfast-", dir=place, ignore_cleanup_errors=True) as path,
-            WorkFolder.opened(path, run, False) as folder,
+            WorkFolder.opened(path, run, False, temporary=True) as folder,
         ):
             yield folder
 

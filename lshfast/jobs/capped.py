@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -22,6 +22,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.jobs.cap import Budget
+from lshfast.jobs.input_sums import InputSums
 from lshfast.jobs.inputs import text_batches
 from lshfast.jobs.pair_runs import MOST_ROWS, PairRuns, merged_pairs, write_copies
 from lshfast.jobs.work_folder import WorkFolder
@@ -52,6 +53,9 @@ from lshfast.pipeline.similar_pairs import PairArray
 from lshfast.pipeline.sketching import Clock, Sketched, naming_stage, sketched
 from lshfast.readers import Corpus
 from lshfast.sketch.minhash import EMPTY
+
+# Bytes of the inputs that are checked between two calls of `progress`.
+CHECKED_BYTES = 64 << 20
 
 
 class CountedPairs:
@@ -204,7 +208,9 @@ class _CappedRun:
     def _pass_one(self) -> _PassOne:
         """Read all texts, and join the rows that share a bucket."""
         plan, clock, done = self.plan, self.clock, self.folder.done("sketch")
+        sums = InputSums([] if self.folder.temporary else self.corpus.files)
         if done is not None:
+            self._check_inputs(sums, done["inputs"])
             arrays = self.folder.load("sketch", "rows.npz")
             self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()))
             for name in ("read", "sketch", "match"):
@@ -220,6 +226,7 @@ class _CappedRun:
         def tell(stage: str, done: int, total: int | None) -> None:
             nonlocal source_bytes
             source_bytes = done
+            sums.follow(done)
             if self.progress:
                 self.progress(stage, done, total)
 
@@ -241,8 +248,18 @@ class _CappedRun:
         arrays, values = self.corpus.state()
         arrays |= {"nbytes": nbytes, "labels": labels, "first": rows.first}
         arrays["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        self.folder.finish("sketch", {"empty": rows.empty}, self.folder.save("rows.npz", arrays))
+        figures = {"empty": rows.empty, "inputs": sums.finished()}
+        self.folder.finish("sketch", figures, self.folder.save("rows.npz", arrays))
         return rows
+
+    def _check_inputs(self, sums: InputSums, before: Mapping[str, int]) -> None:
+        """Compare the checksums of the inputs with those of the attempt that read them first."""
+        total = self.corpus.total_bytes
+        for position in range(0, total, CHECKED_BYTES):
+            sums.follow(position)
+            if self.progress:
+                self.progress("input", position, total)
+        self.folder.check_inputs(before, sums.finished())
 
     def _components(self, runs: BucketRuns) -> Int64Array:
         """Return the smallest row that each row is joined to by a chain of buckets."""

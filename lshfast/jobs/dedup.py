@@ -115,7 +115,8 @@ def run_files(
         The memory and the work folder of the run. Without it, a run that needs more memory than the machine has
         available gets the cap of `cap_for`, if it can have one.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read", "texts" (the second reading of a run within a cap)
+        Called with (stage, done, total): bytes of input in "read", "texts" (the second reading of a run within a cap),
+        "input" (the inputs of a run that is resumed are compared)
         and "write", rows in "verify" (pairs if all pairs are written), bytes of the index in "save".
 
     Returns

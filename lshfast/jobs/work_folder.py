@@ -24,7 +24,7 @@ from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
-VERSION = 3
+VERSION = 4
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20
@@ -46,16 +46,18 @@ class WorkFolder:
     Attributes
     ----------
     path : str
+    temporary : bool
+        Whether the folder is a temporary one, so that the run cannot be resumed.
     """
 
-    def __init__(self, path: str, run: Mapping[str, Any]) -> None:
-        self.path = path
+    def __init__(self, path: str, run: Mapping[str, Any], temporary: bool = False) -> None:
+        self.path, self.temporary = path, temporary
         self._run = dict(run)
         self._stages: dict[str, Any] = {}
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str, run: Mapping[str, Any], resume: bool) -> Iterator[WorkFolder]:
+    def opened(cls, path: str, run: Mapping[str, Any], resume: bool, temporary: bool = False) -> Iterator[WorkFolder]:
         """Create a work folder, or go on with an existing one; it is removed when the block ends without an error.
 
         Parameters
@@ -67,6 +69,8 @@ class WorkFolder:
             A value that is a mapping has an order, as inputs have.
         resume : bool
             Go on with the stages of an earlier attempt, if there was one.
+        temporary : bool
+            Whether the folder is a temporary one.
 
         Raises
         ------
@@ -88,7 +92,7 @@ class WorkFolder:
             raise OSError(error.errno, error.strerror, shown) from error
         if names and not resume:
             raise ValueError(f"{shown}: this work folder is not empty; resume (--resume) continues its run")
-        folder, over = cls(path, run), False
+        folder, over = cls(path, run, temporary), False
         try:
             with _locked(os.path.join(path, LOCK), shown):
                 try:
@@ -162,6 +166,12 @@ class WorkFolder:
     def done(self, stage: str) -> dict[str, Any] | None:
         """Return the figures of a stage that is over, or None."""
         return self._stages[stage]["figures"] if stage in self._stages else None
+
+    def check_inputs(self, before: Mapping[str, int], now: Mapping[str, int]) -> None:
+        """Raise ValueError if the checksums of the inputs differ."""
+        if before != now:
+            reason = _difference("inputs", now, before)
+            raise ValueError(f"{printable(self.path)}: this folder belongs to another run: {reason}")
 
     def finish(self, stage: str, figures: Mapping[str, Any], files: Mapping[str, int | None] | None = None) -> None:
         """Record that a stage is over: its figures, as values of JSON, and its files with the checksums of `save`."""

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -156,6 +157,35 @@ def test_another_run_is_refused(tmp_path, small_parts):
     source.write_bytes(source.read_bytes().replace(b"word", b"wort", 1))
     with pytest.raises(ValueError, match=re.escape(f"{source} has changed since")):
         dedup_files(source, memory=MEMORY, work=work, resume=True)
+
+
+def test_an_input_that_has_changed_inside_is_refused(tmp_path, small_parts, monkeypatch):
+    """Its size, its time, and the bytes at its ends are the same."""
+    monkeypatch.setattr(cap, "SAMPLE_BYTES", 64)
+    sources = [write_jsonl(tmp_path / name, corpus(seed, 300)) for seed, name in enumerate(("a.jsonl", "b.jsonl"))]
+    work, before, state = begun(tmp_path, sources), sources[1].read_bytes(), sources[1].stat()
+    sources[1].write_bytes(before[:5000] + before[5000:].replace(b"word", b"wort", 1))
+    os.utime(sources[1], ns=(state.st_atime_ns, state.st_mtime_ns))
+    with pytest.raises(ValueError, match=re.escape(f"{sources[1]} has changed since")):
+        dedup_files(sources, memory=MEMORY, work=work, resume=True)
+    sources[1].write_bytes(before)
+    os.utime(sources[1], ns=(state.st_atime_ns, state.st_mtime_ns))
+    compared = []
+
+    def tell(stage, done, total):
+        if stage == "input":
+            compared.append((done, total))
+
+    assert dedup_files(sources, memory=MEMORY, work=work, resume=True, progress=tell) == dedup_files(sources)
+    assert compared == [(0, sum(source.stat().st_size for source in sources))]
+
+
+def test_a_temporary_work_folder_needs_no_checksums_of_inputs(tmp_path, small_parts, monkeypatch):
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(13, 300))
+    monkeypatch.setattr("lshfast.jobs.input_sums.checksum", None)
+    with pytest.raises(TypeError):
+        dedup_files(source, memory=MEMORY, work=tmp_path / "work")
+    dedup_files(source, memory=MEMORY)
 
 
 def test_inputs_in_another_order_are_refused(tmp_path, small_parts):
@@ -328,11 +358,15 @@ def test_killed_runs_are_resumed(tmp_path):
         sys.executable, "-m", "lshfast", "dedup", source, "-o", tmp_path / "b.jsonl", "--removed", tmp_path / "b.csv",
         "--memory", "300M", "--work", tmp_path / "work", "--resume", "--threads", "1", "--quiet",
     ]  # fmt: skip
-    killed = 0
+    start, killed = time.perf_counter(), 0
+    subprocess.run(arguments, check=True)
+    whole = time.perf_counter() - start
+    for name in ("b.jsonl", "b.csv"):
+        (tmp_path / name).unlink()
     for attempt in range(40):
         with subprocess.Popen(arguments, stderr=subprocess.PIPE) as run:
             try:
-                errors = run.communicate(timeout=rng.uniform(0.3, 2) * 1.1**attempt)[1]
+                errors = run.communicate(timeout=rng.uniform(0.2, 0.6) * whole * 1.1**attempt)[1]
             except subprocess.TimeoutExpired:
                 run.send_signal(signal.SIGKILL)
                 killed += 1
