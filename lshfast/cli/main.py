@@ -309,6 +309,8 @@ def tune(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    unit: UnitOption = "word",
+    size: Size = None,
     threshold: Threshold = 0.8,
     num_perm: NumPerm = 128,
     recall: Recall = 0.95,
@@ -328,8 +330,8 @@ def tune(
     """
     with one_line_errors():
         plan = make_plan(
-            threshold=threshold, num_perm=num_perm, recall=recall, bands=bands, rows=rows, threads=threads,
-            measure=measure,
+            threshold=threshold, unit=unit, size=size, num_perm=num_perm, recall=recall, bands=bands, rows=rows,
+            threads=threads, measure=measure,
         )  # fmt: skip
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
@@ -338,10 +340,10 @@ def tune(
             raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
-        size = None if documents is None else (documents, documents * mean_bytes)
+        amount = None if documents is None else (documents, documents * mean_bytes)
         source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes)
         if inputs:
-            size = measure_inputs(source)
+            amount = measure_inputs(source)
         if plot is not None:
             from lshfast.families.plots import plot_curve
 
@@ -353,8 +355,8 @@ def tune(
         print(curve_table(plan))
         if measure == "containment":
             print(f"\n{ratio_table(plan)}")
-        if size is not None:
-            print(f"\n{memory_table(plan, *size, held=not inputs or source.held())}")
+        if amount is not None:
+            print(f"\n{memory_table(plan, *amount, held=not inputs or source.held())}")
         if cap is not None:
             from lshfast.jobs.forecast import forecast
 

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -158,6 +159,18 @@ def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     assert "in all" in result.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert "about 1,000 texts of 3.0 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
+
+
+def test_tune_knows_the_shingles(tmp_path):
+    """Long words of which one letter differs have common characters only."""
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefghij", k=500)) for _ in range(50)]
+    corpus = write_jsonl(tmp_path / "in.jsonl", [{"text": word + end} for word in words for end in "xy"])
+    assert "about 0% share a bucket" in run("tune", corpus, "--memory", "1G").stdout
+    assert "about 100% share a bucket" in run("tune", corpus, "--memory", "1G", "--unit", "char", "--size", 9).stdout
+    result = run("tune", corpus, "--size", 0)
+    assert result.exit_code == 2
+    assert "size must be" in result.stderr
 
 
 def test_demo_finds_what_the_standard_library_repeats():
