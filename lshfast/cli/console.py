@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lshfast.index.lsh_index import LSHIndex
     from lshfast.jobs.fingerprints import FingerprintSummary
-    from lshfast.jobs.forecast import Forecast
+    from lshfast.jobs.forecast import Expected, Forecast
     from lshfast.jobs.paragraphs import ParagraphsSummary
     from lshfast.jobs.passages import PassagesSummary
     from lshfast.jobs.web import ContractionSummary, MirrorSummary
@@ -423,19 +423,20 @@ def curve_table(plan: Plan) -> str:
 def forecast_table(found: Forecast, memory: int, threads: int) -> str:
     """Return what a run within a cap of memory takes as lines of text."""
     fits = "" if memory >= found.least_memory else f", more than {memory / 1e6:,.0f} MB"
-    disk, seconds = found.disk, found.seconds
     texts = f"{counted(found.rows, 'text')} of {found.nbytes / 1e6:,.0f} MB in all"
+    shared = "" if found.sharing is None else f", of which about {found.sharing:.0%} are read again"
 
-    def of_all(least: float, most: float) -> str:
-        return f"({least:,.0f} if none did, {most:,.0f} if all did)"
+    def amount(expected: Expected, unit: float) -> tuple[str, str]:
+        value, least, most = (None if number is None else f"{number / unit:,.0f}" for number in expected)
+        return value or f"{least} to {most}", f"{least} if no texts shared buckets, {most} if all did"
 
+    (disk, disk_range), (seconds, seconds_range) = amount(found.disk, 1e6), amount(found.seconds, 1)
     return "\n".join(
         [
-            f"with --memory, for {texts}, of which about {found.sharing:.0%} share a bucket with another:",
+            f"with --memory, for {texts}{shared}:",
             f"{'memory':>22}{-(-found.least_memory // 10**6):>12,} MB at least{fits}",
-            f"{'work folder':>22}{disk.value / 1e6:>12,.0f} MB {of_all(disk.least / 1e6, disk.most / 1e6)}",
-            f"{'time':>22}{seconds.value:>12,.0f} s with {counted(threads, 'thread')} "
-            f"{of_all(seconds.least, seconds.most)}",
+            f"{'work folder':>22}{disk:>12} MB ({disk_range})",
+            f"{'time':>22}{seconds:>12} s with {counted(threads, 'thread')} ({seconds_range})",
         ]
     )
 

@@ -336,6 +336,8 @@ def tune(
         cap = cap_of(memory, None, False)
         if cap is not None and not inputs:
             raise ValueError("memory needs INPUT, of which a run is estimated")
+        if cap is not None and "-" in (inputs or []):
+            raise ValueError("memory needs INPUT that can be read several times, not standard input")
         if documents is not None and inputs:
             raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
         if (documents is not None and documents < 0) or mean_bytes < 0:
@@ -361,8 +363,8 @@ def tune(
             from lshfast.jobs.forecast import forecast
 
             expected = forecast(source, plan, cap.memory)
-            if expected is not None:
-                print(f"\n{forecast_table(expected, cap.memory, plan.threads)}")
+            table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
+            print(f"\n{table}")
         better = recommend_for(source) if inputs else None
         if better is not None:
             threshold = threshold_for(measure, better)

@@ -259,7 +259,10 @@ class _CappedRun:
             sums.follow(position)
             if self.progress:
                 self.progress("input", position, total)
-        self.folder.check_inputs(before, sums.finished())
+        now = sums.finished()
+        if self.progress:
+            self.progress("input", total, total)
+        self.folder.check_inputs(before, now)
 
     def _components(self, runs: BucketRuns) -> Int64Array:
         """Return the smallest row that each row is joined to by a chain of buckets."""

@@ -18,7 +18,8 @@ PIECE_BYTES = 1 << 20
 class InputSums:
     """Checksums of the local files among the inputs; of others, their store tells when they change.
 
-    They are made behind the run that reads the inputs, from what the system has just read for it.
+    They are made behind the run that reads the inputs, from what the system has just read for it. Of Parquet, the run
+    reads some columns, and the rest is read for the checksum.
 
     Parameters
     ----------

@@ -12,10 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.join.banded import equal_rows
 
 # The sample has so many times the square root of all rows: the partners that meet in it grow with its square. If one
 # row in ten has a partner, about 200 pairs meet.
 OF_ROOT = 64
+
+# A sample of which fewer rows would meet a partner, if each had one, tells nothing.
+LEAST_MEETING = 32
 
 # A row that meets so many others in the sample counts like one that meets more.
 MOST_MET = 8
@@ -23,12 +27,38 @@ MOST_MET = 8
 # From so much of all rows on, the sample is counted as if it were all.
 NEARLY_ALL = 0.9
 
-# Steps of the estimate. It is a little smoother than the maximum of the likelihood, to which more steps would lead.
-STEPS = 2000
+# Steps of the estimate, at least; where few partners meet, the likelihood needs more of them.
+STEPS, MOST_STEPS = 2000, 50_000
+
+# Numbers of partners for which probabilities are computed; those between them count like the next larger one.
+GRID = 400
+
+
+class Sample(NamedTuple):
+    """Some rows.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (n, b)
+        Their bucket keys.
+    prints : ndarray of uint64, shape (n, 3)
+        Twice the bytes of their texts, and 1 more if they have shingles; and two hashes of the texts.
+    places : ndarray of int64, shape (n,)
+        Numbers from 1 of the places of the inputs where the rows are. The sample has all rows of a place. Places with
+        consecutive numbers are next to each other, and others are far apart: of the partners that a row has there, the
+        sample has the same share as of all rows.
+    inner : ndarray of bool, shape (n,)
+        Whether the sample has the rows on both sides of a row, as far as its place and the ones next to it reach.
+    """
+
+    keys: UInt64Array
+    prints: UInt64Array
+    places: Int64Array
+    inner: BoolArray
 
 
 class Sharing(NamedTuple):
-    """The shares of the rows and of their bytes, in [0, 1]."""
+    """The shares of all rows and of their bytes, in [0, 1]. Of equal texts, only the first one can be such a row."""
 
     rows: float = 0.0
     nbytes: float = 0.0
@@ -39,37 +69,33 @@ def rows_wanted(rows: int) -> int:
     return min(rows, round(OF_ROOT * sqrt(rows)))
 
 
-def sharing(keys: UInt64Array, nbytes: Int64Array, places: Int64Array, inner: BoolArray, rows: int) -> Sharing:
-    """Estimate the share of rows that share a bucket with another one.
-
-    Parameters
-    ----------
-    keys : ndarray of uint64, shape (n, b)
-        Bucket keys of sampled rows with different contents.
-    nbytes : ndarray of int64, shape (n,)
-        The bytes of their texts.
-    places : ndarray of int64, shape (n,)
-        Numbers from 1 of the places of the inputs where the rows are. The sample has all rows of a place. Places with
-        consecutive numbers are next to each other, and others are far apart: of the partners that a row has there, the
-        sample has the same share as of all rows.
-    inner : ndarray of bool, shape (n,)
-        Whether the sample has the rows on both sides of a row, as far as its place and the ones next to it reach.
-    rows : int
-        All rows.
-    """
-    near, far = _met(keys, places)
-    seen = (near > 0) | (far > 0)
-    if not seen.any():
+def sharing(sample: Sample, rows: int) -> Sharing | None:
+    """Estimate which share of so many rows share a bucket with another one; None if the sample is too small to tell."""
+    n = len(sample.keys)
+    texts = np.flatnonzero(sample.prints[:, 0] % np.uint64(2))
+    if not len(texts):
         return Sharing()
-    everything = len(keys) > NEARLY_ALL * rows
-    counted = np.ones(len(keys), np.bool_) if everything or not inner.any() else inner
-    share = float(seen[counted].mean())
-    beyond = len(keys) - float(_beside(np.bincount(places))[places[counted]].mean())
-    if beyond > 0 and not everything:
-        share = float((near[counted] > 0).mean())
-        part = beyond / (rows - len(keys) + beyond)
-        share += (1 - share) * _with_partners(far[counted & (near == 0)], part)
-    return Sharing(share, min(1.0, share * float(nbytes[seen].mean() / max(1.0, nbytes.mean()))))
+    prints, places, inner = sample.prints[texts], sample.places[texts], sample.inner[texts]
+    sizes = (prints[:, 0] >> np.uint64(1)).astype(np.int64)
+    total = max(1, int((sample.prints[:, 0] >> np.uint64(1)).sum()))
+    copy_of = equal_rows(prints)
+    near_copies, far_copies = _met(copy_of[:, None].astype(np.uint64), places)
+    near, far = _met(sample.keys[texts], places)
+    near, far = near - near_copies, far - far_copies  # those with other content
+    seen = (near > 0) | (far > 0)
+    if n > NEARLY_ALL * rows:
+        seen &= copy_of == np.arange(len(texts), dtype=np.int64)
+        return Sharing(int(seen.sum()) / n, int(sizes[seen].sum()) / total)
+    counted = inner if inner.any() else np.ones(len(texts), np.bool_)
+    beyond = n - float(_beside(np.bincount(sample.places))[places[counted]].mean())
+    part = beyond / (rows - n + beyond)
+    if n * part < LEAST_MEETING:
+        return None
+    with_partners, _ = _partners(near[counted], far[counted], part)
+    _, first_copies = _partners(near_copies[counted], far_copies[counted], part)
+    share = with_partners * first_copies * len(texts) / n
+    longer = float(sizes[seen].mean()) * n / total if seen.any() else 1.0
+    return Sharing(share, min(1.0, share * longer))
 
 
 def _met(keys: UInt64Array, places: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -92,24 +118,44 @@ def _beside(counts: Int64Array) -> Int64Array:
     return np.asarray(np.convolve(counts, np.ones(3, np.int64), "same"), np.int64)
 
 
-def _with_partners(met: Int64Array, part: float) -> float:
-    """Return the share of rows that have a partner, from how many of them each row meets in a part of all rows.
+def _partners(near: Int64Array, far: Int64Array, part: float) -> tuple[float, float]:
+    """Return the share of rows with partners, and the mean of 1 / (1 + partners), from those that rows meet.
+
+    Partners beside a row are all met. Of those elsewhere, a part is met.
+    """
+    alone = near == 0
+    beside = 1 - float(alone.mean())
+    among = float((1 / (1 + near[~alone])).sum()) / len(near)
+    some, mean = _elsewhere(far[alone], part)
+    return beside + (1 - beside) * some, among + (1 - beside) * mean
+
+
+def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
+    """Return the share of rows that have a partner, and the mean of 1 / (1 + partners), if a part of them is met.
 
     Small numbers of partners are taken to be more frequent than larger ones: their distribution is a mixture of uniform
     ones from 1 to each bound, beside the rows without partners (expectation-maximization).
     """
-    frequency = np.bincount(np.minimum(met, MOST_MET), minlength=MOST_MET + 1) / max(1, len(met))
-    partners = np.arange(1, round(MOST_MET * MOST_MET / part) + 1, dtype=np.int64)
+    if not met.any():
+        return 0.0, 1.0
+    frequency = np.bincount(np.minimum(met, MOST_MET), minlength=MOST_MET + 1) / len(met)
+    partners = np.unique(np.geomspace(1, max(2, MOST_MET * MOST_MET / part), GRID).astype(np.int64))
     meets = np.empty((MOST_MET + 1, len(partners)))
     meets[0] = (1 - part) ** partners
     for count in range(1, MOST_MET):
         meets[count] = meets[count - 1] * np.maximum(0, partners - count + 1) / count * part / (1 - part)
     meets[MOST_MET] = np.maximum(0.0, 1 - meets[:MOST_MET].sum(axis=0))
-    bounds = np.unique(np.geomspace(1, len(partners), 2 * len(partners).bit_length()).astype(np.int64))
-    uniform = np.cumsum(meets, axis=1)[:, bounds - 1] / bounds
-    none: Float64Array = np.eye(MOST_MET + 1, 1)
-    chances = np.hstack([none, uniform])
+    many = np.diff(partners, prepend=0)
+
+    def uniform(values: Float64Array) -> Float64Array:
+        """Return the means of values from 1 to each number of partners."""
+        return np.asarray(np.cumsum(values * many, axis=-1) / partners)
+
+    chances = np.hstack([np.eye(MOST_MET + 1, 1), uniform(meets)])
     weights = np.full(chances.shape[1], 1 / chances.shape[1])
-    for _ in range(STEPS):
+    for _ in range(min(MOST_STEPS, max(STEPS, round(4 / part)))):
         weights *= (frequency / np.maximum(chances @ weights, np.finfo(np.float64).tiny)) @ chances
-    return float(1 - weights[0])
+    # A row with partners meets a part of one at least.
+    some = min(float(1 - weights[0]), float(met.mean()) / part)
+    shared = weights[1:] / max(weights[1:].sum(), np.finfo(np.float64).tiny)
+    return some, 1 - some + some * float(shared @ uniform(1 / (1 + partners)))

@@ -81,6 +81,12 @@ def has_places(file: File) -> bool:
     return file.codec is None and isinstance(file.source, (LocalFile, Spool))
 
 
+def is_plain(file: File) -> bool:
+    """Return whether a file is uncompressed UTF-8, judged by its first bytes."""
+    with opened(file) as (stream, raw):
+        return stream is raw and actual_encoding(_first_bytes(stream), file.layout.encoding) == "utf-8"
+
+
 def whole_lines(lines: Lines) -> Iterator[tuple[bytearray, int, int, int]]:
     """Yield the blocks of `Lines`; an empty range that ends at 0 replaces a line that exceeds `max_row_bytes`."""
     inside = False

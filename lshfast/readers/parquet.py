@@ -154,9 +154,9 @@ def _opened(file: File) -> Iterator[Any]:
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     try:
         with steady(file), ExitStack() as stack:
-            local = isinstance(file.source, LocalFile)
+            local = isinstance(file.source, LocalFile)  # others are read in few requests, which takes more memory
             source = file.path if local else stack.enter_context(file.source.open())
-            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=False))
+            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=not local))
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:

@@ -166,8 +166,8 @@ def test_tune_knows_the_shingles(tmp_path):
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdefghij", k=500)) for _ in range(50)]
     corpus = write_jsonl(tmp_path / "in.jsonl", [{"text": word + end} for word in words for end in "xy"])
-    assert "about 0% share a bucket" in run("tune", corpus, "--memory", "1G").stdout
-    assert "about 100% share a bucket" in run("tune", corpus, "--memory", "1G", "--unit", "char", "--size", 9).stdout
+    assert "about 0% are read again" in run("tune", corpus, "--memory", "1G").stdout
+    assert "about 100% are read again" in run("tune", corpus, "--memory", "1G", "--unit", "char", "--size", 9).stdout
     result = run("tune", corpus, "--size", 0)
     assert result.exit_code == 2
     assert "size must be" in result.stderr

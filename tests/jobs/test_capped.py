@@ -194,8 +194,9 @@ def test_tune_prints_the_forecast(tmp_path):
     run = [sys.executable, "-m", "lshfast", "tune", source, "--threads", "1", "--memory"]
     said = subprocess.run([*run, "100M"], capture_output=True, text=True, check=True).stdout
     assert re.search(
-        r"of which about \d+% share a bucket with another:\n +memory +\d+ MB at least, more than 105 MB\n"
-        r" +work folder +\d+ MB \(\d+ if none did, \d+ if all did\)\n +time +\d+ s with 1 thread \(\d+ if none",
+        r"of which about \d+% are read again:\n +memory +\d+ MB at least, more than 105 MB\n"
+        r" +work folder +\d+ MB \(\d+ if no texts shared buckets, \d+ if all did\)\n"
+        r" +time +\d+ s with 1 thread \(\d+ if no texts",
         said,
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lshfast.jobs.sharing import rows_wanted, sharing
+from lshfast.jobs.sharing import GRID, MOST_MET, Sample, Sharing, rows_wanted, sharing
 
 ROWS, BANDS, PLACE = 200_000, 3, 100
 
@@ -17,16 +17,22 @@ def groups(rng, share, sizes):
     return labels
 
 
-def keys_of(labels):
-    """Return keys that are equal within a group."""
-    return np.repeat(labels[:, None].astype(np.uint64) + np.uint64(1), BANDS, axis=1)
+def sample_of(labels, contents, places, inner=None, nbytes=10):
+    """Return a sample of rows whose keys are equal within a group; rows of the content -1 have no shingles."""
+    keys = np.repeat(labels[:, None].astype(np.uint64) + np.uint64(1), BANDS, axis=1)
+    sizes = np.broadcast_to(nbytes, len(labels))
+    prints = np.column_stack([2 * sizes + (contents >= 0), contents + 1, contents + 1]).astype(np.uint64)
+    return Sample(keys, prints, places, np.ones(len(labels), bool) if inner is None else inner)
 
 
-def estimate(labels, places, rows=ROWS, inner=None):
+def random_places(rng):
+    return rng.choice(ROWS // PLACE, rows_wanted(ROWS) // PLACE, replace=False)
+
+
+def estimate(labels, places, contents=None):
     own = np.isin(np.arange(len(labels)) // PLACE, places)
-    numbers = 2 * (np.flatnonzero(own) // PLACE) + 1
-    inner = np.ones(own.sum(), bool) if inner is None else inner[own]
-    return sharing(keys_of(labels[own]), np.full(own.sum(), 10), numbers, inner, rows)
+    contents = np.arange(len(labels)) if contents is None else contents
+    return sharing(sample_of(labels[own], contents[own], 2 * (np.flatnonzero(own) // PLACE) + 1), ROWS)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
@@ -39,16 +45,36 @@ def test_the_share_is_estimated_from_random_places(share, sizes, error):
     found = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        places = rng.choice(ROWS // PLACE, rows_wanted(ROWS) // PLACE, replace=False)
-        found.append(estimate(groups(rng, share, sizes), places).rows)
+        found.append(estimate(groups(rng, share, sizes), random_places(rng)).rows)
     assert np.median(found) == pytest.approx(share, rel=error, abs=0.02)
+
+
+@pytest.mark.parametrize(("copies", "error"), [(1, 0.2), (2, 0.25), (5, 0.6)])
+def test_of_equal_texts_only_the_first_is_counted(copies, error):
+    """Each text has so many copies all over; three in ten of the different texts have a near-duplicate."""
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        contents = rng.permutation(ROWS) % (ROWS // copies)
+        near = rng.permutation(ROWS // copies)
+        group = np.arange(ROWS // copies)
+        some = near[: len(near) * 3 // 10 // 2 * 2]
+        group[some[::2]] = some[1::2]
+        found.append(estimate(group[contents], random_places(rng), contents).rows)
+    assert np.median(found) == pytest.approx(0.3 / copies, rel=error)
+
+
+def test_texts_without_shingles_share_no_bucket():
+    rng = np.random.default_rng(1)
+    contents = np.where(rng.random(ROWS) < 0.4, -1, np.arange(ROWS))
+    found = estimate(np.where(contents < 0, 0, groups(rng, 0.5, [2])), random_places(rng), contents)
+    assert found.rows == pytest.approx(0.5 * 0.6 * 0.6, abs=0.04)
 
 
 def test_partners_beside_a_row_are_counted_as_they_are():
     labels = np.arange(ROWS)
     labels[: ROWS // 2] = labels[: ROWS // 2] // 2 * 2
-    places = np.random.default_rng(1).choice(ROWS // PLACE, rows_wanted(ROWS) // PLACE, replace=False)
-    assert estimate(labels, places).rows == pytest.approx(0.5, abs=0.05)
+    assert estimate(labels, random_places(np.random.default_rng(1))).rows == pytest.approx(0.5, abs=0.05)
 
 
 @pytest.mark.parametrize("distance", [1000, ROWS])
@@ -61,33 +87,47 @@ def test_a_stretch_tells_the_share_wherever_the_partners_are(distance):
         other = np.clip(at + rng.integers(-distance, distance + 1, len(at)), 0, ROWS - 1)
         labels[other] = at
         n = rows_wanted(ROWS)
-        numbers = np.arange(n) * 4 // n + 1
-        keys = keys_of(labels[:n])
+        places = np.arange(n) * 4 // n + 1
         true = np.isin(labels, np.flatnonzero(np.bincount(labels, minlength=ROWS) > 1)).mean()
-        inner = (numbers > 1) & (numbers < 4)
-        found.append(sharing(keys, np.full(n, 10), numbers, inner, ROWS).rows / true)
+        sample = sample_of(labels[:n], np.arange(n), places, (places > 1) & (places < 4))
+        found.append(sharing(sample, ROWS).rows / true)
     assert np.median(found) == pytest.approx(1, rel=0.2)
 
 
 def test_all_rows_tell_the_exact_share_and_that_of_their_bytes():
-    labels = np.array([0, 1, 0, 3, 4])
-    numbers = np.ones(5, np.int64)
-    found = sharing(keys_of(labels), np.array([30, 10, 30, 10, 20]), numbers, np.zeros(5, bool), 5)
-    assert found == (0.4, pytest.approx(0.6))
+    """The fourth row equals the first one, and the last one has no shingles."""
+    labels, contents = np.array([0, 1, 0, 0, 4, 0]), np.array([0, 1, 2, 0, 4, -1])
+    sample = sample_of(labels, contents, np.ones(6, np.int64), np.zeros(6, bool), np.array([30, 10, 30, 30, 20, 0]))
+    assert sharing(sample, 6) == (pytest.approx(2 / 6), pytest.approx(0.5))
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000])
 def test_rows_without_partners(n):
-    found = sharing(keys_of(np.arange(n)), np.full(n, 10), np.arange(n) * 2 + 1, np.ones(n, bool), 10**9)
-    assert found == (0, 0)
+    assert sharing(sample_of(np.arange(n), np.arange(n), np.arange(n) * 2 + 1), n) == Sharing(0, 0)
 
 
 def test_one_large_group():
-    places = np.random.default_rng(1).choice(ROWS // PLACE, rows_wanted(ROWS) // PLACE, replace=False)
-    assert estimate(np.zeros(ROWS, np.int64), places).rows == pytest.approx(1)
+    assert estimate(np.zeros(ROWS, np.int64), random_places(np.random.default_rng(1))).rows == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rows", [10**6, 10**9])
+def test_a_sample_that_is_too_small_tells_nothing(rows):
+    labels = np.arange(1000)
+    labels[500] = 0
+    assert sharing(sample_of(labels, np.arange(1000), np.arange(1000) * 2 + 1), rows) is None
+
+
+def test_one_pair_that_meets_in_a_small_part_means_few():
+    """It stands for n / part rows at most."""
+    n, part = 50_000, 1 / 1000
+    labels = np.arange(n)
+    labels[40_000] = 0
+    found = sharing(sample_of(labels, np.arange(n), np.arange(n) * 2 + 1), round(n / part))
+    assert 0 < found.rows <= 2 / n / part * 1.01
 
 
 def test_the_sample_grows_with_the_root():
     assert rows_wanted(0) == 0
     assert rows_wanted(100) == 100
     assert rows_wanted(10**8) == 64 * 10**4
+    assert GRID > MOST_MET**2  # the smallest numbers of partners are all there

@@ -1,0 +1,100 @@
+"""Samples of the rows of inputs: the lines of places, and the beginnings of files."""
+
+import gzip
+import json
+import random
+
+import numpy as np
+import pytest
+
+from lshfast.jobs import forecast as forecasts
+from lshfast.jobs import samples
+from lshfast.jobs.forecast import forecast
+from lshfast.jobs.inputs import Inputs
+from lshfast.pipeline.plan import make_plan
+
+
+def corpus_of(paths, **others):
+    return Inputs([str(path) for path in paths], on_error="skip", **others).open()
+
+
+@pytest.mark.parametrize("place_bytes", [1, 7, 64, 1000, 1 << 20])
+def test_each_line_begins_in_one_place(tmp_path, monkeypatch, place_bytes):
+    """Empty files, blank lines, a mark of UTF-8, lines longer than a place, last lines without an end."""
+    monkeypatch.setattr(samples, "PLACE_BYTES", place_bytes)
+    rng, contents = random.Random(1), [b"", b"\n\n", b"\xef\xbb\xbfa\nb", b"c" * 500 + b"\n", b"d"]
+    contents += [b"\n".join(b"x" * rng.randrange(30) for _ in range(20)) for _ in range(5)]
+    paths = [tmp_path / f"{number}.jsonl" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    corpus = corpus_of(paths)
+    places = np.arange(samples.place_count(corpus))
+    assert samples.bytes_of(corpus, places) == corpus.total_bytes
+    wanted = b"".join(
+        line.removeprefix(samples.UTF8_MARK).rstrip(b"\n") + b"\n"
+        for content in contents
+        for line in content.splitlines(keepends=True)
+    )
+    found = list(samples.lines_of(corpus, places))
+    assert len(found) == len(places)
+    assert b"".join(found) == wanted
+    some = places[1::3]
+    assert list(samples.lines_of(corpus, some)) == found[1::3]
+
+
+def rows(number, share=0.5):
+    """Return texts of which `share` have one near-duplicate, in random order."""
+    rng = random.Random(number)
+    texts = [" ".join(f"w{rng.randrange(10**6)}" for _ in range(40)) for _ in range(number)]
+    for at in range(int(share * number / 2)):
+        texts[at] = texts[number // 2 + at] + " more"
+    rng.shuffle(texts)
+    return [json.dumps({"text": text}) + "\n" for text in texts]
+
+
+@pytest.mark.parametrize("in_file", [1, 5, 100, 10_000])
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz"])
+def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
+    """A sample has as many rows as it needs, however many files they are in."""
+    monkeypatch.setattr(forecasts, "PLACES", 4)
+    for module in (samples, forecasts):
+        monkeypatch.setattr(module, "PLACE_BYTES", 1 << 14)
+    lines = rows(4000)
+    for at in range(0, len(lines), in_file):
+        content = "".join(lines[at : at + in_file]).encode()
+        path = tmp_path / f"{at:05}.{kind}"
+        path.write_bytes(content if kind == "jsonl" else gzip.compress(content, 1))
+    found = forecast(Inputs([str(tmp_path)]), make_plan(threads=1), 1 << 30)
+    assert found.rows == pytest.approx(4000, rel=0.15)
+    assert found.sharing == pytest.approx(0.5, rel=0.2)
+
+
+def test_a_forecast_over_long_rows(tmp_path, monkeypatch):
+    for module in (samples, forecasts):
+        monkeypatch.setattr(module, "PLACE_BYTES", 1 << 12)
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": f"{number} " * 3000}) + "\n" for number in range(200)))
+    found = forecast(Inputs([str(path)]), make_plan(threads=1), 1 << 30)
+    assert found.rows == pytest.approx(200, rel=0.5)
+    assert found.sharing == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "gzip"])
+def test_a_forecast_over_files_whose_bytes_are_not_what_their_name_says(tmp_path, encoding):
+    lines = rows(300)
+    (tmp_path / "a.jsonl").write_text("".join(lines[:100]))
+    content = "".join(lines[100:])
+    (tmp_path / "b.jsonl").write_bytes(
+        gzip.compress(content.encode()) if encoding == "gzip" else content.encode(encoding)
+    )
+    corpus = corpus_of([tmp_path])
+    assert samples.has_places(corpus) == (encoding == "utf-8-sig")
+    found = forecast(Inputs([str(tmp_path)]), make_plan(threads=1), 1 << 30)
+    assert found.rows == 300
+    assert found.sharing == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_bad_line_of_the_sample_is_no_error(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text("{\n" + "".join(rows(10)) + "\n\n")
+    assert forecast(Inputs([str(path)]), make_plan(threads=1), 1 << 30).rows == 10
