@@ -19,10 +19,11 @@ from lshfast.jobs.capped import prints_of
 from lshfast.jobs.inputs import Inputs, text_batches
 from lshfast.jobs.samples import (
     PLACE_BYTES,
-    beginnings,
+    Beginning,
     bytes_of,
     corpora_of_places,
     corpus_of,
+    files_in_random_order,
     has_places,
     lines_of,
     place_count,
@@ -115,10 +116,18 @@ class _Steps:
     copying: float
 
 
+class _Sampled(NamedTuple):
+    """What the rows of a sample tell of all: their number and bytes, and the share of those that share buckets."""
+
+    rows: int
+    nbytes: int
+    sharing: Sharing | None
+
+
 def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_counter) -> Forecast | None:
     """Measure the steps of a run on a sample of the inputs, and estimate what a run within a cap takes; None if empty.
 
-    Uncompressed local JSONL is sampled at several places, and other inputs at the beginnings of several files. With
+    Uncompressed local JSONL is sampled at several places, and other inputs at the beginnings of files. With
     `time.process_time` as the clock, the seconds are those of all processors.
     """
     corpus = replace(inputs, id_column=None, on_error="skip").open()
@@ -128,10 +137,9 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
         if steps is None:
             return None
         scale = corpus.total_bytes / steps.source_bytes
-        rows, nbytes = round(steps.rows), round(steps.nbytes)
-        shared = (_sharing_of_lines if places else _sharing_of_beginnings)(corpus, plan, folder, steps)
+        rows, nbytes, shared = (_sampled_lines if places else _sampled_beginnings)(corpus, plan, folder, steps)
         budget = Budget(memory, plan, ids=inputs.id_column is not None, parquet=reads_parquet(corpus))
-        share = budget.work(0) * 3 // 4 if memory >= budget.least(0) else 0
+        share = budget.records if memory >= budget.least(0) else 0
         of_rows = rows * _seconds_of_a_row(plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock)
     records = RECORD_BYTES * plan.bands.bands * rows
     records = records if 2 * records > share else 0  # they stay in memory
@@ -179,8 +187,8 @@ def _of_lines(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps |
     )
 
 
-def _sharing_of_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> Sharing | None:
-    """Estimate the share of rows that share buckets from the lines of places that are chosen at random."""
+def _sampled_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _Sampled:
+    """Sketch the lines of places that are chosen at random."""
     count, rows = place_count(corpus), round(steps.rows)
     wanted = min(count, count * rows_wanted(rows) // rows + 1, MOST_SAMPLED // PLACE_BYTES)
     places = np.sort(np.random.default_rng(1).choice(count, wanted, replace=False)).astype(np.int64)
@@ -189,24 +197,34 @@ def _sharing_of_lines(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) ->
         keys, prints = _sketches(text_batches(sample), plan, secret)
         lengths = [end - start for start, end in map(sample.span, range(len(some)))]
         found.append(Sample(keys, prints, np.repeat(some + 1, lengths), np.ones(len(keys), np.bool_)))
-    return sharing(_joined(found), rows)
+    return _sampled(found, corpus.total_bytes / bytes_of(corpus, places))
 
 
-def _joined(samples: list[Sample]) -> Sample:
+def _sampled(samples: list[Sample], scale: float) -> _Sampled:
+    """Return what samples tell of all rows, of which there are so many times as many."""
     keys, prints, places, inner = map(np.concatenate, zip(*samples, strict=True))
-    return Sample(keys, prints, places, inner)
+    rows = round(len(keys) * scale)
+    nbytes = round(int((prints[:, 0] >> np.uint64(1)).sum()) * scale)
+    return _Sampled(rows, nbytes, sharing(Sample(keys, prints, places, inner), rows))
 
 
 def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:
     """Measure the steps on the first megabytes of several files."""
-    chosen = spread(len(corpus.files), PLACES).tolist()
-    nbytes = PLACES * PLACE_BYTES // max(1, len(chosen))
+    order, nbytes = files_in_random_order(corpus), PLACES * PLACE_BYTES
+    share = max(1, nbytes // PLACES, nbytes // max(1, len(order)))
 
-    def read() -> list[tuple[Texts, int]]:
-        return list(beginnings(corpus, chosen, nbytes))
+    def read() -> tuple[Texts, int]:
+        found, source_bytes, left = [Texts([])], 0, nbytes
+        for file in order:
+            beginning = Beginning(corpus, file, share)
+            found += beginning
+            source_bytes += beginning.source_bytes
+            left -= share if found[-1].nbytes else 0
+            if left <= 0:
+                break
+        return Texts.concatenate(found), source_bytes
 
-    found = read()
-    texts, source_bytes = Texts.concatenate([part for part, _ in found]), sum(nbytes for _, nbytes in found)
+    texts, source_bytes = read()
     if not len(texts) or not source_bytes:
         return None
     reading, sketching = _best(clock, read), _best(clock, lambda: _sketches(iter([texts]), plan))
@@ -217,22 +235,26 @@ def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _St
     return _Steps(len(texts) * scale, texts.nbytes * scale, source_bytes, first, 0.0, again, COPYING * reading)
 
 
-def _sharing_of_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> Sharing | None:
-    """Estimate the share of rows that share buckets from the beginnings of files in random order."""
-    rows = round(steps.rows)
-    wanted = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows)
-    order = np.random.default_rng(1).permutation(len(corpus.files)).tolist()
+def _sampled_beginnings(corpus: Corpus, plan: Plan, folder: str, steps: _Steps) -> _Sampled:
+    """Sketch the beginnings of files in random order."""
+    rows, order = round(steps.rows), files_in_random_order(corpus)
+    wanted, source_bytes = min(MOST_SAMPLED, steps.nbytes * rows_wanted(rows) / rows), 0
     share = max(PLACE_BYTES, round(wanted / len(order)) + 1)
     found, secret = list[Sample](), (draw_hash_key(), draw_hash_key())
-    for number, (texts, _) in enumerate(beginnings(corpus, order, share)):
-        keys, prints = _sketches(iter([texts]), plan, secret)
-        # Partners are often near each other, so the places are long: four to a file, of which two have both neighbors.
-        quarters = np.arange(len(texts), dtype=np.int64) * 4 // max(1, len(texts))
-        found.append(Sample(keys, prints, quarters + (6 * number + 1), (quarters == 1) | (quarters == 2)))
-        wanted -= texts.nbytes
-        if wanted <= 0:
+    for number, file in enumerate(order):
+        beginning = Beginning(corpus, file, share)
+        keys, prints = _sketches(iter(beginning), plan, secret)
+        n = len(keys)
+        # Partners are often near each other, so places are long: files, or quarters of what was read of a file, of
+        # which two have both neighbors.
+        quarters = np.zeros(n, np.int64) if beginning.complete else np.arange(n, dtype=np.int64) * 4 // max(1, n)
+        inner = np.ones(n, np.bool_) if beginning.complete else (quarters == 1) | (quarters == 2)
+        found.append(Sample(keys, prints, quarters + (6 * number + 1), inner))
+        source_bytes += beginning.source_bytes
+        wanted -= int((prints[:, 0] >> np.uint64(1)).sum())
+        if source_bytes and (source_bytes > MOST_SAMPLED or (wanted <= 0 and number + 1 >= PLACES)):
             break
-    return sharing(_joined(found), rows)
+    return _sampled(found, corpus.total_bytes / source_bytes)
 
 
 def _sketches(

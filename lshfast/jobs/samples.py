@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from lshfast.kernels.text import Texts
 from lshfast.readers import Corpus
 from lshfast.readers.files import File
 from lshfast.readers.lines import is_plain
+from lshfast.readers.sources import LocalFile
 
 # Bytes of a place: the sample has the lines that begin in it.
 PLACE_BYTES = 1 << 20
@@ -22,8 +23,9 @@ PLACE_BYTES = 1 << 20
 # Places whose lines are in files at a time.
 PLACES_AT_ONCE = 64
 
-# Files whose first bytes are looked at.
+# Files whose first bytes are looked at, and files whose beginnings are read.
 MOST_CHECKED = 1000
+MOST_FILES, MOST_REMOTE_FILES = 10_000, 256
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -68,7 +70,7 @@ def _lines_from(file: File, begin: int, end: int) -> bytes:
         data = stream.read(end - max(0, begin - 1))
         if begin:  # the line before may end with the byte before
             data = data[data.find(b"\n") + 1 or len(data) :]
-        pieces, size = [data], len(data)
+        pieces, size = [data], len(data) - (data.rfind(b"\n") + 1)
         while pieces[-1] and not pieces[-1].endswith(b"\n") and size <= file.layout.max_row_bytes:
             piece = stream.read(PLACE_BYTES)
             pieces.append(piece[: piece.find(b"\n") + 1 or len(piece)])
@@ -95,15 +97,36 @@ def corpus_of(paths: list[str], corpus: Corpus) -> Corpus:
     return Corpus(corpus.layout, [replace(file, layout=corpus.layout) for file in Inputs(paths).open().files])
 
 
-def beginnings(corpus: Corpus, files: Iterable[int], nbytes: int) -> Iterator[tuple[Texts, int]]:
-    """Yield about so many bytes of the first texts of some files, each with the bytes of the file they were in."""
-    layout = replace(corpus.layout, batch_bytes=min(nbytes, corpus.layout.batch_bytes))
-    for index in files:
-        texts, source_bytes, left = [Texts([])], 0, nbytes
-        for batch in Corpus(layout, [replace(corpus.files[index], layout=layout)]).batches():
-            texts.append(Texts(batch.texts))
-            source_bytes += batch.source_bytes
-            left -= texts[-1].nbytes
+class Beginning:
+    """About so many bytes of the first texts of a file, in batches.
+
+    Attributes
+    ----------
+    source_bytes : int
+        The bytes of the file that they were in, after they have been read.
+    complete : bool
+        Whether these are all texts of the file.
+    """
+
+    def __init__(self, corpus: Corpus, file: int, nbytes: int) -> None:
+        layout = replace(corpus.layout, batch_bytes=min(nbytes, corpus.layout.batch_bytes))
+        self._corpus = Corpus(layout, [replace(corpus.files[file], layout=layout)])
+        self._nbytes, self.source_bytes, self.complete = nbytes, 0, False
+
+    def __iter__(self) -> Iterator[Texts]:
+        left = self._nbytes
+        for batch in self._corpus.batches():
             if left <= 0:
-                break
-        yield Texts.concatenate(texts), source_bytes
+                return
+            texts = Texts(batch.texts)
+            self.source_bytes += batch.source_bytes
+            left -= texts.nbytes
+            yield texts
+        self.complete = True
+
+
+def files_in_random_order(corpus: Corpus) -> list[int]:
+    """Return the numbers of the files whose beginnings are sampled."""
+    local = all(isinstance(file.source, LocalFile) for file in corpus.files)
+    order: list[int] = np.random.default_rng(1).permutation(len(corpus.files)).tolist()
+    return order[: MOST_FILES if local else MOST_REMOTE_FILES]

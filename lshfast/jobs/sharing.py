@@ -30,8 +30,8 @@ NEARLY_ALL = 0.9
 # Steps of the estimate, at least; where few partners meet, the likelihood needs more of them.
 STEPS, MOST_STEPS = 2000, 50_000
 
-# Numbers of partners for which probabilities are computed; those between them count like the next larger one.
-GRID = 400
+# Large numbers of partners for which probabilities are computed; those between them count like the next larger one.
+GRID = 300
 
 
 class Sample(NamedTuple):
@@ -139,7 +139,9 @@ def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
     if not met.any():
         return 0.0, 1.0
     frequency = np.bincount(np.minimum(met, MOST_MET), minlength=MOST_MET + 1) / len(met)
-    partners = np.unique(np.geomspace(1, max(2, MOST_MET * MOST_MET / part), GRID).astype(np.int64))
+    most = MOST_MET * MOST_MET
+    grid = np.geomspace(most, most / part, GRID).astype(np.int64)
+    partners = np.union1d(np.arange(1, most, dtype=np.int64), grid)
     meets = np.empty((MOST_MET + 1, len(partners)))
     meets[0] = (1 - part) ** partners
     for count in range(1, MOST_MET):
@@ -149,10 +151,10 @@ def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
 
     def uniform(values: Float64Array) -> Float64Array:
         """Return the means of values from 1 to each number of partners."""
-        return np.asarray(np.cumsum(values * many, axis=-1) / partners)
+        return np.asarray(np.cumsum(values * many, axis=-1, dtype=np.float64) / partners)
 
     chances = np.hstack([np.eye(MOST_MET + 1, 1), uniform(meets)])
-    weights = np.full(chances.shape[1], 1 / chances.shape[1])
+    weights = np.full(chances.shape[1], 1 / chances.shape[1], np.float64)
     for _ in range(min(MOST_STEPS, max(STEPS, round(4 / part)))):
         weights *= (frequency / np.maximum(chances @ weights, np.finfo(np.float64).tiny)) @ chances
     # A row with partners meets a part of one at least.

@@ -9,6 +9,7 @@ import pytest
 
 from lshfast.jobs import forecast as forecasts
 from lshfast.jobs import samples
+from lshfast.jobs.cap import Budget
 from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
 from lshfast.pipeline.plan import make_plan
@@ -18,8 +19,9 @@ def corpus_of(paths, **others):
     return Inputs([str(path) for path in paths], on_error="skip", **others).open()
 
 
+@pytest.mark.parametrize("max_row_bytes", [500, 1 << 20])
 @pytest.mark.parametrize("place_bytes", [1, 7, 64, 1000, 1 << 20])
-def test_each_line_begins_in_one_place(tmp_path, monkeypatch, place_bytes):
+def test_each_line_begins_in_one_place(tmp_path, monkeypatch, place_bytes, max_row_bytes):
     """Empty files, blank lines, a mark of UTF-8, lines longer than a place, last lines without an end."""
     monkeypatch.setattr(samples, "PLACE_BYTES", place_bytes)
     rng, contents = random.Random(1), [b"", b"\n\n", b"\xef\xbb\xbfa\nb", b"c" * 500 + b"\n", b"d"]
@@ -27,7 +29,7 @@ def test_each_line_begins_in_one_place(tmp_path, monkeypatch, place_bytes):
     paths = [tmp_path / f"{number}.jsonl" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
-    corpus = corpus_of(paths)
+    corpus = corpus_of(paths, max_row_bytes=max_row_bytes)
     places = np.arange(samples.place_count(corpus))
     assert samples.bytes_of(corpus, places) == corpus.total_bytes
     wanted = b"".join(
@@ -67,6 +69,51 @@ def test_a_forecast_over_many_files(tmp_path, monkeypatch, in_file, kind):
     found = forecast(Inputs([str(tmp_path)]), make_plan(threads=1), 1 << 30)
     assert found.rows == pytest.approx(4000, rel=0.15)
     assert found.sharing == pytest.approx(0.5, rel=0.2)
+
+
+@pytest.mark.parametrize("in_file", [2, 3, 5])
+def test_near_duplicates_inside_small_files(tmp_path, monkeypatch, in_file):
+    """The first and the last row of one file in ten are alike; other files are not alike."""
+    monkeypatch.setattr("lshfast.jobs.sharing.OF_ROOT", 25)
+    for number in range(1000):
+        lines = rows(in_file, 0)
+        for at in range(in_file):
+            lines[at] = lines[at].replace("w", f"{number}w")
+        if number % 10 == 0:
+            lines[-1] = lines[0].replace('"}', ' more"}')
+        (tmp_path / f"{number}.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode(), 1))
+    found = forecast(Inputs([str(tmp_path)]), make_plan(threads=1), 1 << 30)
+    assert found.rows == pytest.approx(1000 * in_file, rel=0.1)
+    assert found.sharing == pytest.approx(0.2 / in_file, rel=0.5)
+
+
+def test_rows_of_different_lengths_are_counted(tmp_path, monkeypatch):
+    """The first places have short rows, and the others long ones."""
+    monkeypatch.setattr(forecasts, "PLACES", 4)
+    for module in (samples, forecasts):
+        monkeypatch.setattr(module, "PLACE_BYTES", 1 << 13)
+    short, long = (json.dumps({"text": "a b c d e " * many}) + "\n" for many in (1, 500))
+    path = tmp_path / "in.jsonl"
+    path.write_text(short * 2000 + long * 100)
+    assert forecast(Inputs([str(path)]), make_plan(threads=1), 1 << 30).rows == pytest.approx(2100, rel=0.05)
+
+
+def test_files_without_rows_are_passed_over(tmp_path):
+    for number in range(200):
+        content = "".join(rows(5)).encode() if number == 7 else b""
+        (tmp_path / f"{number:03}.jsonl.gz").write_bytes(gzip.compress(content))
+    found = forecast(Inputs([str(tmp_path)]), make_plan(threads=1), 1 << 30)
+    assert 5 <= found.rows < 40
+
+
+def test_ids_leave_less_memory_for_records(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": number, "text": f"a{number} b"}) + "\n" for number in range(30_000)))
+    memory = Budget(0, make_plan(threads=1), ids=True).least(30_000)
+    disk = [
+        forecast(Inputs([str(path)], id_column=name), make_plan(threads=1), memory).disk.value for name in ("id", None)
+    ]
+    assert disk[0] == 16 * 18 * 30_000 > disk[1]
 
 
 def test_a_forecast_over_long_rows(tmp_path, monkeypatch):

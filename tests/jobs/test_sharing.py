@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lshfast.jobs.sharing import GRID, MOST_MET, Sample, Sharing, rows_wanted, sharing
+from lshfast.jobs.sharing import Sample, Sharing, rows_wanted, sharing
 
 ROWS, BANDS, PLACE = 200_000, 3, 100
 
@@ -130,4 +130,3 @@ def test_the_sample_grows_with_the_root():
     assert rows_wanted(0) == 0
     assert rows_wanted(100) == 100
     assert rows_wanted(10**8) == 64 * 10**4
-    assert GRID > MOST_MET**2  # the smallest numbers of partners are all there
