@@ -50,11 +50,12 @@ class InputSums:
             if not isinstance(file.source, LocalFile):
                 yield file.size
                 continue
-            sums = array("Q")
+            sums, left = array("Q"), file.size
             try:
                 with closing(file.source.open()) as stream:
-                    while piece := stream.read(PIECE_BYTES):
+                    while piece := stream.read(min(PIECE_BYTES, left)):  # a file may grow for ever
                         sums.append(checksum(piece))
+                        left -= len(piece)
                         yield len(piece)
             except OSError as error:
                 raise file.fault(None, f"cannot be read: {error.strerror or error}") from error

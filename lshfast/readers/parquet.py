@@ -154,8 +154,9 @@ def _opened(file: File) -> Iterator[Any]:
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     try:
         with steady(file), ExitStack() as stack:
-            local = isinstance(file.source, LocalFile)  # others are read in few requests, which takes more memory
+            local = isinstance(file.source, LocalFile)
             source = file.path if local else stack.enter_context(file.source.open())
+            # Remote files are read ahead: that takes more memory, and fewer requests.
             yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=not local))
     except (DataError, MemoryError):
         raise

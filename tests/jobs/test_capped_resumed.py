@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 import lshfast.pipeline.sketching
 from lshfast import FormatError, dedup_files
 from lshfast.jobs import cap, capped
+from lshfast.jobs.input_sums import InputSums
 from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.work_folder import VERSION, WorkFolder
 from lshfast.pipeline.parts import divide
+from lshfast.readers import open_corpus
 from tests.corpora import WORDS
 from tests.jobs.capped_runs import MEMORY, Ended, corpus, end_at, outputs, write_jsonl
 from tests.jobs.full_disk import FullDisk
@@ -179,6 +181,20 @@ def test_an_input_that_has_changed_inside_is_refused(tmp_path, small_parts, monk
     assert dedup_files(sources, memory=MEMORY, work=work, resume=True, progress=tell) == dedup_files(sources)
     total = sum(source.stat().st_size for source in sources)
     assert compared == [(0, total), (total, total)]
+
+
+def test_checksums_of_a_file_that_grows_end(tmp_path):
+    """They end where the file ended when it was listed, whatever is written behind it meanwhile."""
+    source = write_jsonl(tmp_path / "in.jsonl", corpus(13, 20))
+    files = open_corpus(source).files
+    with open(source, "ab") as more:
+        more.write(b"x" * 100)
+        more.flush()
+        found = InputSums(files)
+        found.follow(files[0].size)
+        grown = found.finished()
+    os.truncate(source, files[0].size)
+    assert grown == InputSums(files).finished() != {}
 
 
 def test_a_temporary_work_folder_needs_no_checksums_of_inputs(tmp_path, small_parts, monkeypatch):
