@@ -18,8 +18,6 @@ class GrowingArray:
         The shape of a row.
     room : int, default 0
         Rows that are expected; there may be more or fewer.
-    array : ndarray, optional
-        The memory for the rows, instead of new memory for `room` rows; exactly so many rows must come.
 
     Examples
     --------
@@ -32,8 +30,8 @@ class GrowingArray:
     [[1, 2], [3, 4], [5, 6]]
     """
 
-    def __init__(self, dtype: npt.DTypeLike, *shape: int, room: int = 0, array: npt.NDArray[Any] | None = None) -> None:
-        self._array: npt.NDArray[Any] = np.empty((room, *shape), dtype) if array is None else array
+    def __init__(self, dtype: npt.DTypeLike, *shape: int, room: int = 0) -> None:
+        self._array: npt.NDArray[Any] = np.empty((room, *shape), dtype)
         self._filled = 0
 
     def __len__(self) -> int:

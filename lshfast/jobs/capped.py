@@ -20,7 +20,7 @@ import numpy.typing as npt
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
-from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.jobs.cap import Budget
 from lshfast.jobs.input_sums import InputSums
 from lshfast.jobs.inputs import text_batches
@@ -30,24 +30,27 @@ from lshfast.join.banded import equal_rows
 from lshfast.join.copies import with_copies
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.join.external.external_join import links
+from lshfast.join.external.slot_file import SlotFile
+from lshfast.join.external.summed_file import SummedFile
 from lshfast.join.groups import best_copies, preferred, smallest
 from lshfast.join.jaccard import PAIR
+from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
 from lshfast.pipeline.columns import Column, ShingledTexts
 from lshfast.pipeline.parts import (
     NO_PART,
-    PartFile,
     PartResult,
     PartWriter,
+    StoredSignatures,
     divide,
-    mapped_signatures,
     part_path,
     read_part,
     run_part,
 )
 from lshfast.pipeline.plan import Keep, Plan
 from lshfast.pipeline.report import DedupResult, Summary
+from lshfast.pipeline.run import comparison_of
 from lshfast.pipeline.short_texts import FEWEST_TEXTS, LONG_BYTES, advice_of, lengths_of_sample, sample_of
 from lshfast.pipeline.similar_pairs import PairArray
 from lshfast.pipeline.sketching import Clock, Sketched, naming_stage, sketched
@@ -121,6 +124,8 @@ class _PassOne(NamedTuple):
         The smallest row of its component.
     first : ndarray of int64, shape (n,)
         The first row with the same bytes; the row itself if it has no shingles.
+    alone : ndarray of bool, shape (n,)
+        Whether its slots tell that it is similar to no other row, though it may share buckets.
     empty : int
         The number of rows without shingles.
     """
@@ -128,12 +133,14 @@ class _PassOne(NamedTuple):
     nbytes: Int64Array
     labels: Int64Array
     first: Int64Array
+    alone: BoolArray
     empty: int
 
 
 class _BandedPiece(NamedTuple):
     keys: UInt64Array
     prints: UInt64Array
+    hashes: UInt32Array
 
 
 def find_in_parts(
@@ -183,7 +190,7 @@ class _CappedRun:
             raise ValueError(f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not {len(rows.nbytes)}")
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
         chosen = self._chosen(rows.first, ranks)
-        own = np.flatnonzero(chosen == np.arange(len(chosen), dtype=np.int64))
+        own = np.flatnonzero((chosen == np.arange(len(chosen), dtype=np.int64)) & ~rows.alone)
         part_of = np.full(len(chosen), NO_PART, np.int32)
         part_memory = self._part_memory(most)
         part_of[own] = divide(rows.labels[own], rows.nbytes[own] + self.budget.row_bytes, part_memory)
@@ -215,11 +222,12 @@ class _CappedRun:
             self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()))
             for name in ("read", "sketch", "match"):
                 clock.add(name, 0.0, 0)
-            return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], done["empty"])
+            return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], arrays["alone"], done["empty"])
         secret = draw_hash_key(), draw_hash_key()
 
         def finish(piece: Sketched) -> _BandedPiece:
-            return _BandedPiece(plan.bands.keys(piece.signatures), prints_of(piece, secret))
+            signatures = piece.signatures
+            return _BandedPiece(plan.bands.keys(signatures), prints_of(piece, secret), slots.hashes(signatures))
 
         prints, source_bytes = GrowingArray(np.uint64, 3), 0
 
@@ -231,25 +239,30 @@ class _CappedRun:
                 self.progress(stage, done, total)
 
         batches = text_batches(self.corpus, tell)
-        with BucketRuns(self.folder.path, plan.bands.bands, self.budget.records) as runs:
+        with (
+            BucketRuns(self.folder.path, plan.bands.bands, self.budget.records) as runs,
+            SlotFile(os.path.join(self.folder.path, "slots.bin"), plan.hasher.num_perm, least_slots(plan)) as slots,
+        ):
             for piece in sketched(batches, plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
                     prints.extend(piece.prints)
+                    slots.add(piece.hashes)
                     if source_bytes and self.budget.memory < self.budget.least(len(prints)):
                         # The error names the number of rows that is to be expected in all.
                         self.budget.work(max(len(prints), len(prints) * self.corpus.total_bytes // source_bytes))
             with clock.stage("match", clock.stages["sketch"].nbytes):
                 labels = self._components(runs)
-        marks = prints.finished()
-        nbytes, empty = (marks[:, 0] >> np.uint64(1)).astype(np.int64), marks[:, 0] % np.uint64(2) == 0
-        marks[empty, 0] = 0
-        rows = _PassOne(nbytes, labels, equal_rows(marks), int(empty.sum()))
-        arrays, values = self.corpus.state()
-        arrays |= {"nbytes": nbytes, "labels": labels, "first": rows.first}
-        arrays["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
+                marks = prints.finished()
+                nbytes, empty = (marks[:, 0] >> np.uint64(1)).astype(np.int64), marks[:, 0] % np.uint64(2) == 0
+                marks[empty, 0] = 0
+                first = equal_rows(marks)
+                rows = _PassOne(nbytes, labels, first, alone_in_crowds(labels, first, slots), int(empty.sum()))
+        of_corpus, values = self.corpus.state()
+        of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        of_rows = {"nbytes": nbytes, "labels": labels, "first": rows.first, "alone": rows.alone}
         figures = {"empty": rows.empty, "inputs": sums.finished()}
-        self.folder.finish("sketch", figures, self.folder.save("rows.npz", arrays))
+        self.folder.finish("sketch", figures, self.folder.save("rows.npz", {**of_corpus, **of_rows}))
         return rows
 
     def _check_inputs(self, sums: InputSums, before: Mapping[str, int]) -> None:
@@ -276,7 +289,7 @@ class _CappedRun:
 
     # Pass two
 
-    def _pass_two(self, rows: _PassOne, part_of: npt.NDArray[np.int32], most: int) -> tuple[list[PartFile], str]:
+    def _pass_two(self, rows: _PassOne, part_of: npt.NDArray[np.int32], most: int) -> tuple[list[SummedFile], str]:
         """Write the texts of all parts to files, and measure a sample of all texts; return the files and the advice."""
         folder, done = self.folder, self.folder.done("texts")
         parts = int(part_of.max(initial=NO_PART)) + 1
@@ -284,7 +297,10 @@ class _CappedRun:
             arrays = folder.load("texts", "texts.npz")
             sums = np.split(arrays["sums"], np.cumsum(arrays["counts"], dtype=np.int64)[:-1]) if parts else []
             sizes, piece = arrays["nbytes"].tolist(), int(done["piece_bytes"])
-            files = [PartFile(size, part.tolist(), piece) for size, part in zip(sizes, sums, strict=True)]
+            files = [
+                SummedFile(part_path(folder.path, number), piece, size, part)
+                for number, (size, part) in enumerate(zip(sizes, sums, strict=True))
+            ]
             return files, done["advice"]
         n = len(rows.nbytes)
         sample = sample_of(n) if n >= FEWEST_TEXTS and self.plan.threshold < 1 else np.empty(0, np.int64)
@@ -338,7 +354,7 @@ class _CappedRun:
         part_of: npt.NDArray[np.int32],
         ranks: Int64Array | None,
         most: int,
-        files: list[PartFile],
+        files: list[SummedFile],
         advice: str,
     ) -> FoundInParts:
         """Run all parts, and put their results together."""
@@ -386,7 +402,7 @@ class _CappedRun:
     def _run_part(
         self,
         number: int,
-        file: PartFile,
+        file: SummedFile,
         nbytes: Int64Array,
         first: Int64Array,
         keep: Keep | Int64Array,
@@ -397,11 +413,11 @@ class _CappedRun:
         # A component that takes more than the memory: the system may take the pages of its files back.
         large = file.nbytes + len(nbytes) * self.budget.row_bytes > most
         with ExitStack() as stack:
-            texts = read_part(self.folder.path, number, file, nbytes)
-            memory = None
+            texts = read_part(file, nbytes)
+            store = None
             if large:
                 path = os.path.join(self.folder.path, f"part-{number}.signatures")
-                memory = stack.enter_context(mapped_signatures(path, len(nbytes), self.plan.hasher.num_perm))
+                store = stack.enter_context(StoredSignatures(path, self.plan.hasher.num_perm))
             runs = stack.enter_context(PairRuns(self.folder.path, f"pairs-{number}")) if self.budget.pairs else None
 
             def similar(pairs: PairArray, copies: Int64Array) -> None:
@@ -409,7 +425,7 @@ class _CappedRun:
                 kinds = kinds_of(copies, first)
                 runs.add(kinds[pairs["i"]], kinds[pairs["j"]], pairs["similarity"])
 
-            found = run_part(texts, self.plan, keep, self.clock, progress, memory, similar if runs else None)
+            found = run_part(texts, self.plan, keep, self.clock, progress, store, similar if runs else None)
             if runs is not None:
                 runs.finish()
         del texts  # Windows removes no mapped file
@@ -417,7 +433,7 @@ class _CappedRun:
         arrays = {name: getattr(found, name) for name in ("keeper", "similarity", "copies", "pairs")}
         saved = self.folder.save(f"{stage}.npz", arrays) | ({} if runs is None else {runs.name: None})
         self.folder.finish(stage, {"candidates": found.candidates}, saved)
-        os.unlink(part_path(self.folder.path, number))
+        os.unlink(file.path)
         return found
 
     def _result_of(self, number: int) -> PartResult | None:
@@ -427,6 +443,25 @@ class _CappedRun:
         if done is None:
             return None
         return PartResult(**dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done)
+
+
+def least_slots(plan: Plan) -> int:
+    """Return how many slots of signatures are equal in similar rows, at least."""
+    return comparison_of(plan).least_shared(plan.hasher.num_perm)
+
+
+def alone_in_crowds(labels: Int64Array, first: Int64Array, slots: SlotFile) -> BoolArray:
+    """Return which rows of large components share too few slots with all others to be similar to any of them.
+
+    The arrays are those of `_PassOne`. Rows with the same bytes count as one.
+    """
+    own = first == np.arange(len(first), dtype=np.int64)
+    own &= (np.bincount(labels[own], minlength=1) > SCREENED)[labels]
+    alone = np.zeros(len(first), np.bool_)
+    if own.any():
+        alone[own] = ~slots.sharing(own)
+        alone = alone[first]
+    return alone
 
 
 def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:

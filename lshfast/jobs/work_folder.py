@@ -24,7 +24,7 @@ from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
-VERSION = 4
+VERSION = 5
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20
@@ -33,8 +33,8 @@ PIECE_BYTES = 1 << 20
 OVER = "over"
 
 _OWN = re.compile(
-    r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|(band|pairs)-\d+-\d+\.run"
-    r"|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
+    r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|slots\.bin"
+    r"|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 
 Arrays = Mapping[str, npt.NDArray[Any]]

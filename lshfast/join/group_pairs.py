@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement
+from lshfast.join.shared_slots import SCREENED, share_slots
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
@@ -30,12 +31,6 @@ CROWD = 64
 
 # A component of more rows than this is processed by itself, so that a crowd in it is detected.
 FEW = 256
-
-# In a component of more rows than this, rows that share too few slots with all others together are left out first.
-SCREENED = 1024
-
-# If more than this share of them seem to share enough, none is left out.
-MOST_SHARING = 0.9
 
 # When a row needs the tokens of an earlier row, the tokens that the next rows may need are fetched too. The values are
 # the number of next rows and the number of earlier rows for each. In a crowd a prediction costs more, and nearly all
@@ -155,27 +150,11 @@ def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, c
         order, ends = np.argsort(labels, kind="stable"), np.cumsum(sizes, dtype=np.int64)
         for label in large.tolist():
             places = order[ends[label] - sizes[label] : ends[label]]
-            may_match[places] = _share_slots(signatures, members[places], least, comparison.threads)
+            may_match[places] = share_slots(signatures, members[places], least, comparison.threads)
         sizes = np.bincount(labels, weights=may_match, minlength=1)
         may_match &= sizes[labels] > 1
     meeting = np.flatnonzero(may_match)
     return meeting[np.argsort(labels[meeting], kind="stable")]
-
-
-def _share_slots(signatures: UInt64Array, rows: Int64Array, least: int, threads: int) -> BoolArray:
-    """Return whether each row shares at least so many slots with the others together; true for some that do not.
-
-    If the first slots show that hardly any row would be left out, the others are not counted.
-    """
-    k, counted = signatures.shape[1], 0
-    shared = np.zeros(len(rows), np.uint32)
-    firsts = range(0, k, kernels.SLOTS_AT_ONCE)
-    for more in ordered_map(lambda first: kernels.shared_slots(signatures, rows, first), firsts, threads):
-        shared += more
-        counted = min(k, counted + kernels.SLOTS_AT_ONCE)
-        if np.count_nonzero(shared.astype(np.int64) * k >= least * counted) > MOST_SHARING * len(rows):
-            return np.ones(len(rows), np.bool_)
-    return np.asarray(shared >= least)
 
 
 class _Walk:

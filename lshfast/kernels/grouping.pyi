@@ -14,9 +14,11 @@ CROWDED: int
 FULL: int
 
 def join_buckets(buckets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]: ...
-def shared_slots(
-    signatures: npt.NDArray[np.uint64], of: npt.NDArray[np.int64], first: int
+def slot_hashes(
+    signatures: npt.NDArray[np.uint64], of: npt.NDArray[np.int64], first: int, step: int, slots: int
 ) -> npt.NDArray[np.uint32]: ...
+def count_hashes(hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8]) -> None: ...
+def add_shared(hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8], shared: npt.NDArray[np.uint32]) -> None: ...
 
 @disjoint_base
 class Grouping:

@@ -7,9 +7,8 @@ through the same stages as the rows of a run in memory; a row that shares no buc
 from __future__ import annotations
 
 import os
-from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from lshfast.common.atomic_files import printable
 from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.kernels.checksum import checksum
+from lshfast.join.external.summed_file import SummedFile
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.plan import Keep, Plan
 from lshfast.pipeline.preference import preference_of
@@ -35,6 +34,9 @@ NO_PART = -1
 PIECE_BYTES = 1 << 18
 LEAST_PIECE_BYTES = 1 << 14
 PENDING_SHARE = 1 / 4
+
+# Bytes of signatures that are written at a time.
+SIGNATURE_BYTES = 1 << 20
 
 
 def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.int32]:
@@ -68,15 +70,6 @@ def divide(labels: Int64Array, costs: Int64Array, most: int) -> npt.NDArray[np.i
     return part_of_label[labels]
 
 
-@dataclass(frozen=True)
-class PartFile:
-    """The texts of a part in a file: their bytes, and the checksum of each piece of `piece_bytes`."""
-
-    nbytes: int
-    sums: Sequence[int]
-    piece_bytes: int
-
-
 class PartWriter:
     """Write texts to the files of their parts, in the order in which they come.
 
@@ -97,45 +90,20 @@ class PartWriter:
     def __init__(self, folder: str, parts: int, memory: int) -> None:
         share = int(memory * PENDING_SHARE) // max(parts, 1)
         self.piece_bytes: int = max(LEAST_PIECE_BYTES, min(PIECE_BYTES, share))
-        self._folder = folder
-        self._pending: list[list[bytes]] = [[] for _ in range(parts)]
-        self._sizes = [0] * parts
-        self._nbytes = [0] * parts
-        self._sums = [array("Q") for _ in range(parts)]
+        self._files = [SummedFile(part_path(folder, number), self.piece_bytes) for number in range(parts)]
 
     def add(self, numbers: npt.NDArray[np.int32], texts: Texts) -> None:
         """Add texts to the parts of these numbers."""
         order = np.argsort(numbers, kind="stable")
         bounds = np.flatnonzero(np.diff(numbers[order], prepend=NO_PART - 1, append=NO_PART - 1))
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            number = int(numbers[order[low]])
-            data = texts.take(order[low:high]).packed()
-            self._pending[number].append(data)
-            self._sizes[number] += len(data)
-            if self._sizes[number] >= self.piece_bytes:
-                self._flush(number, False)
+            self._files[int(numbers[order[low]])].write(texts.take(order[low:high]).packed())
 
-    def finish(self) -> list[PartFile]:
-        """Write what is left."""
-        for number in range(len(self._pending)):
-            self._flush(number, True)
-        return [PartFile(nbytes, sums, self.piece_bytes) for nbytes, sums in zip(self._nbytes, self._sums, strict=True)]
-
-    def _flush(self, number: int, everything: bool) -> None:
-        data, piece = memoryview(b"".join(self._pending[number])), self.piece_bytes
-        end = len(data) if everything else len(data) // piece * piece
-        self._sums[number].extend(checksum(data[at : min(at + piece, end)]) for at in range(0, end, piece))
-        path = part_path(self._folder, number)
-        try:
-            with open(path, "ab", buffering=0) as file:
-                left = data[:end]
-                while len(left):
-                    left = left[file.write(left) :]
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, printable(path)) from error
-        self._nbytes[number] += end
-        self._pending[number] = [bytes(data[end:])]
-        self._sizes[number] = len(data) - end
+    def finish(self) -> list[SummedFile]:
+        """Write what is left, and return the files."""
+        for file in self._files:
+            file.finish()
+        return self._files
 
 
 def part_path(folder: str, number: int) -> str:
@@ -143,7 +111,7 @@ def part_path(folder: str, number: int) -> str:
     return os.path.join(folder, f"part-{number}.texts")
 
 
-def read_part(folder: str, number: int, file: PartFile, lengths: Int64Array) -> Texts:
+def read_part(file: SummedFile, lengths: Int64Array) -> Texts:
     """Return the texts of a part, which have these lengths; the file is mapped as long as they exist.
 
     Raises
@@ -151,19 +119,9 @@ def read_part(folder: str, number: int, file: PartFile, lengths: Int64Array) -> 
     FormatError
         If the file is damaged; the message names it.
     """
-    path = part_path(folder, number)
-    try:
-        with open(path, "rb", buffering=0) as stream:
-            if os.fstat(stream.fileno()).st_size != file.nbytes or int(lengths.sum()) != file.nbytes:
-                raise FormatError(f"{printable(path)}: damaged: it has not the size that was written")
-            data = np.memmap(stream, np.uint8, "r") if file.nbytes else np.empty(0, np.uint8)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, printable(path)) from error
-    for piece, wanted in enumerate(file.sums):
-        at = piece * file.piece_bytes
-        if checksum(data[at : at + file.piece_bytes]) != wanted:
-            raise FormatError(f"{printable(path)}: damaged at byte {at}")
-    return Texts.of_buffer(data, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+    if int(lengths.sum()) != file.nbytes:
+        raise FormatError(f"{printable(file.path)}: damaged: it has not the size that was written")
+    return Texts.of_buffer(file.mapped(), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
 @dataclass(frozen=True)
@@ -190,31 +148,34 @@ class PartResult:
     candidates: int
 
 
-@contextmanager
-def mapped_signatures(path: str, rows: int, num_perm: int) -> Iterator[UInt64Array]:
-    """Yield memory for signatures in a new file, which is removed at the end; its space is reserved before.
+class StoredSignatures:
+    """Signatures in a new file; use it as a context manager, which removes the file at the end.
 
-    Raises
-    ------
-    OSError
-        If the disk has not enough space; the message names the file.
+    Parameters
+    ----------
+    path : str
+    num_perm : int
     """
-    nbytes = 8 * rows * num_perm
-    try:
-        with open(path, "w+b", buffering=0) as file:
-            try:
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(file.fileno(), 0, nbytes)
-                else:
-                    for at in range(0, nbytes, PIECE_BYTES):
-                        file.write(bytes(min(PIECE_BYTES, nbytes - at)))
-                yield np.memmap(file, np.uint64, "r+", shape=(rows, num_perm))
-            finally:
-                file.close()
-                with suppress(PermissionError):  # Windows removes no mapped file; the work folder is removed later
-                    os.unlink(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, error.filename or printable(path)) from error
+
+    def __init__(self, path: str, num_perm: int) -> None:
+        self._file, self._k = SummedFile(path, SIGNATURE_BYTES), num_perm
+
+    def __enter__(self) -> StoredSignatures:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Windows removes no mapped file; the folder is removed later.
+        with suppress(FileNotFoundError, PermissionError):
+            os.unlink(self._file.path)
+
+    def extend(self, part: UInt64Array) -> None:
+        """Add rows at the end."""
+        self._file.write(part.data.cast("B"))
+
+    def finished(self) -> UInt64Array:
+        """Return the rows, uint64 (n, k), which are mapped; nothing may be added after this."""
+        self._file.finish()
+        return self._file.mapped().view(np.uint64).reshape(-1, self._k)
 
 
 def run_part(
@@ -223,7 +184,7 @@ def run_part(
     keep: Keep | Int64Array,
     clock: Clock,
     progress: Progress | None = None,
-    memory: UInt64Array | None = None,
+    store: StoredSignatures | None = None,
     similar: Callable[[PairArray, Int64Array], object] | None = None,
 ) -> PartResult:
     """Find the groups of the rows of a part, and all similar pairs if they are wanted.
@@ -236,12 +197,12 @@ def run_part(
         A policy, or a value for each row.
     clock : Clock
     progress : callable, optional
-    memory : ndarray of uint64, shape (m, k), optional
-        Memory for the signatures, see `mapped_signatures`.
+    store : StoredSignatures, optional
+        Holds the signatures, which are in memory otherwise.
     similar : callable, optional
         Called with batches of all similar pairs of first copies, and the first copy of each row.
     """
-    sketches = sketch_rows([texts], plan, clock, memory=memory)
+    sketches = sketch_rows([texts], plan, clock, store=store)
     candidates = None
     if similar is not None:
         every = SimilarPairs(sketches, plan, clock)

@@ -201,19 +201,22 @@ def _report_to(progress: Progress | None) -> Callable[[int, int], None] | None:
     return (lambda done, total: progress("verify", done, total)) if progress else None
 
 
+def comparison_of(plan: Plan) -> Comparison:
+    """Return how rows are compared for groups."""
+    threshold = 0.0 if plan.verify == "none" else plan.threshold
+    return Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads, plan.measure)
+
+
 def find_pairs_for_groups(
     sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
-    threshold = 0.0 if plan.verify == "none" else plan.threshold
-    chains = plan.groups == "components"
-    comparison = Comparison(threshold, plan.verify == "exact", chains, plan.threads, plan.measure)
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         return pairs_for_groups(
             sketches.rows,
             sketches.signatures,
             sketches.keys,
-            comparison,
+            comparison_of(plan),
             copies=sketches.copies,
             preference=preference,
             progress=_report_to(progress),

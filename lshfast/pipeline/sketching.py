@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -225,6 +225,16 @@ class SketchedRows:
         return tokens
 
 
+class RowStore(Protocol):
+    """What holds rows that come in parts, as `GrowingArray` does."""
+
+    def extend(self, part: UInt64Array, /) -> None:
+        """Add rows at the end."""
+
+    def finished(self) -> UInt64Array:
+        """Return all rows; nothing may be added after this."""
+
+
 class _Piece(NamedTuple):
     signatures: UInt64Array
     keys: UInt64Array
@@ -238,11 +248,11 @@ def sketch_rows(
     progress: Progress | None = None,
     *,
     indexed: bool = False,
-    memory: UInt64Array | None = None,
+    store: RowStore | None = None,
 ) -> SketchedRows:
     """Hash, sketch and band each row, and find the copies.
 
-    `memory`, uint64 (n, k), takes the signatures, if the number of rows is known. An exact join needs no signatures, so
+    `store` holds the signatures, which are in memory otherwise. An exact join needs no signatures, so
     with such a plan the rows are only hashed, unless they are `indexed`.
     """
     if plan.exact and not indexed:
@@ -253,7 +263,7 @@ def sketch_rows(
         return _Piece(piece.signatures, plan.bands.keys(piece.signatures), copy_marks(piece.tokens))
 
     room = sum(map(len, batches)) if isinstance(batches, list) else 0
-    signatures = GrowingArray(np.uint64, plan.hasher.num_perm, room=room, array=memory)
+    signatures = GrowingArray(np.uint64, plan.hasher.num_perm, room=room) if store is None else store
     keys, marks = (GrowingArray(np.uint64, width, room=room) for width in (plan.bands.bands, 2))
     for piece in sketched(_noted(batches, plan, held), plan, clock, finish, progress):
         with naming_stage("sketch"):

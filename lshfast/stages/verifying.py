@@ -18,7 +18,7 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.jobs.capped import kinds_of
 from lshfast.join.groups import smallest
 from lshfast.kernels.text import TextError, Texts
-from lshfast.pipeline.parts import mapped_signatures, run_part
+from lshfast.pipeline.parts import StoredSignatures, run_part
 from lshfast.pipeline.plan import Keep
 from lshfast.pipeline.sketching import Clock
 from lshfast.stages.collecting import NO_TEXT, mapped
@@ -111,12 +111,12 @@ class PartRows:
         if len(own):
             large = self.texts.nbytes + len(own) * plan.budget.row_bytes > plan.budget.work(0)
             with ExitStack() as stack:
-                memory = None
+                store = None
                 if large:
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="lshfast-"))
                     path = os.path.join(folder, "signatures")
-                    memory = stack.enter_context(mapped_signatures(path, len(own), plan.engine.hasher.num_perm))
-                result = run_part(self.texts, plan.engine, cast(Keep, plan.keep), Clock(), memory=memory)
+                    store = stack.enter_context(StoredSignatures(path, plan.engine.hasher.num_perm))
+                result = run_part(self.texts, plan.engine, cast(Keep, plan.keep), Clock(), store=store)
             keeper[own], similarity[own] = own[result.keeper], result.similarity
             first[own] = kinds_of(result.copies, first[own])
             figures = {"candidates": result.candidates, "pairs": len(result.pairs)}

@@ -131,14 +131,14 @@ cdef extern from "grouping/row_pairs.h":
 
 cdef extern from "grouping/shared_slots.h":
     const size_t SHARED_SLOTS_AT_ONCE
-    void shared_slots_hash(const uint64_t*, const int64_t*, size_t, size_t, size_t, uint64_t, unsigned, size_t, size_t,
+    void shared_slots_hash(const uint64_t*, const int64_t*, size_t, size_t, size_t, size_t, uint64_t, size_t, size_t,
                            size_t, uint32_t*) nogil
-    void shared_slots_count(const uint32_t*, size_t, uint8_t*) nogil
-    void shared_slots_add(const uint32_t*, size_t, const uint8_t*, uint32_t*) nogil
+    void shared_slots_count(const uint32_t*, size_t, unsigned, uint8_t*) nogil
+    void shared_slots_add(const uint32_t*, size_t, unsigned, const uint8_t*, uint32_t*) nogil
 
 COUNT_BITS = CROWD_COUNT_BITS
 
-# Slots that `shared_slots` counts at once.
+# Slots whose hashes are best computed at once.
 SLOTS_AT_ONCE = SHARED_SLOTS_AT_ONCE
 
 DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED, GROUPING_FULL
@@ -181,48 +181,70 @@ def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] coun
     return labels_array
 
 
-def shared_slots(const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t first):
-    """Return in how many slots each row has a value that another one of the rows has, too: uint32 (n,).
+def slot_hashes(const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t first, size_t step,
+                size_t slots):
+    """Return hashes of some slots of signatures: uint32 (slots, n).
 
-    of holds the signature of each row. The SLOTS_AT_ONCE slots from `first` on are counted, or as many as there are. One
-    in about ten of the other slots counts as well. For each row it takes 4 bytes a slot.
+    of holds the signature of each row. The slots are `first` and each `step`th after it. Equal values have equal hashes
+    in this process; different ones have equal hashes with a probability of about 2**-32.
     """
     signatures, of = aligned_rows(signatures), aligned(of)
-    cdef size_t n = len(of), k = signatures.shape[1], at = 0, slots, slot, some
+    cdef size_t n = len(of), k = signatures.shape[1], at = 0, some
     if n and not are_below(&of[0], n, signatures.shape[0]):
         raise ValueError(f"rows must be below {signatures.shape[0]}, the number of signatures")
-    if n >= 1 << 28 or first >= k:
-        raise ValueError(f"rows must be fewer than 2**28 and the first slot below {k}, not {n} and {first}")
-    slots = min(SHARED_SLOTS_AT_ONCE, k - first)
-    shared_array = np.zeros(n, np.uint32)
-    if n == 0:
-        return shared_array
-    cdef unsigned bits = (8 * n - 1).bit_length()
-    cdef uint32_t[:, ::1] hashes = np.empty((slots, n), np.uint32)
-    cdef uint8_t[::1] seen = np.empty((<size_t>1 << bits) // 4 + 1, np.uint8)
-    cdef uint32_t[::1] shared = shared_array
+    if slots == 0 or step == 0 or first >= k or (slots - 1) > (k - 1 - first) // step:
+        raise ValueError(f"slots must be below {k}, not {slots} from {first} in steps of {step}")
+    hashes_array = np.empty((slots, n), np.uint32)
+    cdef uint32_t[:, ::1] hashes = hashes_array
     cdef uint64_t last_pause = 0
     with nogil:
         while at < n:
             some = min(n - at, <size_t>WORK // 64)
-            shared_slots_hash(&signatures[0, 0], &of[0], k, first, slots, multiplier, bits, n, at, at + some, &hashes[0, 0])
+            shared_slots_hash(&signatures[0, 0], &of[0], k, first, step, slots, multiplier, n, at, at + some, &hashes[0, 0])
             at += some
             pause(&last_pause)
-        for slot in range(slots):
-            memset(&seen[0], 0, seen.shape[0])
-            at = 0
-            while at < n:
-                some = min(n - at, <size_t>WORK)
-                shared_slots_count(&hashes[slot, at], some, &seen[0])
-                at += some
-                pause(&last_pause)
-            at = 0
-            while at < n:
-                some = min(n - at, <size_t>WORK)
-                shared_slots_add(&hashes[slot, at], some, &seen[0], &shared[at])
-                at += some
-                pause(&last_pause)
-    return shared_array
+    return hashes_array
+
+
+def count_hashes(const uint32_t[::1] hashes not None, uint8_t[::1] seen not None):
+    """Count the hashes of a slot in `seen`, which has 2**m bytes, 0 <= m <= 30, and zeros before the first hash.
+
+    It has a fourth of a byte for each value that the first m + 2 bits of a hash can have.
+    """
+    hashes = aligned(hashes)
+    cdef size_t n = len(hashes), at = 0, some
+    cdef unsigned bits = _bits_counted(len(seen))
+    cdef uint64_t last_pause = 0
+    with nogil:
+        while at < n:
+            some = min(n - at, <size_t>WORK)
+            shared_slots_count(&hashes[at], some, bits, &seen[0])
+            at += some
+            pause(&last_pause)
+
+
+def add_shared(const uint32_t[::1] hashes not None, const uint8_t[::1] seen not None, uint32_t[::1] shared not None):
+    """Add 1 to `shared`, (n,), for each of n hashes that was counted more than once, as far as `seen` can tell."""
+    hashes = aligned(hashes)
+    cdef size_t n = len(hashes), at = 0, some
+    cdef unsigned bits = _bits_counted(len(seen))
+    cdef uint64_t last_pause = 0
+    if len(shared) != n:
+        raise ValueError(f"shared must have {n} values, one a hash, not {len(shared)}")
+    if n:
+        check_out(&shared[0], sizeof(uint32_t))
+    with nogil:
+        while at < n:
+            some = min(n - at, <size_t>WORK)
+            shared_slots_add(&hashes[at], some, bits, &seen[0], &shared[at])
+            at += some
+            pause(&last_pause)
+
+
+cdef unsigned _bits_counted(size_t nbytes) except 0:
+    if nbytes == 0 or nbytes & (nbytes - 1) or nbytes > <size_t>1 << 30:
+        raise ValueError(f"seen must have 2**m bytes, 0 <= m <= 30, not {nbytes}")
+    return <unsigned>(<object>nbytes).bit_length() + 1
 
 
 cdef _check_buckets(const int32_t[:, ::1] buckets, const int64_t[::1] counts):

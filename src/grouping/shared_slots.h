@@ -12,15 +12,16 @@
 /* Slots whose hashes are gathered at once: those of two lines of memory. */
 #define SHARED_SLOTS_AT_ONCE 16
 
-/* Write hashes[slot * n + i], of `bits` bits (1..32), for the `slots` slots of each row begin <= i < end from `first` on; row
- * i's signature is signatures[of[i] * k..], and the multiplier is odd. */
-void shared_slots_hash(const uint64_t *signatures, const int64_t *of, size_t k, size_t first, size_t slots,
-                       uint64_t multiplier, unsigned bits, size_t n, size_t begin, size_t end, uint32_t *hashes);
+/* Write hashes[slot * n + i] for some slots of each row begin <= i < end: `slots` of them, the slot `first` and each
+ * `step`th after it. The signature of row i is signatures[of[i] * k..], and the multiplier is odd. */
+void shared_slots_hash(const uint64_t *signatures, const int64_t *of, size_t k, size_t first, size_t step, size_t slots,
+                       uint64_t multiplier, size_t n, size_t begin, size_t end, uint32_t *hashes);
 
-/* Count n hashes of a slot: seen[hash / 4] has two bits for each hash, 0, 1, or 2 for more, and zeros at first. */
-void shared_slots_count(const uint32_t *hashes, size_t n, uint8_t *seen);
+/* Count n hashes of a slot by their first 1 <= bits <= 32 bits: seen has two bits for each value of these, 0, 1, or 2 for
+ * more, and zeros at first. */
+void shared_slots_count(const uint32_t *hashes, size_t n, unsigned bits, uint8_t *seen);
 
 /* Add 1 to shared[i] for each hash i of n that was counted twice. */
-void shared_slots_add(const uint32_t *hashes, size_t n, const uint8_t *seen, uint32_t *shared);
+void shared_slots_add(const uint32_t *hashes, size_t n, unsigned bits, const uint8_t *seen, uint32_t *shared);
 
 #endif

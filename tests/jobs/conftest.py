@@ -3,6 +3,7 @@
 import pytest
 
 from lshfast.jobs import cap
+from lshfast.join.external import slot_file
 
 
 @pytest.fixture
@@ -13,3 +14,4 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(cap, "WORK_BYTES", 0)
     monkeypatch.setattr(cap, "STATE_BYTES", 0)
     monkeypatch.setattr(cap, "LEAST_WORK", 0)
+    monkeypatch.setattr(slot_file, "BLOCK_BYTES", 1 << 14)

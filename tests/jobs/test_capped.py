@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import lshfast
 from lshfast import dedup_files
-from lshfast.jobs import cap, pair_runs
+from lshfast.jobs import cap, capped, pair_runs
 from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.pair_runs import PairRuns, merged_pairs
@@ -74,6 +74,35 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
     assert ".signatures" in files
     assert found[1:] == wanted[1:]
     assert np.array_equal(found[0].pairs, wanted[0].pairs)  # the number of comparisons depends on a random number
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": "last"}, {"groups": "components", "verify": "signature"}])
+def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, small_parts, monkeypatch, options):
+    """All texts share a few phrases, and many a bucket; a few are near copies, and a few have the same bytes."""
+    rng, rows = random.Random(1), []
+    common = [" ".join(rng.choices(WORDS, k=12)) for _ in range(4)]
+    for i in range(1500):
+        own = [*rng.choices(WORDS, k=80), *common]
+        rows.append({"text": " ".join(own)})
+        if i % 100 == 0:
+            rows += [{"text": " ".join(["other", *own[1:]])}, {"text": " ".join(own)}]
+    source, read = write_jsonl(tmp_path / "in.jsonl", rows), {16: 0, 10**9: 0}
+    given = {"num_perm": 64, "recall": 0.999, **options}
+    wanted = outputs(tmp_path, "a", source, **given)
+    add = capped.PartWriter.add
+    for screened in read:
+
+        def counted(writer, numbers, texts, screened=screened):
+            read[screened] += len(texts)
+            add(writer, numbers, texts)
+
+        monkeypatch.setattr(capped, "SCREENED", screened)
+        monkeypatch.setattr(capped.PartWriter, "add", counted)
+        found = outputs(tmp_path, "b", source, memory=2 * MEMORY, **given)
+        assert found[1:] == wanted[1:]
+        assert np.array_equal(found[0].pairs, wanted[0].pairs)
+        assert 30 <= found[0].summary.removed == wanted[0].summary.removed
+    assert read[16] < 0.8 * read[10**9]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl.gz", "folder"])
@@ -286,7 +315,7 @@ def test_many_parts_are_written_in_a_share_of_the_memory(tmp_path):
         tracemalloc.stop()
     assert texts.nbytes * each > 3 * memory > 3 * peak
     for number, file in enumerate(writer.finish()):
-        part = read_part(str(tmp_path), number, file, np.full(each, 900 + number, np.int64))
+        part = read_part(file, np.full(each, 900 + number, np.int64))
         assert [*part] == [texts[number]] * each
 
 

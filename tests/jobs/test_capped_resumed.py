@@ -340,7 +340,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, sm
         disk = FullDisk(patch)
         wanted = run(look)
     calls = disk.calls
-    assert {".run", ".npz", ".texts", ".signatures"} <= suffixes
+    assert {".run", ".npz", ".texts", ".signatures", ".bin"} <= suffixes
     assert {"b.jsonl", "b.csv", "pairs.csv"} == set(wanted[1])
     final = [path.name for path in folder.iterdir()]
     renaming = next(room for room, (_, path) in enumerate(calls) if path and os.path.basename(path) in final)

@@ -12,11 +12,11 @@ from lshfast import Bands, MinHasher, TokenSets, candidates, component_groups, f
 from lshfast.join import group_pairs
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.jaccard import as_pairs, estimate, screen
+from lshfast.join.shared_slots import SCREENED
 from lshfast.kernels import available, use
 from lshfast.kernels import bands as band_kernels
 from lshfast.kernels import grouping as kernels
 from tests.conftest import csr
-from tests.reference.grouping import shared_slots
 
 EMPTY = 2**64 - 1
 HASHER = MinHasher(32)
@@ -223,7 +223,7 @@ class Unread(TokenSets):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("exact", [True, False])
 def test_rows_that_share_one_band_and_differ_are_not_compared(exact, threads):
-    n = group_pairs.SCREENED + 1
+    n = SCREENED + 1
     rng = np.random.default_rng(1)
     signatures = rng.integers(0, 2**63, (n, 32), np.uint64)
     signatures[:, :2] = 7
@@ -231,32 +231,6 @@ def test_rows_that_share_one_band_and_differ_are_not_compared(exact, threads):
     comparison = Comparison(0.8, exact, threads=threads)
     pairs, compared = pairs_for_groups(sets, signatures, BANDS.keys(signatures), comparison)
     assert (len(pairs), compared) == (0, 0)
-
-
-@given(st.integers(0, 40), st.integers(1, 40), st.integers(1, 30), st.randoms(use_true_random=False))
-def test_shared_slots(n, k, values, rng):
-    signatures = np.array([rng.randrange(values) for _ in range(n * k)], np.uint64).reshape(n, k)
-    rows = np.array(rng.sample(range(n), rng.randrange(n + 1)), np.int64)
-    expected = shared_slots(signatures[rows].tolist())
-    firsts = range(0, k, kernels.SLOTS_AT_ONCE)
-    found = sum((kernels.shared_slots(signatures, rows, first) for first in firsts), np.zeros(len(rows), np.uint32))
-    assert np.all((found >= expected) & (found <= k))
-
-
-def test_slots_that_nobody_shares_rarely_count():
-    signatures = np.random.default_rng(1).integers(0, 2**63, (5000, 16), np.uint64)
-    found = kernels.shared_slots(signatures, np.arange(5000), 0)
-    assert 0.04 < found.mean() / 16 < 0.13  # 5000 values, 2**16 hashes: 7.3 % meet another one
-
-
-def test_slots_that_cannot_be_counted():
-    signatures, rows = np.zeros((3, 4), np.uint64), np.arange(3)
-    assert kernels.shared_slots(signatures, rows[:0], 0).tolist() == []
-    assert kernels.shared_slots(signatures, rows, 3).tolist() == [1, 1, 1]
-    with pytest.raises(ValueError, match="rows must be below 3"):
-        kernels.shared_slots(signatures, rows + 1, 0)
-    with pytest.raises(ValueError, match="first slot below 4, not 3 and 4"):
-        kernels.shared_slots(signatures, rows, 4)
 
 
 def test_progress_reaches_all_rows():

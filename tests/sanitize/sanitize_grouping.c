@@ -413,19 +413,20 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
 /* Shared slots beside a look at all pairs: with as many hashes as there are values, none counts by chance. */
 static void check_shared_slots(const struct corpus *c) {
     unsigned bits = 1 + (unsigned)below(12);
-    size_t first = below(c->k), most = c->k - first, slots = 1 + below(most < 16 ? most : 16), half = below(c->n + 1);
+    size_t first = below(c->k), step = 1 + below(3), most = (c->k - first - 1) / step + 1;
+    size_t slots = 1 + below(most < 16 ? most : 16), half = below(c->n + 1);
     uint64_t multiplier = anything() | 1;
     uint32_t *hashes = buffer(slots * c->n * sizeof *hashes), *shared = calloc(c->n ? c->n : 1, sizeof *shared);
     uint8_t *seen = buffer(((size_t)1 << bits) / 4 + 1);
     CHECK(shared);
-    shared_slots_hash(c->signatures, c->of, c->k, first, slots, multiplier, bits, c->n, 0, half, hashes);
-    shared_slots_hash(c->signatures, c->of, c->k, first, slots, multiplier, bits, c->n, half, c->n, hashes);
+    shared_slots_hash(c->signatures, c->of, c->k, first, step, slots, multiplier, c->n, 0, half, hashes);
+    shared_slots_hash(c->signatures, c->of, c->k, first, step, slots, multiplier, c->n, half, c->n, hashes);
     for (size_t slot = 0; slot < slots; slot++) {
         const uint32_t *column = hashes + slot * c->n;
         memset(seen, 0, ((size_t)1 << bits) / 4 + 1);
-        shared_slots_count(column, half, seen);
-        shared_slots_count(column + half, c->n - half, seen);
-        shared_slots_add(column, c->n, seen, shared);
+        shared_slots_count(column, half, bits, seen);
+        shared_slots_count(column + half, c->n - half, bits, seen);
+        shared_slots_add(column, c->n, bits, seen, shared);
     }
     for (size_t row = 0; row < c->n; row++) {
         size_t same_value = 0, same_hash = 0;
@@ -435,8 +436,8 @@ static void check_shared_slots(const struct corpus *c) {
                 const uint64_t *a = c->signatures + (size_t)c->of[row] * c->k + first;
                 const uint64_t *b = c->signatures + (size_t)c->of[other] * c->k + first;
                 if (other == row) continue;
-                by_value |= a[slot] == b[slot];
-                by_hash |= hashes[slot * c->n + row] == hashes[slot * c->n + other];
+                by_value |= a[slot * step] == b[slot * step];
+                by_hash |= (hashes[slot * c->n + row] ^ hashes[slot * c->n + other]) >> (32 - bits) == 0;
             }
             same_value += (size_t)by_value;
             same_hash += (size_t)by_hash;

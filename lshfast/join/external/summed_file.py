@@ -1,0 +1,105 @@
+"""A file of pieces, whose checksums the process that writes it holds."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.atomic_files import printable
+from lshfast.common.errors import FormatError
+from lshfast.kernels.checksum import checksum
+
+
+class SummedFile:
+    """A file that is written once, in pieces of one size, and then read.
+
+    Parameters
+    ----------
+    path : str
+        A new file, which exists once a byte was written to it.
+    piece_bytes : int
+        At least 1: bytes that are written at a time, until when they are held; each piece has a checksum.
+    nbytes : int, default 0
+        The bytes of a file that was written before.
+    sums : iterable of int
+        The checksums of its pieces.
+
+    Attributes
+    ----------
+    nbytes : int
+        The bytes that were written.
+    sums : array of int
+        The checksum of each piece.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written or read; the message names it.
+    FormatError
+        If the file was changed or damaged after it was written; the message names it and the place.
+    """
+
+    def __init__(self, path: str, piece_bytes: int, nbytes: int = 0, sums: Iterable[int] = ()) -> None:
+        self.path, self.piece_bytes, self.nbytes = path, piece_bytes, nbytes
+        self.sums = array("Q", sums)
+        self._held: list[bytes | memoryview] = []
+        self._size = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Write bytes at the end. They are held until a piece is complete, so they must not change until then."""
+        self._held.append(data)
+        self._size += len(data)
+        if self._size >= self.piece_bytes:
+            self._append(self._size // self.piece_bytes * self.piece_bytes)
+
+    def finish(self) -> None:
+        """Write what is held; nothing may be written after this."""
+        self._append(self._size)
+
+    def _append(self, end: int) -> None:
+        """Write the first `end` bytes that are held."""
+        data = memoryview(b"".join(self._held))
+        self._held, self._size = [bytes(data[end:])], len(data) - end
+        self.sums.extend(checksum(data[at : min(at + self.piece_bytes, end)]) for at in range(0, end, self.piece_bytes))
+        try:
+            with open(self.path, "ab", buffering=0) as file:
+                left = data[:end]
+                while len(left):
+                    left = left[file.write(left) :]
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(self.path)) from error
+        self.nbytes += end
+
+    def mapped(self) -> npt.NDArray[np.uint8]:
+        """Return all bytes; the file is mapped as long as they exist."""
+        try:
+            with open(self.path, "rb", buffering=0) as stream:
+                if os.fstat(stream.fileno()).st_size != self.nbytes:
+                    raise FormatError(f"{printable(self.path)}: damaged: it has not the size that was written")
+                data = np.memmap(stream, np.uint8, "r") if self.nbytes else np.empty(0, np.uint8)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(self.path)) from error
+        for piece in range(len(self.sums)):
+            at = piece * self.piece_bytes
+            self._check(piece, data[at : at + self.piece_bytes])
+        return data
+
+    def pieces(self, numbers: Iterable[int]) -> Iterator[bytes]:
+        """Yield some pieces."""
+        try:
+            with open(self.path, "rb", buffering=0) as stream:
+                for number in numbers:
+                    stream.seek(number * self.piece_bytes)
+                    data = stream.read(self.piece_bytes)
+                    self._check(number, data)
+                    yield data
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, printable(self.path)) from error
+
+    def _check(self, piece: int, data: npt.NDArray[np.uint8] | bytes) -> None:
+        if checksum(data) != self.sums[piece]:
+            raise FormatError(f"{printable(self.path)}: damaged at byte {piece * self.piece_bytes}")
