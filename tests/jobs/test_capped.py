@@ -98,7 +98,7 @@ def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, s
 
         monkeypatch.setattr(capped, "SCREENED", screened)
         monkeypatch.setattr(capped.PartWriter, "add", counted)
-        found = outputs(tmp_path, "b", source, memory=2 * MEMORY, **given)
+        found = outputs(tmp_path, f"b{screened}", source, memory=2 * MEMORY, **given)
         assert found[1:] == wanted[1:]
         assert np.array_equal(found[0].pairs, wanted[0].pairs)
         assert 30 <= found[0].summary.removed == wanted[0].summary.removed
