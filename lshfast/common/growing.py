@@ -46,6 +46,10 @@ class GrowingArray:
         self._array[self._filled : end] = part
         self._filled = end
 
+    def rows(self) -> npt.NDArray[Any]:
+        """Return the rows so far, in memory that is valid until more are added."""
+        return self._array[: self._filled]
+
     def finished(self) -> npt.NDArray[Any]:
         """Return the rows; nothing may be added after this."""
         self._resize(self._filled)

@@ -34,7 +34,7 @@ from lshfast.join.external.slot_file import SlotFile
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.join.groups import best_copies, preferred, smallest
 from lshfast.join.jaccard import PAIR
-from lshfast.join.shared_slots import SCREENED, UInt32Array
+from lshfast.join.shared_slots import SCREENED
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
 from lshfast.pipeline.columns import Column, ShingledTexts
@@ -59,6 +59,9 @@ from lshfast.sketch.minhash import EMPTY
 
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
+
+# A crowd is screened by its slots if they are held of at least this share of its rows.
+MOST_HELD = 3 / 4
 
 
 class CountedPairs:
@@ -140,7 +143,7 @@ class _PassOne(NamedTuple):
 class _BandedPiece(NamedTuple):
     keys: UInt64Array
     prints: UInt64Array
-    hashes: UInt32Array
+    signatures: UInt64Array
 
 
 def find_in_parts(
@@ -226,10 +229,10 @@ class _CappedRun:
         secret = draw_hash_key(), draw_hash_key()
 
         def finish(piece: Sketched) -> _BandedPiece:
-            signatures = piece.signatures
-            return _BandedPiece(plan.bands.keys(signatures), prints_of(piece, secret), slots.hashes(signatures))
+            return _BandedPiece(plan.bands.keys(piece.signatures), prints_of(piece, secret), piece.signatures)
 
         prints, source_bytes = GrowingArray(np.uint64, 3), 0
+        least = comparison_of(plan).least_shared(plan.hasher.num_perm)
 
         def tell(stage: str, done: int, total: int | None) -> None:
             nonlocal source_bytes
@@ -241,13 +244,13 @@ class _CappedRun:
         batches = text_batches(self.corpus, tell)
         with (
             BucketRuns(self.folder.path, plan.bands.bands, self.budget.records) as runs,
-            SlotFile(os.path.join(self.folder.path, "slots.bin"), plan.hasher.num_perm, least_slots(plan)) as slots,
+            SlotFile(os.path.join(self.folder.path, "slots.bin"), plan.hasher.num_perm, least) as slots,
         ):
             for piece in sketched(batches, plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
+                    slots.add_crowded(len(prints), piece.keys, piece.signatures)
                     prints.extend(piece.prints)
-                    slots.add(piece.hashes)
                     if source_bytes and self.budget.memory < self.budget.least(len(prints)):
                         # The error names the number of rows that is to be expected in all.
                         self.budget.work(max(len(prints), len(prints) * self.corpus.total_bytes // source_bytes))
@@ -257,7 +260,8 @@ class _CappedRun:
                 nbytes, empty = (marks[:, 0] >> np.uint64(1)).astype(np.int64), marks[:, 0] % np.uint64(2) == 0
                 marks[empty, 0] = 0
                 first = equal_rows(marks)
-                rows = _PassOne(nbytes, labels, first, alone_in_crowds(labels, first, slots), int(empty.sum()))
+                rows = _PassOne(nbytes, labels, first, np.zeros(len(first), np.bool_), int(empty.sum()))
+                rows.alone[:] = self._alone_in_crowds(rows, slots)
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
         of_rows = {"nbytes": nbytes, "labels": labels, "first": rows.first, "alone": rows.alone}
@@ -286,6 +290,26 @@ class _CappedRun:
                 graph.join(left, right)
             runs.forget(band)
         return np.asarray(graph.finished(), np.int64)
+
+    def _alone_in_crowds(self, rows: _PassOne, slots: SlotFile) -> BoolArray:
+        """Return which rows of large components share too few slots with all others to be similar to any of them.
+
+        Rows with the same bytes count as one. A component is screened if the slots of most of its rows are held; its
+        other rows are read again.
+        """
+        own = rows.first == np.arange(len(rows.first), dtype=np.int64)
+        size = np.bincount(rows.labels[own], minlength=1)
+        missing = own & ~slots.held(len(own))
+        known = size - np.bincount(rows.labels[missing], minlength=len(size))
+        own &= ((size > SCREENED) & (known >= MOST_HELD * size))[rows.labels]
+        missing &= own
+        for found, texts in self._texts_again(rows.nbytes, np.flatnonzero(missing)) if missing.any() else ():
+            tokens = self.plan.shingles.tokens_of(texts, self.plan.hasher.seed)
+            signatures = self.plan.hasher.sketch(tokens, threads=self.plan.threads)
+            slots.add(found, signatures, np.arange(len(found), dtype=np.int64))
+        alone = np.zeros(len(own), np.bool_)
+        alone[slots.unlike(own)] = True
+        return alone[rows.first]
 
     # Pass two
 
@@ -443,25 +467,6 @@ class _CappedRun:
         if done is None:
             return None
         return PartResult(**dict[str, Any](self.folder.load(stage, f"{stage}.npz")), **done)
-
-
-def least_slots(plan: Plan) -> int:
-    """Return how many slots of signatures are equal in similar rows, at least."""
-    return comparison_of(plan).least_shared(plan.hasher.num_perm)
-
-
-def alone_in_crowds(labels: Int64Array, first: Int64Array, slots: SlotFile) -> BoolArray:
-    """Return which rows of large components share too few slots with all others to be similar to any of them.
-
-    The arrays are those of `_PassOne`. Rows with the same bytes count as one.
-    """
-    own = first == np.arange(len(first), dtype=np.int64)
-    own &= (np.bincount(labels[own], minlength=1) > SCREENED)[labels]
-    alone = np.zeros(len(first), np.bool_)
-    if own.any():
-        alone[own] = ~slots.sharing(own)
-        alone = alone[first]
-    return alone
 
 
 def kinds_of(copies: Int64Array, first: Int64Array) -> Int64Array:

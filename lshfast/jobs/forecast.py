@@ -15,7 +15,7 @@ import numpy as np
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import UInt64Array
 from lshfast.jobs.cap import Budget, reads_parquet
-from lshfast.jobs.capped import least_slots, prints_of
+from lshfast.jobs.capped import prints_of
 from lshfast.jobs.inputs import Inputs, text_batches
 from lshfast.jobs.samples import (
     PLACE_BYTES,
@@ -34,7 +34,6 @@ from lshfast.join.banded import equal_rows
 from lshfast.join.external.bucket_runs import BucketRuns, least_memory
 from lshfast.join.external.external_join import links
 from lshfast.join.external.run_file import RECORD_BYTES
-from lshfast.join.external.slot_file import SlotFile, slots_bytes
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import HashKey, Texts
 from lshfast.pipeline.parts import PartWriter, read_part, run_part
@@ -52,7 +51,6 @@ MOST_SAMPLED = 1 << 30
 
 # Rows of random keys on which the work for each row is measured, whatever its text is.
 BENCH_ROWS = 1 << 16
-BENCH_PIECE = 1 << 12
 
 # The seconds of copying the kept rows, as a share of those of reading, where they cannot be measured.
 COPYING = 0.4
@@ -146,7 +144,6 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
         of_rows = rows * _seconds_of_a_row(plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock)
     records = RECORD_BYTES * plan.bands.bands * rows
     records = records if 2 * records > share else 0  # they stay in memory
-    records += slots_bytes(plan.hasher.num_perm, least_slots(plan), rows)
     alone = START + LONG_RUN * scale * (steps.first + steps.short + steps.copying) + of_rows
 
     def expected(value: Callable[[float], float]) -> Expected:
@@ -293,19 +290,16 @@ def _removed(path: str) -> Iterator[None]:
 
 
 def _seconds_of_a_row(plan: Plan, memory: int, folder: str, clock: Timer) -> float:
-    """Measure, with random keys, the seconds of the records, the slots and the prints of a row."""
-    rng, k, path = np.random.default_rng(1), plan.hasher.num_perm, os.path.join(folder, "slots.bin")
+    """Measure, with random keys, the seconds of the records and the prints of a row."""
+    rng = np.random.default_rng(1)
     keys, marks = (rng.integers(1, 1 << 62, (BENCH_ROWS, width), np.uint64) for width in (plan.bands.bands, 3))
-    signatures = rng.integers(1, 1 << 62, (BENCH_PIECE, k), np.uint64)
     enough = 4 * RECORD_BYTES * plan.bands.bands * BENCH_ROWS
     memory = max(min(memory, enough), least_memory(plan.bands.bands))
 
     def run() -> None:
         graph = Components(BENCH_ROWS)
-        with BucketRuns(folder, plan.bands.bands, memory) as runs, SlotFile(path, k, least_slots(plan)) as slots:
+        with BucketRuns(folder, plan.bands.bands, memory) as runs:
             runs.add(keys)
-            for _ in range(BENCH_ROWS // BENCH_PIECE):
-                slots.add(slots.hashes(signatures))
             runs.settle()
             for band in range(len(runs)):
                 for left, right in links(runs.records(band, memory)):

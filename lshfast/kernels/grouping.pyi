@@ -21,6 +21,11 @@ def count_hashes(hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8]) ->
 def add_shared(hashes: npt.NDArray[np.uint32], seen: npt.NDArray[np.uint8], shared: npt.NDArray[np.uint32]) -> None: ...
 
 @disjoint_base
+class CrowdedBuckets:
+    def __new__(cls) -> Self: ...
+    def crowded(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]: ...
+
+@disjoint_base
 class Grouping:
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]

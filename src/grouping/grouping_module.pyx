@@ -136,6 +136,10 @@ cdef extern from "grouping/shared_slots.h":
     void shared_slots_count(const uint32_t*, size_t, unsigned, uint8_t*) nogil
     void shared_slots_add(const uint32_t*, size_t, unsigned, const uint8_t*, uint32_t*) nogil
 
+cdef extern from "grouping/crowded_buckets.h":
+    void crowded_buckets_count(const uint64_t*, size_t, size_t, uint64_t, unsigned, uint8_t*, uint8_t*) nogil
+    void crowded_buckets_halve(uint8_t*, unsigned) nogil
+
 COUNT_BITS = CROWD_COUNT_BITS
 
 # Slots whose hashes are best computed at once.
@@ -145,6 +149,11 @@ DONE, MISSING, CROWDED, FULL = GROUPING_DONE, GROUPING_MISSING, GROUPING_CROWDED
 
 # Numbers of buckets are below it.
 MOST_BUCKETS = 1 << 31
+
+# Counters of `CrowdedBuckets`, and the keys that they count before they are halved.
+cdef enum:
+    CROWDED_BITS = 20
+    KEYS_BEFORE_HALVING = 1 << 24
 
 # Sums of sizes whose least overlap is looked up; it is computed for greater ones.
 SUMS = 1 << 14
@@ -239,6 +248,45 @@ def add_shared(const uint32_t[::1] hashes not None, const uint8_t[::1] seen not 
             shared_slots_add(&hashes[at], some, bits, &seen[0], &shared[at])
             at += some
             pause(&last_pause)
+
+
+@cython.auto_pickle(False)
+cdef class CrowdedBuckets:
+    """Counters of the bucket keys of a stream of rows, which tell the rows in buckets of many rows.
+
+    There are 2**20 counters for all buckets together. They are halved after each 2**24 keys, so that a bucket of few rows
+    does not appear as one of many in a long stream. Two threads must not use it at the same time.
+    """
+
+    cdef uint8_t[::1] counts
+    cdef uint64_t left
+
+    def __cinit__(self):
+        self.counts = np.zeros(1 << CROWDED_BITS, np.uint8)
+        self.left = KEYS_BEFORE_HALVING
+
+    def crowded(self, const uint64_t[:, ::1] keys not None):
+        """Count the keys of the next rows, (m, bands), and return which of them share a bucket with many: bool (m,).
+
+        A bucket is known to have many rows from its 255th row on, or earlier if its counter is that of other buckets too.
+        """
+        keys = aligned_rows(keys)
+        cdef size_t n = keys.shape[0], bands = keys.shape[1], at = 0, some
+        cdef uint64_t last_pause = 0
+        crowded_array = np.zeros(n, np.uint8)
+        cdef uint8_t[::1] crowded = crowded_array
+        if n and bands:
+            with nogil:
+                while at < n:
+                    some = min(n - at, max(<size_t>1, <size_t>WORK // bands))
+                    crowded_buckets_count(&keys[at, 0], bands, some, multiplier, CROWDED_BITS, &self.counts[0], &crowded[at])
+                    at += some
+                    self.left -= min(self.left, <uint64_t>(some * bands))
+                    if self.left == 0:
+                        crowded_buckets_halve(&self.counts[0], CROWDED_BITS)
+                        self.left = KEYS_BEFORE_HALVING
+                    pause(&last_pause)
+        return crowded_array.view(np.bool_)
 
 
 cdef unsigned _bits_counted(size_t nbytes) except 0:

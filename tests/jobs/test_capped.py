@@ -80,8 +80,8 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
 def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, small_parts, monkeypatch, options):
     """All texts share a few phrases, and many a bucket; a few are near copies, and a few have the same bytes."""
     rng, rows = random.Random(1), []
-    common = [" ".join(rng.choices(WORDS, k=12)) for _ in range(4)]
-    for i in range(1500):
+    common = [" ".join(rng.choices(WORDS, k=12)) for _ in range(3)]
+    for i in range(2500):
         own = [*rng.choices(WORDS, k=80), *common]
         rows.append({"text": " ".join(own)})
         if i % 100 == 0:
@@ -97,11 +97,12 @@ def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, s
             add(writer, numbers, texts)
 
         monkeypatch.setattr(capped, "SCREENED", screened)
+        monkeypatch.setattr(capped, "MOST_HELD", 0)
         monkeypatch.setattr(capped.PartWriter, "add", counted)
         found = outputs(tmp_path, f"b{screened}", source, memory=2 * MEMORY, **given)
         assert found[1:] == wanted[1:]
         assert np.array_equal(found[0].pairs, wanted[0].pairs)
-        assert 30 <= found[0].summary.removed == wanted[0].summary.removed
+        assert 50 <= found[0].summary.removed == wanted[0].summary.removed
     assert read[16] < 0.8 * read[10**9]
 
 

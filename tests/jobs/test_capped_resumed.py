@@ -22,6 +22,7 @@ from lshfast.jobs import cap, capped
 from lshfast.jobs.input_sums import InputSums
 from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.work_folder import VERSION, WorkFolder
+from lshfast.join.external import slot_file
 from lshfast.pipeline.parts import divide
 from lshfast.readers import open_corpus
 from tests.corpora import WORDS
@@ -301,6 +302,13 @@ def crowd(n):
     return [{"id": f"crowd{i}", "text": f"{common} {' '.join(rng.choices(WORDS, k=400))}", "rank": 1} for i in range(n)]
 
 
+class AllBuckets:
+    """Counters to which all buckets are crowded."""
+
+    def crowded(self, keys):
+        return np.ones(len(keys), np.bool_)
+
+
 def failure(run):
     """Return the OSError that a run raises, or None."""
     try:
@@ -316,6 +324,7 @@ def failure(run):
 def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, small_parts, monkeypatch, resumed):
     """The disk is full from the n-th call on that needs space, for each n of a run."""
     monkeypatch.setattr(cap, "PAIRS_BYTES", 0)
+    monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
     source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 1500), *crowd(250)]), tmp_path / "out"
     work = tmp_path / "work" if resumed else None
     folder.mkdir()

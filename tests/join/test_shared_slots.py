@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lshfast import FormatError
 from lshfast.join import shared_slots as module
 from lshfast.join.external import slot_file
-from lshfast.join.external.slot_file import SlotFile, slots_bytes, slots_held
+from lshfast.join.external.slot_file import SlotFile, slots_held
 from lshfast.join.shared_slots import share_slots, shared_slots, sharing_rows
 from lshfast.kernels import grouping as kernels
 from tests.reference.grouping import shared_slots as expected_slots
@@ -89,39 +89,72 @@ def test_the_first_slots_may_show_that_none_is_left_out():
     assert sharing_rows(((part, 16) for part, _ in counts(2)), 100, 120, 64).all()  # 56 slots are not counted
 
 
+def add_all(file, signatures):
+    file.add(np.arange(len(signatures)), signatures, np.arange(len(signatures)))
+
+
 @pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 1000])
 @pytest.mark.parametrize("least", [30, 56])
-def test_a_file_tells_the_rows_that_share_enough(tmp_path, monkeypatch, n, least):
+def test_a_file_tells_the_rows_that_share_too_few(tmp_path, monkeypatch, n, least):
     slots = slots_held(64, least)
     assert slots == 64 - least + 16
     monkeypatch.setattr(slot_file, "BLOCK_BYTES", 4 * slots * 100)
     rng, signatures = np.random.default_rng(n), crowd(n, 64, 8)
-    chosen = rng.random(n) < 0.9
+    held, chosen = rng.permutation(n)[: n * 9 // 10], np.zeros(n, bool)
+    chosen[held[: n * 8 // 10]] = True
     path = tmp_path / "slots.bin"
     with SlotFile(str(path), 64, least) as file:
         at = 0
-        while at < n:
-            some = signatures[at : at + int(rng.integers(1, 300))]
-            file.add(file.hashes(some))
+        while at < len(held):
+            some = held[at : at + int(rng.integers(1, 300))]
+            file.add(some, signatures, some)
             at += len(some)
-        assert path.exists() == (n >= 100)
-        assert slots_bytes(64, least, n) == (path.stat().st_size if n >= 100 else 0)
-        stay = file.sharing(chosen)
-        assert stay.shape == (chosen.sum(),)
-        of_all = np.ones(n, bool)
-        of_all[chosen] = stay
+        assert path.exists() == (len(held) >= 100)
+        assert np.array_equal(np.flatnonzero(file.held(n)), np.sort(held))
+        unlike = np.zeros(n, bool)
+        unlike[file.unlike(chosen)] = True
         enough = np.array(expected_slots(signatures[chosen].tolist())) >= least
-        assert stay[enough].all()
-        assert n < 1000 or stay.mean() < 0.4
+        assert not unlike[~chosen].any()
+        assert not unlike[chosen][enough].any()
+        assert n < 1000 or unlike[chosen].mean() > 0.6
     assert not path.exists()
 
 
+def test_rows_of_crowded_buckets_are_added(tmp_path):
+    rng = np.random.default_rng(1)
+    keys, signatures = rng.integers(0, 2**63, (3000, 4), np.uint64), crowd(3000, 64, 8)
+    keys[::2, 1] = 5
+    keys[:, 3] = 2**64 - 1  # the key of no bucket
+    with SlotFile(str(tmp_path / "slots.bin"), 64, 40) as file:
+        for at in range(0, 3000, 7):
+            file.add_crowded(at, keys[at : at + 7], signatures[at : at + 7])
+        held = np.flatnonzero(file.held(3000))
+        assert held.tolist() == list(range(2 * 254, 3000, 2))
+        chosen = file.held(3000)
+        unlike = file.unlike(chosen)
+        assert len(unlike) == len(held)  # pairs of similar rows have an even and an odd row
+
+
+def test_counters_are_halved():
+    buckets, one = kernels.CrowdedBuckets(), np.full((1, 1), 3, np.uint64)
+    crowded = buckets.crowded(np.repeat(one, 300, axis=0))
+    assert crowded.tolist() == [False] * 254 + [True] * 46
+    many = np.full((1 << 18, 64), 2**64 - 1, np.uint64)  # the key of no bucket
+    assert not buckets.crowded(many).any()
+    assert buckets.crowded(np.repeat(one, 200, axis=0)).tolist() == [False] * 127 + [True] * 73
+    assert buckets.crowded(many[:0]).tolist() == []
+    assert buckets.crowded(many[:3, :0]).tolist() == [False] * 3
+
+
 def test_a_file_of_few_slots_holds_none(tmp_path):
+    signatures = crowd(1000, 64, 8)
     for least in (0, 16):
         assert slots_held(64, least) == 0
         with SlotFile(str(tmp_path / "slots.bin"), 64, least) as file:
-            file.add(file.hashes(crowd(100, 64, 8)))
-            assert file.sharing(np.ones(100, bool)).all()
+            file.add_crowded(0, np.zeros((1000, 4), np.uint64), signatures)
+            assert not file.held(1000).any()
+            add_all(file, signatures)
+            assert len(file.unlike(np.ones(1000, bool))) == 0
     assert slots_held(64, 17) == 63
     assert slots_held(64, 64) == 16
 
@@ -132,12 +165,12 @@ def test_a_damaged_file_of_slots_is_refused_by_name(tmp_path, monkeypatch, at):
     monkeypatch.setattr(module, "MOST_SHARING", 1)
     path = tmp_path / "slots.bin"
     with SlotFile(str(path), 64, 40) as file:
-        file.add(file.hashes(crowd(1000, 64, 8)))
+        add_all(file, crowd(1000, 64, 8))
         data = bytearray(path.read_bytes())
         data[at] ^= 1
         path.write_bytes(data)
         with pytest.raises(FormatError, match=r"slots\.bin: damaged at byte"):
-            file.sharing(np.ones(1000, bool))
+            file.unlike(np.ones(1000, bool))
         path.write_bytes(data[:-1])
         with pytest.raises(FormatError, match=r"slots\.bin: damaged at byte"):
-            file.sharing(np.ones(1000, bool))
+            file.unlike(np.ones(1000, bool))

@@ -1,6 +1,7 @@
 /* Groups without a list of all pairs (grouping.h) beside a comparison of each row with all before it, in heap buffers of
  * exactly the size that the contract states, so that the address sanitizer sees each byte read or written beside them.
  * Prints a digest of all results, which no compiler may change. */
+#include "grouping/crowded_buckets.h"
 #include "grouping/grouping.h"
 #include "grouping/row_pairs.h"
 #include "grouping/shared_slots.h"
@@ -410,6 +411,33 @@ static void check_row_pairs(const struct corpus *c, size_t least) {
     free(right);
 }
 
+/* Buckets of signatures as keys, in as many rounds as fill some counters, beside a count of each key. With 32 bits, the few
+ * different keys hardly share a counter. */
+static void check_crowded_buckets(const struct corpus *c) {
+    unsigned bits = below(8) ? 1 + (unsigned)below(12) : 22;
+    uint64_t multiplier = anything() | 1;
+    uint8_t *counts = calloc((size_t)1 << bits, 1), *crowded = buffer(c->n);
+    size_t rounds = 1 + below(300);
+    CHECK(counts);
+    for (size_t round = 0; round < rounds; round++) {
+        crowded_buckets_count(c->signatures, c->k, c->n, multiplier, bits, counts, crowded);
+    }
+    for (size_t row = 0; row < c->n; row++) {
+        size_t most = 0;
+        for (size_t band = 0; band < c->k; band++) {
+            uint64_t key = c->signatures[row * c->k + band];
+            size_t same = 0;
+            for (size_t other = 0; other < c->n; other++) same += c->signatures[other * c->k + band] == key;
+            if (key != EMPTY_SLOT && same > most) most = same;
+        }
+        CHECK(crowded[row] <= 1 && crowded[row] >= (most * (rounds - 1) >= 255));
+    }
+    crowded_buckets_halve(counts, bits);
+    for (size_t at = 0; at < (size_t)1 << bits; at++) CHECK(counts[at] <= 127);
+    free(counts);
+    free(crowded);
+}
+
 /* Shared slots beside a look at all pairs: with as many hashes as there are values, none counts by chance. */
 static void check_shared_slots(const struct corpus *c) {
     unsigned bits = 1 + (unsigned)below(12);
@@ -472,6 +500,7 @@ static void check_walks(void) {
         drop_pairs(&wanted);
         check_row_pairs(&c, rules.least);
         check_shared_slots(&c);
+        check_crowded_buckets(&c);
         drop(&c);
     }
     CHECK(in_crowd > 400 && stops > 100);

@@ -1,7 +1,6 @@
-"""Hashes of some slots of the signatures of all rows, so that rows without a similar one are told from the others.
+"""Hashes of slots of the rows in crowded buckets, so that those without a similar row are told from the others.
 
-Rows that share buckets would be read again to be compared. In a crowd, a text that shares a bucket with many and is
-similar to none, that is told from the slots alone.
+Rows that share buckets are read again, to be compared. A text of a crowd that is similar to none of it need not be.
 """
 
 from __future__ import annotations
@@ -13,10 +12,12 @@ from types import TracebackType
 
 import numpy as np
 
-from lshfast.common.types import BoolArray, UInt64Array
+from lshfast.common.growing import GrowingArray
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.join.shared_slots import UInt32Array, shared_slots, sharing_rows
 from lshfast.kernels import grouping as kernels
+from lshfast.kernels.grouping import CrowdedBuckets
 
 # Slots that unlike rows may share, as a share of all slots: the hashes tell that a row shares fewer.
 MARGIN = 1 / 4
@@ -29,16 +30,6 @@ def slots_held(k: int, least: int) -> int:
     """Return of how many of k slots hashes are held: 0 if similar rows share too few, at least `least`."""
     margin = round(k * MARGIN)
     return k - least + margin if least > margin else 0
-
-
-def slots_bytes(k: int, least: int, rows: int) -> int:
-    """Return the size of the file for so many rows."""
-    slots = slots_held(k, least)
-    return rows // _rows_of_block(slots) * _rows_of_block(slots) * 4 * slots
-
-
-def _rows_of_block(slots: int) -> int:
-    return max(1, BLOCK_BYTES // (4 * max(1, slots)))
 
 
 class SlotFile:
@@ -62,9 +53,10 @@ class SlotFile:
         self.k, self.least = k, least
         self.slots = slots_held(k, least)
         self._step = k // max(1, self.slots)
-        self._rows = _rows_of_block(self.slots)
+        self._rows = max(1, BLOCK_BYTES // (4 * max(1, self.slots)))  # of a block
         self._block, self._filled = np.empty((self.slots, self._rows), np.uint32), 0
         self._file, self._blocks = SummedFile(path, 4 * self._rows), 0
+        self._buckets, self._held = CrowdedBuckets(), GrowingArray(np.int64)
 
     def __enter__(self) -> SlotFile:
         return self
@@ -75,15 +67,18 @@ class SlotFile:
         with suppress(FileNotFoundError):
             os.unlink(self._file.path)
 
-    def hashes(self, signatures: UInt64Array) -> UInt32Array:
-        """Return the hashes of rows, uint32 (slots, m), for `add`."""
-        rows = np.arange(len(signatures) if self.slots else 0, dtype=np.int64)
-        return kernels.slot_hashes(signatures, rows, 0, max(1, self._step), max(1, self.slots))
+    def add_crowded(self, row: int, keys: UInt64Array, signatures: UInt64Array) -> None:
+        """Add those of the next rows, from `row` on, that are in crowded buckets as far as these have been seen."""
+        if self.slots:
+            crowded = np.flatnonzero(self._buckets.crowded(keys))
+            self.add(row + crowded, signatures, crowded)
 
-    def add(self, hashes: UInt32Array) -> None:
-        """Add the next rows."""
+    def add(self, rows: Int64Array, signatures: UInt64Array, of: Int64Array) -> None:
+        """Add rows with the signatures at the places `of`."""
+        hashes = kernels.slot_hashes(signatures, of, 0, max(1, self._step), max(1, self.slots))
+        self._held.extend(rows)
         at = 0
-        while self.slots and at < hashes.shape[1]:
+        while self.slots and at < len(rows):
             some = hashes[:, at : at + self._rows - self._filled]
             at += some.shape[1]
             self._block[:, self._filled : self._filled + some.shape[1]] = some
@@ -92,15 +87,23 @@ class SlotFile:
                 self._file.write(self._block.data.cast("B"))
                 self._blocks, self._filled = self._blocks + 1, 0
 
-    def sharing(self, chosen: BoolArray) -> BoolArray:
-        """Return which of the chosen rows may share enough slots with another one of them, in their order: bool (m,).
+    def held(self, n: int) -> BoolArray:
+        """Return which of n rows were added: bool (n,)."""
+        held = np.zeros(n, np.bool_)
+        held[self._held.rows()] = True
+        return held
 
-        All other rows are ignored.
+    def unlike(self, chosen: BoolArray) -> Int64Array:
+        """Return those of the chosen rows that share fewer than `least` slots with the other chosen ones together.
+
+        All of the chosen rows, bool (n,), must have been added, each once.
         """
-        n = int(chosen.sum())
+        rows = self._held.rows()
+        own = chosen[rows]
+        n = int(own.sum())
         if not self.slots or not n:
-            return np.ones(n, np.bool_)
-        return sharing_rows(self._counts(chosen, n), n, self.k, self.least)
+            return rows[:0]
+        return np.asarray(rows[own][~sharing_rows(self._counts(own, n), n, self.k, self.least)])
 
     def _counts(self, chosen: BoolArray, n: int) -> Iterator[tuple[UInt32Array, int]]:
         groups = -(-self.slots // kernels.SLOTS_AT_ONCE)
