@@ -53,8 +53,15 @@ def for_each_piece(work: Callable[[slice], None], costs: npt.NDArray[np.int64], 
         pass
 
 
-def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def ordered_map(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    alone: Callable[[Item], bool] | None = None,
+) -> Iterator[Result]:
     """Yield function(item) for each item, in order, with at most AHEAD items per thread under way.
+
+    While an item is processed for which alone(item) is true, no other one is: for items that take much memory.
 
     The calling thread is one of the threads. It takes the items from the iterator, so reading the next item overlaps
     with work on earlier ones, and processes items itself instead of waiting for the others. So no more threads run
@@ -75,6 +82,11 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item], threa
     with ThreadPoolExecutor(threads - 1, initializer=guards.watch, initargs=(over,)) as pool:
         try:
             for item in items:
+                if alone is not None and alone(item):
+                    while pending:
+                        yield _next_result(function, pending)
+                    yield function(item)
+                    continue
                 pending.append(_Task(pool.submit(function, item), item))
                 while pending and (len(pending) > AHEAD * threads or pending[0].done()):
                     yield _next_result(function, pending)

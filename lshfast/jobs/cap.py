@@ -31,6 +31,12 @@ ID_BYTES = 80
 # The least memory for records, and for a part.
 LEAST_WORK = 32 << 20
 
+# Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows, those of a third one,
+# and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less. The
+# first ROW_WORK_BYTES are part of WORK_BYTES.
+TOKEN_BYTES = 52
+ROW_WORK_BYTES = 16 << 20
+
 
 # Inputs of which a byte on disk gives more bytes in memory are rare.
 MOST_GROWTH = 16
@@ -143,30 +149,45 @@ class Budget:
         slots, bands = self.plan.hasher.num_perm, self.plan.bands.bands
         return round(8 * slots * (1 + SLACK)) + 8 * (bands + ROW_WORDS) + TEXT_OVERHEAD
 
-    def work(self, rows: int) -> int:
-        """Return the memory for records or a part in a run over so many rows; raise ValueError if it is too little."""
-        least = self.least(rows)
+    def work(self, rows: int, longest: int = 0) -> int:
+        """Return the memory for records or a part; raise ValueError if it is too little. See `least`."""
+        least = self.least(rows, longest)
         if self.memory < least:
             of_rows = f"{rows:,} rows and " if rows else ""
+            of_rows += f"a row of {longest:,} bytes and " if self.row_work(longest) else ""
             threads = f"{self.plan.threads} thread{'s' if self.plan.threads > 1 else ''}"
             raise ValueError(
                 f"memory must be at least {-(-least // 10**6):,} MB ({least} bytes) for {of_rows}{threads}, "
                 f"not {self.memory} bytes"
             )
-        return self.memory - self._fixed(rows)
+        return self.memory - self._fixed(rows) - self.row_work(longest)
 
     @property
-    def records(self) -> int:
-        """Return the memory for bucket records while rows are read.
+    def longest_row(self) -> int:
+        """The bytes of the longest row that leaves the least memory for other things."""
+        return (self.memory - self.least(0) + ROW_WORK_BYTES) // self._of_byte
+
+    def row_work(self, nbytes: int) -> int:
+        """Return the memory for working on a row, which is done while no other one is worked on if it is long."""
+        return max(0, nbytes * self._of_byte - ROW_WORK_BYTES)
+
+    @property
+    def _of_byte(self) -> int:
+        """The memory for a byte of a row. Words of one letter take two bytes each."""
+        return TOKEN_BYTES if self.plan.shingles.unit == "char" else TOKEN_BYTES // 2
+
+    def records(self, longest: int = 0) -> int:
+        """Return the memory for bucket records while rows are read, if the longest row has so many bytes.
 
         What is held of the rows, whose number is not known yet, takes the rest: most of it if they have ids.
         """
-        work = self.work(0)
+        work = self.work(0, longest)
         return max(obtainable(work // 8 if self.ids else work * 3 // 4), least_memory(self.plan.bands.bands))
 
-    def least(self, rows: int) -> int:
-        """Return the least memory for so many rows."""
-        return self._fixed(rows) + max(LEAST_WORK, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
+    def least(self, rows: int, longest: int = 0) -> int:
+        """Return the least memory for so many rows, of which the longest has so many bytes."""
+        work = max(LEAST_WORK, least_memory(self.plan.bands.bands) * 4 // 3 + 1)
+        return self._fixed(rows) + self.row_work(longest) + work
 
     def _fixed(self, rows: int) -> int:
         of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows

@@ -188,7 +188,7 @@ class _CappedRun:
     def run(self) -> FoundInParts:
         self.budget.work(0)
         rows = self._pass_one()
-        most = self.budget.work(len(rows.nbytes))
+        most = self.budget.work(len(rows.nbytes), int(rows.nbytes.max(initial=0)))
         if self.budget.pairs and len(rows.nbytes) > MOST_ROWS:
             raise ValueError(f"pairs within a cap of memory are for at most {MOST_ROWS} rows, not {len(rows.nbytes)}")
         ranks = order_ranks(self.corpus, self.keep) if ":" in self.keep else None
@@ -219,6 +219,8 @@ class _CappedRun:
         """Read all texts, and join the rows that share a bucket."""
         plan, clock, done = self.plan, self.clock, self.folder.done("sketch")
         sums = InputSums([] if self.folder.temporary else self.corpus.files)
+        longest = self.budget.longest_row if done is None else int(done["longest_row"])
+        self.corpus.limit_rows(longest, "more memory (--memory) raises this limit")
         if done is not None:
             self._check_inputs(sums, done["inputs"])
             arrays = self.folder.load("sketch", "rows.npz")
@@ -241,12 +243,18 @@ class _CappedRun:
             if self.progress:
                 self.progress(stage, done, total)
 
-        batches = text_batches(self.corpus, tell)
+        def batches() -> Iterator[Texts]:
+            for batch in text_batches(self.corpus, tell):
+                longest = int(batch.lengths.max(initial=0))
+                if self.budget.row_work(longest) and (share := self.budget.records(longest)) < runs.memory:
+                    runs.shrink(share)
+                yield batch
+
         with (
-            BucketRuns(self.folder.path, plan.bands.bands, self.budget.records) as runs,
+            BucketRuns(self.folder.path, plan.bands.bands, self.budget.records()) as runs,
             SlotFile(os.path.join(self.folder.path, "slots.bin"), plan.hasher.num_perm, least) as slots,
         ):
-            for piece in sketched(batches, plan, clock, finish, self.progress):
+            for piece in sketched(batches(), plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
                     slots.add_crowded(len(prints), piece.keys, piece.signatures)
@@ -265,7 +273,7 @@ class _CappedRun:
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
         of_rows = {"nbytes": nbytes, "labels": labels, "first": rows.first, "alone": rows.alone}
-        figures = {"empty": rows.empty, "inputs": sums.finished()}
+        figures = {"empty": rows.empty, "longest_row": longest, "inputs": sums.finished()}
         self.folder.finish("sketch", figures, self.folder.save("rows.npz", {**of_corpus, **of_rows}))
         return rows
 

@@ -89,7 +89,7 @@ class Forecast:
     sharing : float, optional
         The share of the texts that share a bucket with another one and are read again, in [0, 1].
     least_memory : int
-        The least value of `memory`.
+        The least value of `memory`, for rows that are no longer than those of the sample.
     disk : Expected
         The largest size of the work folder in bytes. The files of records and the files of texts that are read again do
         not exist at the same time.
@@ -118,10 +118,14 @@ class _Steps:
 
 
 class _Sampled(NamedTuple):
-    """What the rows of a sample tell of all: their number and bytes, and the share of those that share buckets."""
+    """What the rows of a sample tell of all: their number and bytes, and the share of those that share buckets.
+
+    `longest` is the bytes of the longest row of the sample.
+    """
 
     rows: int
     nbytes: int
+    longest: int
     sharing: Sharing | None
 
 
@@ -138,9 +142,9 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
         if steps is None:
             return None
         scale = corpus.total_bytes / steps.source_bytes
-        rows, nbytes, shared = (_sampled_lines if places else _sampled_beginnings)(corpus, plan, folder, steps)
+        rows, nbytes, longest, shared = (_sampled_lines if places else _sampled_beginnings)(corpus, plan, folder, steps)
         budget = Budget(memory, plan, ids=inputs.id_column is not None, parquet=reads_parquet(corpus))
-        share = budget.records if memory >= budget.least(0) else 0
+        share = budget.records() if memory >= budget.least(0) else 0
         of_rows = rows * _seconds_of_a_row(plan, share * BENCH_ROWS // max(BENCH_ROWS, rows), folder, clock)
     records = RECORD_BYTES * plan.bands.bands * rows
     records = records if 2 * records > share else 0  # they stay in memory
@@ -153,7 +157,7 @@ def forecast(inputs: Inputs, plan: Plan, memory: int, clock: Timer = time.perf_c
         rows,
         nbytes,
         None if shared is None else shared.rows,
-        budget.least(rows),
+        budget.least(rows, longest),
         expected(lambda share: max(records, ROW_BYTES * rows + nbytes * share)),
         expected(lambda share: alone + scale * steps.again * share),
     )
@@ -205,8 +209,9 @@ def _sampled(samples: list[Sample], scale: float) -> _Sampled:
     """Return what samples tell of all rows, of which there are so many times as many."""
     keys, prints, places, inner = map(np.concatenate, zip(*samples, strict=True))
     rows = round(len(keys) * scale)
-    nbytes = round(int((prints[:, 0] >> np.uint64(1)).sum()) * scale)
-    return _Sampled(rows, nbytes, sharing(Sample(keys, prints, places, inner), rows))
+    lengths = prints[:, 0] >> np.uint64(1)
+    nbytes, longest = round(int(lengths.sum()) * scale), int(lengths.max())
+    return _Sampled(rows, nbytes, longest, sharing(Sample(keys, prints, places, inner), rows))
 
 
 def _of_beginnings(corpus: Corpus, plan: Plan, folder: str, clock: Timer) -> _Steps | None:

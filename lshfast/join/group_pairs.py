@@ -26,6 +26,9 @@ from lshfast.tokens import TokenSets
 # returns to the system each time, and a fifth more time.
 RUN_TOKENS = 1 << 18
 
+# A run of so many times as many tokens, of a few long rows, is processed alone.
+LARGE = 2
+
 # If a row shares buckets with more kept rows than this, and none of them is similar, its component is a crowd.
 CROWD = 64
 
@@ -181,7 +184,8 @@ class _Walk:
         small = np.ones(len(starts), bool)
         if self.comparison.exact:
             small = (self._tokens(starts, stops) <= PIECE) & (stops - starts <= FEW)
-        for count, rows in ordered_map(self._walk_piece, self._runs(starts, stops, small), self.comparison.threads):
+        runs = self._runs(starts, stops, small)
+        for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._is_large):
             compared += count
             self._tell(rows)
         for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
@@ -195,6 +199,11 @@ class _Walk:
 
     def _tokens(self, starts: Int64Array, stops: Int64Array) -> Int64Array:
         return np.asarray(self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0))
+
+    def _is_large(self, run: tuple[int, int]) -> bool:
+        """Return whether a run of rows takes so much memory that it is processed alone."""
+        begin, end = run
+        return int(self._sizes[begin:end].sum()) > LARGE * RUN_TOKENS
 
     def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         """Yield runs of complete small components of about RUN_TOKENS tokens each."""
@@ -235,7 +244,7 @@ class _Walk:
         self.state.start(start, CROWD)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
-        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads)
+        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
         for (begin, end), sets in taken:
             with self._at_hand(begin, sets):
                 self._walk_rows(start, stop, begin, end)
@@ -275,9 +284,9 @@ class _Walk:
         rows = np.concatenate([np.array([needed], np.int32), likely[likely != needed]])
         fit = int(np.searchsorted(np.cumsum(self._sizes[rows], dtype=np.int64), PIECE, side="right"))
         rows = rows[: max(1, fit)]
-        sets = self.rows.take(self.walked[rows]).distinct()
-        if sum(self._fetched.values()) + len(sets.tokens) > PIECE:
+        if sum(self._fetched.values()) + int(self._sizes[rows].sum()) > PIECE:
             self._forget()
+        sets = self.rows.take(self.walked[rows]).distinct()
         self._fetched[self.state.hold(rows, sets.offsets, sets.tokens)] = len(sets.tokens)
 
     def _forget(self) -> None:

@@ -122,8 +122,11 @@ def verify(
         )
         return len(chosen)
 
-    done = 0
-    for count in ordered_map(work, _pieces(sets.sizes, i, j), thread_count(threads)):
+    def is_large(chosen: Int64Array) -> bool:
+        return int(sizes[i[chosen]].max() + sizes[j[chosen]].max()) > PIECE
+
+    sizes, done = sets.sizes, 0
+    for count in ordered_map(work, _pieces(sizes, i, j), thread_count(threads), is_large):
         done += count
         if progress:
             progress(done, len(i))

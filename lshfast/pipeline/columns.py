@@ -7,9 +7,9 @@ each run, so that texts or elements with colliding tokens cannot be constructed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from lshfast.kernels.text import (
 from lshfast.readers.stored_texts import ReadTexts, StoredTexts
 from lshfast.shingling import DEFAULT_SIZES, PIECE_BYTES, Shingles
 from lshfast.tokens import TokenSets, hash_rows, places_of_rows
+
+Result = TypeVar("Result")
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -236,6 +238,12 @@ class KeyedRows:
     def take(self, rows: Int64Array) -> TokenSets:
         return self.column.take(rows).tokens(self.key.tokens)
 
+    def in_pieces(self, work: Callable[[Int64Array], Result], rows: Int64Array, threads: int) -> Iterator[Result]:
+        """Yield work(some) for some of the rows at a time, in order; several threads process them at once."""
+        nbytes = self.column.nbytes
+        parts = (rows[part] for part in pieces(nbytes[rows], PIECE_BYTES))
+        return ordered_map(work, parts, threads, lambda part: int(nbytes[part].sum()) > PIECE_BYTES)
+
     def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
         """Return the first copy of each row, given for each row the row it may be a copy of."""
 
@@ -244,13 +252,11 @@ class KeyedRows:
             return sets.fingerprints(tokens.offsets, tokens.tokens, self.key.fingerprints)
 
         def fingerprints(rows: Int64Array) -> UInt64Array:
-            parts = (rows[part] for part in pieces(self.column.nbytes[rows], PIECE_BYTES))
-            return np.concatenate(list(ordered_map(of_part, parts, threads)))
+            return np.concatenate(list(self.in_pieces(of_part, rows, threads)))
 
         rows = np.flatnonzero(copies != np.arange(len(copies), dtype=np.int64))
         rows = rows[np.argsort(copies[rows], kind="stable")]  # then a part takes each first copy once
-        parts = (rows[part] for part in pieces(self.column.nbytes[rows], PIECE_BYTES))
-        equal = ordered_map(lambda part: self.column.equal(part, copies[part]), parts, threads)
+        equal = self.in_pieces(lambda part: self.column.equal(part, copies[part]), rows, threads)
         return confirm_copies(copies, rows[~np.concatenate([np.zeros(0, bool), *equal])], fingerprints)
 
 

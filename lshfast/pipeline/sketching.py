@@ -161,7 +161,7 @@ def _processed(
             except text.TextError as error:
                 raise text.TextError(error.row + first_row, error.reason) from None
 
-    for nbytes, made in ordered_map(work, portions(), plan.threads):
+    for nbytes, made in ordered_map(work, portions(), plan.threads, lambda portion: is_long(portion[1])):
         done += nbytes
         if progress:
             progress("sketch", done, None)
@@ -170,6 +170,11 @@ def _processed(
         elsewhere += time.perf_counter() - before
     clock.add("read", reading, done)
     clock.add("sketch", time.perf_counter() - start - reading - elsewhere, done)
+
+
+def is_long(column: Column) -> bool:
+    """Return whether a piece is one long row, which is processed while no other one is: it takes much memory."""
+    return int(column.nbytes.sum()) > PIECE_BYTES
 
 
 def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
@@ -207,9 +212,8 @@ class SketchedRows:
         Other rows have 0. The tokens are made with the key of the run, so nobody can choose texts whose sets appear
         larger or smaller.
         """
-        parts = (of[part] for part in pieces(self.rows.column.nbytes[of], PIECE_BYTES))
         sizes, done = np.zeros(len(self), np.int64), 0
-        for counts in ordered_map(lambda rows: self.rows.take(rows).distinct().counts, parts, threads):
+        for counts in self.rows.in_pieces(lambda rows: self.rows.take(rows).distinct().counts, of, threads):
             sizes[of[done : done + len(counts)]] = counts
             done += len(counts)
         return np.asarray(sizes[self.copies])

@@ -182,6 +182,12 @@ class Corpus:
         self.total_bytes = sum(file.size for file in files)
         self._reset()
 
+    def limit_rows(self, most: int, remedy: str) -> None:
+        """Let rows of more than `most` bytes be bad rows, if the layout allows longer ones; errors name the remedy."""
+        if most < self.layout.max_row_bytes:
+            self.layout = replace(self.layout, max_row_bytes=most, remedy=remedy)
+            self.files = [replace(file, layout=self.layout) for file in self.files]
+
     def _reset(self) -> None:
         self.complete = False
         self.rejected: list[Reject] = []

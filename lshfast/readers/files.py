@@ -80,7 +80,7 @@ class Reject(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns and options of reading; see `open_corpus` for the fields."""
+    """The columns and options of reading; see `open_corpus` for the fields. `remedy` is for rows that are too long."""
 
     column: str = "text"
     id_column: str | None = None
@@ -93,6 +93,7 @@ class Layout:
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     output: Format | None = None
+    remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):

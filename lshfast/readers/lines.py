@@ -128,7 +128,7 @@ def too_long(file: File, line: int | None, hint: str = "") -> DataError:
 
 def long_row(file: File) -> str:
     """Return the message for a row of more than `Layout.max_row_bytes`."""
-    return f"a row of more than {file.layout.max_row_bytes:,} bytes; max_row_bytes (--max-row-bytes) raises this limit"
+    return f"a row of more than {file.layout.max_row_bytes:,} bytes; {file.layout.remedy}"
 
 
 @contextmanager

@@ -7,10 +7,13 @@
 
 #include "field.h"
 
-/* Slots for a set of n tokens, at most 2^60: a power of two, at most half full. */
+/* A set of more tokens is too large for the caches anyway; then a table that is smaller and fuller takes less memory. */
+#define SETS_LARGE (1 << 20)
+
+/* Slots for a set of n tokens, at most 2^60: a power of two, at most half full, or four fifths for a large set. */
 static inline size_t sets_table_size(size_t n) {
-    size_t size = 16;
-    while (size / 2 < n && size <= SIZE_MAX / 2) size *= 2;
+    size_t size = 16, least = n > SETS_LARGE ? n + n / 4 : 2 * n;
+    while (size < least && size <= SIZE_MAX / 2) size *= 2;
     return size;
 }
 

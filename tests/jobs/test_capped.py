@@ -1,5 +1,6 @@
 """Runs within a cap of memory: the outputs are those of a run in memory, also of one that was ended and resumed."""
 
+import gzip
 import json
 import os
 import random
@@ -16,10 +17,12 @@ from hypothesis import strategies as st
 import lshfast
 from lshfast import dedup_files
 from lshfast.jobs import cap, capped, pair_runs
+from lshfast.jobs.cap import Budget
 from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.pair_runs import PairRuns, merged_pairs
 from lshfast.join.external import sorted_runs
+from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.parts import NO_PART, PartWriter, divide, read_part
 from lshfast.pipeline.plan import make_plan
@@ -360,6 +363,56 @@ def test_bad_arguments(tmp_path):
     with pytest.raises(NotADirectoryError, match=re.escape(str(source))):
         dedup_files(source, memory="1G", work=source / "w")
     assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
+def test_memory_limits_the_length_of_rows(tmp_path, suffix):
+    """A text that is near the limit is compared; a longer one is a bad row, also where the run is resumed."""
+    memory = Budget(0, make_plan(threads=1)).least(1000, 4 << 20)
+    most = Budget(memory, make_plan(threads=1)).longest_row
+    assert 4 << 20 < most < 4_300_000
+    fine, long = (" ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40] for nbytes in (most, most + 200))
+    rows = [{"text": text} for text in ("a b c d e f", fine, long, f"{fine} x")]
+    path = tmp_path / f"in.{suffix}"
+    content = "".join(json.dumps(row) + "\n" for row in rows)
+    if suffix == "csv":
+        content = "text\n" + "".join(row["text"] + "\n" for row in rows)
+    path.write_bytes(gzip.compress(content.encode()) if "gz" in suffix else content.encode())
+    reason = rf":{3 + (suffix == 'csv')}: a row of more than {most:,} bytes; more memory \(--memory\) raises this limit"
+    with pytest.raises(lshfast.DataError, match=reason):
+        dedup_files(path, threads=1, memory=memory)
+    assert dedup_files(path, threads=1).summary.kept == 2
+    work = tmp_path / "work"
+    given = {"threads": 1, "memory": memory, "work": work, "on_error": "skip"}
+    result, kept, removed = outputs(tmp_path, "a", path, **given)
+    assert (result.summary.kept, result.summary.removed, result.summary.rejected) == (2, 1, 1)
+
+    def stop(stage, *_):
+        if stage == "texts":
+            raise Ended
+
+    with pytest.raises(Ended):
+        outputs(tmp_path, "b", path, progress=stop, **given)
+    with pytest.raises(ValueError, match=r"memory must be at least .* for 3 rows and a row of 4,\d+,\d+ bytes and 1"):
+        outputs(tmp_path, "b", path, resume=True, **given | {"memory": memory - 1_000_000})
+    again = outputs(tmp_path, "b", path, resume=True, **given | {"memory": 2 * memory})
+    assert again[1:] == (kept, removed)
+    assert again[0].summary.rejected == 1
+
+
+def test_long_rows_leave_less_memory_for_records(tmp_path, monkeypatch):
+    shrunk, shrink = [], BucketRuns.shrink
+    monkeypatch.setattr(BucketRuns, "shrink", lambda runs, memory: (shrunk.append(memory), shrink(runs, memory))[1])
+    rows = corpus(3, 3000)
+    rows[1500]["text"] = " ".join(rows[1500]["text"].split() * 30_000)[: 4 << 20]
+    source = write_jsonl(tmp_path / "in.jsonl", rows)
+    budget = Budget(0, make_plan(threads=1))
+    memory = budget.least(len(rows), 4 << 20) + (16 << 20)
+    found = outputs(tmp_path, "b", source, memory=memory)
+    assert found[1:] == outputs(tmp_path, "a", source)[1:]
+    (share,) = shrunk
+    records = Budget(memory, make_plan(threads=1)).records
+    assert records((4 << 20) + 9000) <= share <= records(4 << 20) < records()
 
 
 def test_a_bad_row_leaves_no_work_folder(tmp_path):

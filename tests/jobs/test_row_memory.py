@@ -1,5 +1,6 @@
 """What a capped run takes: for each row, whatever the row holds, and for Parquet."""
 
+import json
 import os
 import random
 import subprocess
@@ -38,6 +39,35 @@ def test_a_run_of_many_short_rows_with_ids_takes_no_more_than_its_least_memory(t
         assert 0.4 * ROWS < sum(1 for _ in file) <= ROWS // 2 + 1
 
 
+PEAK = (
+    "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.parametrize("unit", ["word", "char"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_longest_rows_that_memory_allows(tmp_path, unit, threads):
+    """Near copies of a text of as many different shingles as there can be. Their file is mapped, which counts too."""
+    rng, rows, memory = random.Random(1), 20_000, 400_000_000
+    budget = Budget(memory - 128 * rows, make_plan(threads=threads, unit=unit))
+    nbytes = budget.longest_row - 100
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = rng.choices(letters, k=nbytes // 2) if unit == "word" else ["".join(rng.choices(letters, k=nbytes - 99))]
+    with open(tmp_path / "in.jsonl", "w") as file:
+        for row in range(rows):
+            if row % 4000 == 7:
+                file.write(json.dumps({"text": f"{' '.join(words)} {row}"}) + "\n")
+            file.write(json.dumps({"text": " ".join(rng.choices(WORDS, k=50))}) + "\n")
+    run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.jsonl", "--removed", tmp_path / "removed.csv"]
+    run += ["--dry-run", "--unit", unit, "--memory", str(memory), "--threads", str(threads), "--quiet"]
+    said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
+    assert int(said.stdout) <= 1.05 * memory + 5 * nbytes
+    assert budget.memory < budget.least(0, nbytes + 300)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
 def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
@@ -53,12 +83,8 @@ def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=rows)
     del table, texts
     least = Budget(0, make_plan(threads=1), parquet=True).least(4 * rows)
-    program = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
-    )
     run = [sys.executable, "-m", "lshfast", "dedup", tmp_path / "in.parquet", "-o", tmp_path / "kept.parquet"]
     run += ["--memory", str(least), "--threads", "1", "--quiet"]
-    said = subprocess.run([sys.executable, "-c", program, *run], check=True, stdout=subprocess.PIPE, text=True)
+    said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
     assert int(said.stdout) <= 1.05 * least
     assert 0 < pq.read_metadata(tmp_path / "kept.parquet").num_rows < 4 * rows

@@ -36,12 +36,12 @@ class BucketRuns:
     ----------
     n : int
         The number of rows that were added.
+    memory : int
     """
 
     def __init__(self, folder: str, bands: int, memory: int, stamp: int = 0) -> None:
-        self._memory, self.n = memory, 0
-        capacity = memory // RECORD_BYTES // (bands + 1)
-        buffers, scratch = np.empty((bands, capacity, 2), np.uint64), np.empty((capacity, 2), np.uint64)
+        self.memory, self.n = memory, 0
+        buffers, scratch = _buffers(bands, memory)
         self._bands = [
             SortedRuns(folder, f"band-{band}", buffer, scratch, stamp) for band, buffer in enumerate(buffers)
         ]
@@ -82,9 +82,18 @@ class BucketRuns:
                     at += len(some)
             self.n += len(part)
 
+    def shrink(self, memory: int) -> None:
+        """Use less memory from now on, at least `least_memory(bands)`."""
+        for band in self._bands:
+            band.release()
+        self.memory = memory
+        buffers, scratch = _buffers(len(self._bands), memory)
+        for band, buffer in zip(self._bands, buffers, strict=True):
+            band.resume(buffer, scratch)
+
     def settle(self) -> None:
         """Free the memory of the records; nothing may be added after this. A few records stay in memory."""
-        if any(band.written for band in self._bands) or 2 * RECORD_BYTES * self.n * len(self) > self._memory:
+        if any(band.written for band in self._bands) or 2 * RECORD_BYTES * self.n * len(self) > self.memory:
             for band in self._bands:
                 band.release()
 
@@ -95,6 +104,12 @@ class BucketRuns:
     def forget(self, band: int) -> None:
         """Remove the files of a band."""
         self._bands[band].close()
+
+
+def _buffers(bands: int, memory: int) -> tuple[UInt64Array, UInt64Array]:
+    """Return the buffers of all bands, and the memory for sorting one of them."""
+    capacity = memory // RECORD_BYTES // (bands + 1)
+    return np.empty((bands, capacity, 2), np.uint64), np.empty((capacity, 2), np.uint64)
 
 
 def least_memory(bands: int) -> int:

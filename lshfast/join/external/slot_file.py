@@ -49,6 +49,10 @@ class SlotFile:
         Slots of a row whose hashes are held, see `slots_held`.
     """
 
+    k: int
+    least: int
+    slots: int
+
     def __init__(self, path: str, k: int, least: int) -> None:
         self.k, self.least = k, least
         self.slots = slots_held(k, least)

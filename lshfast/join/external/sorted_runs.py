@@ -114,10 +114,14 @@ class SortedRuns:
             self._filled = 0
 
     def release(self) -> None:
-        """Write the buffer to a file and forget it; only `merged` and `close` may be called after this."""
+        """Write the buffer to a file and forget it; only `resume`, `merged` and `close` may be called after this."""
         self.spill()
         self._buffer = None
         self._scratch = self._scratch[:0].copy()
+
+    def resume(self, buffer: UInt64Array, scratch: UInt64Array) -> None:
+        """Use other memory after `release`."""
+        self._buffer, self._scratch = buffer, scratch
 
     def _sorted(self) -> UInt64Array:
         assert self._buffer is not None

@@ -43,6 +43,11 @@ class SummedFile:
         If the file was changed or damaged after it was written; the message names it and the place.
     """
 
+    path: str
+    piece_bytes: int
+    nbytes: int
+    sums: array[int]
+
     def __init__(self, path: str, piece_bytes: int, nbytes: int = 0, sums: Iterable[int] = ()) -> None:
         self.path, self.piece_bytes, self.nbytes = path, piece_bytes, nbytes
         self.sums = array("Q", sums)
