@@ -120,7 +120,7 @@ def test_a_worker_that_dies_once(spark, rows, frame, tmp_path):
     before = spark.sparkContext._jsc.getPersistentRDDs().size()
     assert distributed(frame.mapInArrow(die_once, SCHEMA)) == native(*rows)
     assert os.path.exists(mark)
-    assert spark.sparkContext._jsc.getPersistentRDDs().size() == before  # only the result was persisted after the run
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() <= before  # what earlier tests left may go
 
 
 def test_bytes_that_are_not_utf8_are_named_by_id(spark):
