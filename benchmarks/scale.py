@@ -4,7 +4,7 @@
     python benchmarks/scale.py cap CORPUS.jsonl --memory 512M [--threads 2] [--repeat 3] [--alone]
     python benchmarks/scale.py kill CORPUS.jsonl --memory 512M --kills 100
     python benchmarks/scale.py simulate --memory 1G [--records 100000000] [--bands 18]
-    python benchmarks/scale.py forecast CORPUS.jsonl --memory 512M [--threads 2]
+    python benchmarks/scale.py forecast CORPUS.jsonl --memory 512M [--threads 2] [--repeat 3]
     python benchmarks/scale.py kinds FOLDER --memory 2G [--rows 1000000]
 
 "make" writes documents from the Python files of this installation. The letters of each document are exchanged by a
@@ -17,11 +17,11 @@ differ or the peak exceeds the cap by 5 %. With --alone there is no run without 
 random time (SIGKILL) and resumes it, again and again, and compares the outputs and the time in all. "simulate" draws
 the bucket keys of so many rows, some of which share keys, sorts and links the records of each band and contracts the
 links, in the given memory. It prints the processor seconds, the bytes and the keys that are equal by chance. "forecast"
-prints what `lshfast tune --memory` says of rows, memory, disk and time beside what a run takes. The least memory taken
-is the least data segment (RLIMIT_DATA, in steps of 4 %) with which a run succeeds whose cap is the memory that was
-said. "kinds" measures texts of 100 words, a quarter, a half and all of the rows: unrelated ones, equal ones, different
-ones of which the first 60 or 80 words are the same, and different ones that are chosen to share one bucket and hardly
-anything else, without and with a cap.
+prints what `lshfast tune --memory` says of rows, memory, disk and time beside what a run takes, with medians of the
+times. The least memory taken is the least data segment (RLIMIT_DATA, in steps of 4 %) with which a run succeeds whose
+cap is the memory that was said. "kinds" measures texts of 100 words, a quarter, a half and all of the rows: unrelated
+ones, equal ones, different ones of which the first 60 or 80 words are the same, and different ones that are chosen to
+share one bucket and hardly anything else, without and with a cap.
 """
 
 from __future__ import annotations
@@ -254,9 +254,11 @@ def forecast(options: argparse.Namespace) -> int:
     """Print what is said of a run before it, and what it takes."""
     memory, plan = check_bytes("memory", options.memory), make_plan(threads=options.threads)
     inputs = Inputs([options.corpus])
-    said, rows = forecast_of(inputs, plan, memory), sum(len(batch.texts) for batch in inputs.open().batches())
+    forecasts = [forecast_of(inputs, plan, memory) for _ in range(options.repeat)]
+    said, rows = forecasts[0], sum(len(batch.texts) for batch in inputs.open().batches())
     if said is None:
         sys.exit("there are no texts")
+    told = median(found.seconds.value or 0.0 for found in forecasts if found)
     least = -(-said.least_memory // MB) + 1  # in MB; the number of rows is an estimate
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         work, most, over = os.path.join(folder, "work"), 0, threading.Event()
@@ -271,7 +273,12 @@ def forecast(options: argparse.Namespace) -> int:
         given += ["--threads", str(options.threads)]
         watching = threading.Thread(target=watch)
         watching.start()
-        status, seconds, _ = run([*given, "--memory", options.memory, "--work", work])
+        taken = list[float]()
+        for _ in range(options.repeat):
+            status, seconds, _ = run([*given, "--memory", options.memory, "--work", work])
+            if status:
+                break
+            taken.append(seconds)
         over.set()
         watching.join()
         if status:
@@ -286,12 +293,13 @@ def forecast(options: argparse.Namespace) -> int:
         ("rows", said.rows, rows),
         ("least memory, MB", said.least_memory / 1e6, held * MB / 1e6),
         ("work folder, MB", said.disk.value / 1e6, most / 1e6),
-        ("time, s", said.seconds.value, seconds),
+        ("time, s", told, median(taken)),
     ]
     print(f"{'':22}{'said':>12}{'taken':>12}{'said / taken':>14}")
-    for name, told, taken in table:
+    for name, expected, found in table:
         digits = 1 if name == "time, s" else 0
-        print(f"{name:22}{told:12,.{digits}f}{taken:12,.{digits}f}{told / taken:14.2f}")
+        print(f"{name:22}{expected:12,.{digits}f}{found:12,.{digits}f}{expected / found:14.2f}")
+    print(f"the runs took {min(taken):.1f} to {max(taken):.1f} s")
     print(f"{said.sharing:.0%} of the texts share a bucket; with none and with all of them:")
     print(f"work folder {said.disk.least / 1e6:,.0f} and {said.disk.most / 1e6:,.0f} MB, ", end="")
     print(f"time {said.seconds.least:.1f} and {said.seconds.most:.1f} s")

@@ -20,7 +20,7 @@ from lshfast.readers.files import File
 
 # Bytes of the interpreter with numpy; and of pyarrow with the pages of a Parquet file that is read, and a row group of
 # one that is written.
-PROCESS_BYTES = 96 << 20
+PROCESS_BYTES = 86 << 20
 PARQUET_BYTES = 192 << 20
 
 # Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
@@ -32,10 +32,8 @@ ID_BYTES = 80
 LEAST_WORK = 32 << 20
 
 # Bytes that a long row takes for each of its tokens while it is compared: the tokens of two rows, those of a third one,
-# and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less. The
-# first ROW_WORK_BYTES are part of WORK_BYTES.
+# and a table that tells which of these are new, with 10 to 20 bytes a token. To read and sketch a row takes less.
 TOKEN_BYTES = 52
-ROW_WORK_BYTES = 16 << 20
 
 
 # Inputs of which a byte on disk gives more bytes in memory are rare.
@@ -165,11 +163,15 @@ class Budget:
     @property
     def longest_row(self) -> int:
         """The bytes of the longest row that leaves the least memory for other things."""
-        return (self.memory - self.least(0) + ROW_WORK_BYTES) // self._of_byte
+        return (self.memory - self.least(0) + self._of_threads) // self._of_byte
 
     def row_work(self, nbytes: int) -> int:
-        """Return the memory for working on a row, which is done while no other one is worked on if it is long."""
-        return max(0, nbytes * self._of_byte - ROW_WORK_BYTES)
+        """Return the memory for working on a row beside that of the threads, which wait meanwhile if it is long."""
+        return max(0, nbytes * self._of_byte - self._of_threads)
+
+    @property
+    def _of_threads(self) -> int:
+        return WORK_BYTES * self.plan.threads
 
     @property
     def _of_byte(self) -> int:
@@ -191,8 +193,8 @@ class Budget:
 
     def _fixed(self, rows: int) -> int:
         of_rows = (STATE_BYTES + ID_BYTES * self.ids) * rows
-        of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + WORK_BYTES * self.plan.threads
-        return of_process + of_rows + PAIRS_BYTES * self.pairs
+        of_process = PROCESS_BYTES + PARQUET_BYTES * self.parquet + PAIRS_BYTES * self.pairs
+        return of_process + self._of_threads + of_rows
 
 
 def reads_parquet(corpus: Corpus) -> bool:

@@ -34,7 +34,7 @@ from lshfast.join.external.slot_file import SlotFile
 from lshfast.join.external.summed_file import SummedFile
 from lshfast.join.groups import best_copies, preferred, smallest
 from lshfast.join.jaccard import PAIR
-from lshfast.join.shared_slots import SCREENED
+from lshfast.join.shared_slots import SCREENED, UInt32Array
 from lshfast.kernels.sets import Components
 from lshfast.kernels.text import HashKey, Texts, two_tokens_of_texts
 from lshfast.pipeline.columns import Column, ShingledTexts
@@ -143,7 +143,8 @@ class _PassOne(NamedTuple):
 class _BandedPiece(NamedTuple):
     keys: UInt64Array
     prints: UInt64Array
-    signatures: UInt64Array
+    crowded: Int64Array
+    hashes: UInt32Array
 
 
 def find_in_parts(
@@ -231,7 +232,9 @@ class _CappedRun:
         secret = draw_hash_key(), draw_hash_key()
 
         def finish(piece: Sketched) -> _BandedPiece:
-            return _BandedPiece(plan.bands.keys(piece.signatures), prints_of(piece, secret), piece.signatures)
+            keys = plan.bands.keys(piece.signatures)
+            crowded = slots.crowded(keys)
+            return _BandedPiece(keys, prints_of(piece, secret), crowded, slots.hashes(piece.signatures, crowded))
 
         prints, source_bytes = GrowingArray(np.uint64, 3), 0
         least = comparison_of(plan).least_shared(plan.hasher.num_perm)
@@ -257,7 +260,7 @@ class _CappedRun:
             for piece in sketched(batches(), plan, clock, finish, self.progress):
                 with naming_stage("sketch"):
                     runs.add(piece.keys)
-                    slots.add_crowded(len(prints), piece.keys, piece.signatures)
+                    slots.add(len(prints) + piece.crowded, piece.hashes)
                     prints.extend(piece.prints)
                     if source_bytes and self.budget.memory < self.budget.least(len(prints)):
                         # The error names the number of rows that is to be expected in all.
@@ -314,7 +317,7 @@ class _CappedRun:
         for found, texts in self._texts_again(rows.nbytes, np.flatnonzero(missing)) if missing.any() else ():
             tokens = self.plan.shingles.tokens_of(texts, self.plan.hasher.seed)
             signatures = self.plan.hasher.sketch(tokens, threads=self.plan.threads)
-            slots.add(found, signatures, np.arange(len(found), dtype=np.int64))
+            slots.add(found, slots.hashes(signatures, np.arange(len(found), dtype=np.int64)))
         alone = np.zeros(len(own), np.bool_)
         alone[slots.unlike(own)] = True
         return alone[rows.first]

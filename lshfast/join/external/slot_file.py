@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from threading import Lock
 from types import TracebackType
 
 import numpy as np
@@ -60,7 +61,7 @@ class SlotFile:
         self._rows = max(1, BLOCK_BYTES // (4 * max(1, self.slots)))  # of a block
         self._block, self._filled = np.empty((self.slots, self._rows), np.uint32), 0
         self._file, self._blocks = SummedFile(path, 4 * self._rows), 0
-        self._buckets, self._held = CrowdedBuckets(), GrowingArray(np.int64)
+        self._buckets, self._counting, self._held = CrowdedBuckets(), Lock(), GrowingArray(np.int64)
 
     def __enter__(self) -> SlotFile:
         return self
@@ -71,15 +72,19 @@ class SlotFile:
         with suppress(FileNotFoundError):
             os.unlink(self._file.path)
 
-    def add_crowded(self, row: int, keys: UInt64Array, signatures: UInt64Array) -> None:
-        """Add those of the next rows, from `row` on, that are in crowded buckets as far as these have been seen."""
-        if self.slots:
-            crowded = np.flatnonzero(self._buckets.crowded(keys))
-            self.add(row + crowded, signatures, crowded)
+    def crowded(self, keys: UInt64Array) -> Int64Array:
+        """Return which of the next rows are in crowded buckets, as far as these have been seen; for several threads."""
+        if not self.slots:
+            return np.empty(0, np.int64)
+        with self._counting:
+            return np.flatnonzero(self._buckets.crowded(keys)).astype(np.int64)
 
-    def add(self, rows: Int64Array, signatures: UInt64Array, of: Int64Array) -> None:
-        """Add rows with the signatures at the places `of`."""
-        hashes = kernels.slot_hashes(signatures, of, 0, max(1, self._step), max(1, self.slots))
+    def hashes(self, signatures: UInt64Array, of: Int64Array) -> UInt32Array:
+        """Return the hashes of the signatures at the places `of`, uint32 (slots, m); for several threads."""
+        return kernels.slot_hashes(signatures, of, 0, max(1, self._step), max(1, self.slots))
+
+    def add(self, rows: Int64Array, hashes: UInt32Array) -> None:
+        """Add rows with their hashes."""
         self._held.extend(rows)
         at = 0
         while self.slots and at < len(rows):
