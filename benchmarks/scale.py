@@ -259,6 +259,8 @@ def forecast(options: argparse.Namespace) -> int:
     if said is None:
         sys.exit("there are no texts")
     told = median(found.seconds.value or 0.0 for found in forecasts if found)
+    if said.disk.value is None:
+        sys.exit("the sample does not tell how many texts share a bucket")
     least = -(-said.least_memory // MB) + 1  # in MB; the number of rows is an estimate
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         work, most, over = os.path.join(folder, "work"), 0, threading.Event()

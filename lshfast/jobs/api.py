@@ -112,7 +112,8 @@ def dedup_files(
         Stop at a bad row; or skip it and record it with the reason in ``OUTPUT.rejects.jsonl``.
     memory : int or str, optional
         The memory that the process may take, in bytes, or like "4G". Texts are not held then; what does not fit is in
-        files of the work folder. The result is the same. Not with `exact`, `against` and `save_index`.
+        files of the work folder. The result is the same, but rows that are too long for the memory are bad rows. Not
+        with `exact`, `against` and `save_index`.
     work : path, optional
         The work folder of a run with `memory`: a new or empty folder, which is removed after a run that ended well. By
         default a temporary folder.

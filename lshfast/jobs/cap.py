@@ -160,10 +160,9 @@ class Budget:
             )
         return self.memory - self._fixed(rows) - self.row_work(longest)
 
-    @property
-    def longest_row(self) -> int:
-        """The bytes of the longest row that leaves the least memory for other things."""
-        return (self.memory - self.least(0) + self._of_threads) // self._of_byte
+    def longest_row(self, rows: int) -> int:
+        """Return the bytes of the longest row that leaves the least memory for other things in a run over `rows`."""
+        return (max(0, self.memory - self.least(rows)) + self._of_threads) // self._of_byte
 
     def row_work(self, nbytes: int) -> int:
         """Return the memory for working on a row beside that of the threads, which wait meanwhile if it is long."""

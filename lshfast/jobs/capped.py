@@ -60,8 +60,10 @@ from lshfast.sketch.minhash import EMPTY
 # Bytes of the inputs that are checked between two calls of `progress`.
 CHECKED_BYTES = 64 << 20
 
-# A crowd is screened by its slots if they are held of at least this share of its rows.
+# A crowd is screened by its slots if they are held of at least this share of its rows, and if at least this share of
+# these share too few with each other.
 MOST_HELD = 3 / 4
+MOST_UNLIKE = 1 / 2
 
 
 class CountedPairs:
@@ -151,6 +153,7 @@ def find_in_parts(
     corpus: Corpus,
     keep: str,
     budget: Budget,
+    longest: int,
     folder: WorkFolder,
     clock: Clock,
     progress: Progress | None = None,
@@ -165,13 +168,15 @@ def find_in_parts(
         As for `run_files`.
     budget : Budget
         The memory, the plan, and whether all similar pairs are wanted.
+    longest : int
+        Longer rows, in bytes, are bad rows; a run that is resumed has the limit of its first attempt.
     folder : WorkFolder
         Stages that are over are not repeated.
     clock : Clock
     progress : callable, optional
         As for `run_files`; "texts" is pass two.
     """
-    return _CappedRun(corpus, budget.plan, keep, budget, folder, clock, progress).run()
+    return _CappedRun(corpus, budget.plan, keep, budget, longest, folder, clock, progress).run()
 
 
 @dataclass
@@ -182,6 +187,7 @@ class _CappedRun:
     plan: Plan
     keep: str
     budget: Budget
+    longest: int
     folder: WorkFolder
     clock: Clock
     progress: Progress | None
@@ -220,8 +226,8 @@ class _CappedRun:
         """Read all texts, and join the rows that share a bucket."""
         plan, clock, done = self.plan, self.clock, self.folder.done("sketch")
         sums = InputSums([] if self.folder.temporary else self.corpus.files)
-        longest = self.budget.longest_row if done is None else int(done["longest_row"])
-        self.corpus.limit_rows(longest, "more memory (--memory) raises this limit")
+        most = self.longest if done is None else int(done["longest_row"])
+        self.corpus.limit_rows(most, "more memory (--memory) raises this limit")
         if done is not None:
             self._check_inputs(sums, done["inputs"])
             arrays = self.folder.load("sketch", "rows.npz")
@@ -236,7 +242,7 @@ class _CappedRun:
             crowded = slots.crowded(keys)
             return _BandedPiece(keys, prints_of(piece, secret), crowded, slots.hashes(piece.signatures, crowded))
 
-        prints, source_bytes = GrowingArray(np.uint64, 3), 0
+        prints, source_bytes, longest = GrowingArray(np.uint64, 3), 0, 0
         least = comparison_of(plan).least_shared(plan.hasher.num_perm)
 
         def tell(stage: str, done: int, total: int | None) -> None:
@@ -247,10 +253,12 @@ class _CappedRun:
                 self.progress(stage, done, total)
 
         def batches() -> Iterator[Texts]:
+            nonlocal longest
             for batch in text_batches(self.corpus, tell):
-                longest = int(batch.lengths.max(initial=0))
-                if self.budget.row_work(longest) and (share := self.budget.records(longest)) < runs.memory:
-                    runs.shrink(share)
+                longest = max(longest, int(batch.lengths.max(initial=0)))
+                if self.budget.row_work(longest) and self.budget.records(longest) < runs.memory:
+                    # Leave room for longer rows, so that rows that grow slowly do not end in many small files.
+                    runs.shrink(self.budget.records(min(longest * 5 // 4, max(longest, most))))
                 yield batch
 
         with (
@@ -262,9 +270,10 @@ class _CappedRun:
                     runs.add(piece.keys)
                     slots.add(len(prints) + piece.crowded, piece.hashes)
                     prints.extend(piece.prints)
-                    if source_bytes and self.budget.memory < self.budget.least(len(prints)):
+                    if source_bytes and self.budget.memory < self.budget.least(len(prints), longest):
                         # The error names the number of rows that is to be expected in all.
-                        self.budget.work(max(len(prints), len(prints) * self.corpus.total_bytes // source_bytes))
+                        expected = len(prints) * self.corpus.total_bytes // source_bytes
+                        self.budget.work(max(len(prints), expected), longest)
             with clock.stage("match", clock.stages["sketch"].nbytes):
                 labels = self._components(runs)
                 marks = prints.finished()
@@ -276,7 +285,7 @@ class _CappedRun:
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
         of_rows = {"nbytes": nbytes, "labels": labels, "first": rows.first, "alone": rows.alone}
-        figures = {"empty": rows.empty, "longest_row": longest, "inputs": sums.finished()}
+        figures = {"empty": rows.empty, "longest_row": most, "inputs": sums.finished()}
         self.folder.finish("sketch", figures, self.folder.save("rows.npz", {**of_corpus, **of_rows}))
         return rows
 
@@ -305,19 +314,27 @@ class _CappedRun:
     def _alone_in_crowds(self, rows: _PassOne, slots: SlotFile) -> BoolArray:
         """Return which rows of large components share too few slots with all others to be similar to any of them.
 
-        Rows with the same bytes count as one. A component is screened if the slots of most of its rows are held; its
-        other rows are read again.
+        Rows with the same bytes count as one. A component is screened if the slots of most of its rows are held, and
+        many of these share too few with each other. Its other rows are read again for that.
         """
         own = rows.first == np.arange(len(rows.first), dtype=np.int64)
         size = np.bincount(rows.labels[own], minlength=1)
-        missing = own & ~slots.held(len(own))
-        known = size - np.bincount(rows.labels[missing], minlength=len(size))
-        own &= ((size > SCREENED) & (known >= MOST_HELD * size))[rows.labels]
-        missing &= own
-        for found, texts in self._texts_again(rows.nbytes, np.flatnonzero(missing)) if missing.any() else ():
-            tokens = self.plan.shingles.tokens_of(texts, self.plan.hasher.seed)
-            signatures = self.plan.hasher.sketch(tokens, threads=self.plan.threads)
-            slots.add(found, slots.hashes(signatures, np.arange(len(found), dtype=np.int64)))
+        held = slots.held(len(own)) & own & (size > SCREENED)[rows.labels]
+        known = np.bincount(rows.labels[held], minlength=len(size))
+        held &= (known >= MOST_HELD * size)[rows.labels]
+        unlike = np.bincount(rows.labels[slots.unlike(held)], minlength=len(size))
+        own &= ((unlike > 0) & (unlike >= MOST_UNLIKE * known))[rows.labels]
+        missing = np.flatnonzero(own & ~held)
+        if len(missing):
+            batches = (texts for _, texts in self._texts_again(rows.nbytes, missing))
+
+            def hashes(piece: Sketched) -> UInt32Array:
+                return slots.hashes(piece.signatures, np.arange(len(piece.signatures), dtype=np.int64))
+
+            done = 0
+            for found in sketched(batches, self.plan, Clock(), hashes):
+                slots.add(missing[done : done + found.shape[1]], found)
+                done += found.shape[1]
         alone = np.zeros(len(own), np.bool_)
         alone[slots.unlike(own)] = True
         return alone[rows.first]

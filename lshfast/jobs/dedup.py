@@ -19,7 +19,7 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.jobs.cap import Budget, Cap, cap_for, reads_parquet
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
-from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, text_batches
+from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, measure_inputs, text_batches
 from lshfast.join.jaccard import PAIR
 from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Keep, Plan, check_index_measure
@@ -115,9 +115,8 @@ def run_files(
         The memory and the work folder of the run. Without it, a run that needs more memory than the machine has
         available gets the cap of `cap_for`, if it can have one.
     progress : callable, optional
-        Called with (stage, done, total): bytes of input in "read", "texts" (the second reading of a run within a cap),
-        "input" (the inputs of a run that is resumed are compared)
-        and "write", rows in "verify" (pairs if all pairs are written), bytes of the index in "save".
+        Called with (stage, done, total): bytes of input in "read", "texts" (further readings of a run within a cap),
+        "input" (the inputs of a run that is resumed are compared) and "write", rows in "verify" (pairs if all pairs are written), bytes of the index in "save".
 
     Returns
     -------
@@ -184,7 +183,7 @@ def _run_within(
     """Run the main job within a cap of memory; `parquet` as for `Budget`."""
     from lshfast.jobs.capped import find_in_parts
 
-    clock, pairs = Clock(), outputs.pairs is not None
+    clock, pairs, plan = Clock(), outputs.pairs is not None, replace(plan, capped=True)
     place, similarity = outputs.rows or outputs.removed or outputs.pairs, SIMILARITY_NAMES[plan.measure]
     _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES, similarity)
     with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
@@ -195,7 +194,8 @@ def _run_within(
         with all_or_none():
             with faults_of(corpus), quick_switches():
                 budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
-                found = find_in_parts(corpus, keep, budget, folder, clock, progress)
+                longest = budget.longest_row(_expected_rows(inputs, budget.longest_row(0)))
+                found = find_in_parts(corpus, keep, budget, longest, folder, clock, progress)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, iter(found.similar), similarity)
             result = found.result(clock, plan, _Keys(corpus), corpus.read, len(corpus.rejected))
@@ -203,6 +203,13 @@ def _run_within(
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
     return replace(result, summary=replace(result.summary, stages=clock.stages))
+
+
+def _expected_rows(inputs: Inputs, longest: int) -> int:
+    """Estimate the number of rows from the first ones, without those that are longer than `longest`."""
+    if "-" in inputs.paths:  # standard input is read once
+        return 0
+    return measure_inputs(replace(inputs, on_error="skip", max_row_bytes=min(longest, inputs.max_row_bytes)))[0]
 
 
 def _find(

@@ -59,7 +59,8 @@ COPYING = 0.5
 START = 0.2
 
 # How much longer a byte takes in a long run than in a sample, which stays in the caches: measured 1.1 to 1.4. And how
-# much longer it takes to write one, because the system has to find memory for what is not on the disk yet: .5 to 2.
+# much longer it takes to write one, because the system has to find memory for what is not on the disk yet: measured .5
+# to 2.
 LONG_RUN = 1.25
 LONG_OUTPUT = 1.6
 
@@ -210,7 +211,7 @@ def _sampled(samples: list[Sample], scale: float) -> _Sampled:
     keys, prints, places, inner = map(np.concatenate, zip(*samples, strict=True))
     rows = round(len(keys) * scale)
     lengths = prints[:, 0] >> np.uint64(1)
-    nbytes, longest = round(int(lengths.sum()) * scale), int(lengths.max())
+    nbytes, longest = round(int(lengths.sum()) * scale), int(lengths.max(initial=0))
     return _Sampled(rows, nbytes, longest, sharing(Sample(keys, prints, places, inner), rows))
 
 

@@ -26,7 +26,7 @@ from lshfast.tokens import TokenSets
 # returns to the system each time, and a fifth more time.
 RUN_TOKENS = 1 << 18
 
-# A run of so many times as many tokens, of a few long rows, is processed alone.
+# Where memory is limited, a run of so many times as many tokens, of a few long rows, is processed alone.
 LARGE = 2
 
 # If a row shares buckets with more kept rows than this, and none of them is similar, its component is a crowd.
@@ -66,6 +66,8 @@ class Comparison:
         With containment, `exact` must be true, and the preference of rows must follow the sizes of their sets, the
         largest first. Signatures tell little about the containment of sets of different sizes, so there is no screen.
         Chains climb: each row that is similar to a preferred one is paired with the most preferred of these.
+    capped : bool
+        Whether memory is limited, so that long rows are compared one at a time.
     """
 
     threshold: float
@@ -73,6 +75,7 @@ class Comparison:
     chains: bool = False
     threads: int = 1
     measure: PairMeasure = "jaccard"
+    capped: bool = False
 
     def least_slots(self, k: int) -> int:
         """Return how many of k slots must be equal before the tokens of two rows are compared."""
@@ -176,6 +179,7 @@ class _Walk:
         self._fetched: dict[int, int] = {}  # of fetched earlier rows: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
         self._ends = np.cumsum(self._sizes, dtype=np.int64)
+        self._alone = self._is_large if comparison.capped and comparison.exact else None
 
     def run(self, starts: Int64Array) -> int:
         """Process all components, which begin at `starts`, and return the number of pairs that were compared."""
@@ -185,7 +189,7 @@ class _Walk:
         if self.comparison.exact:
             small = (self._tokens(starts, stops) <= PIECE) & (stops - starts <= FEW)
         runs = self._runs(starts, stops, small)
-        for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._is_large):
+        for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._alone):
             compared += count
             self._tell(rows)
         for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
@@ -244,7 +248,7 @@ class _Walk:
         self.state.start(start, CROWD)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
-        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
+        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._alone)
         for (begin, end), sets in taken:
             with self._at_hand(begin, sets):
                 self._walk_rows(start, stop, begin, end)

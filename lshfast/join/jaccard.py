@@ -123,6 +123,7 @@ def verify(
         return len(chosen)
 
     def is_large(chosen: Int64Array) -> bool:
+        """Return whether two rows together have more tokens than a piece; they are compared alone."""
         return int(sizes[i[chosen]].max() + sizes[j[chosen]].max()) > PIECE
 
     sizes, done = sets.sizes, 0

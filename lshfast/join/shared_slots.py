@@ -22,7 +22,7 @@ SCREENED = 1024
 # If more than this share of the rows seem to share enough, none is left out.
 MOST_SHARING = 0.9
 
-# Counts of two bits for a row, in bytes: one in about ten of the slots that nobody shares counts as shared.
+# Counts of two bits for a row, in bytes: 3 to 6 in a hundred of the slots that nobody shares count as shared.
 COUNT_BYTES = 4
 MOST_COUNT_BYTES = 1 << 30
 
@@ -54,20 +54,25 @@ def shared_slots(columns: Iterable[UInt32Array], n: int) -> UInt32Array:
     return shared
 
 
-def sharing_rows(counts: Iterable[tuple[UInt32Array, int]], n: int, k: int, least: int) -> BoolArray:
+def sharing_rows(
+    counts: Iterable[tuple[UInt32Array, int]], n: int, k: int, least: int, most: float = MOST_SHARING
+) -> BoolArray:
     """Return which of n rows may share at least so many of their k slots with the others.
 
     Parameters
     ----------
     counts : iterable of (ndarray of uint32, shape (n,), int)
         For some slots at a time: in how many of them each row shares its value, and their number. Slots that are not
-        counted may be shared. If the first ones show that hardly any row would be left out, the others are not needed.
+        counted may be shared.
     n, k, least : int
+    most : float
+        If the first slots show that more than this share of the rows would not be left out, none is, and the other
+        slots are not needed.
     """
     shared, counted = np.zeros(n, np.uint32), 0
     for more, slots in counts:
         shared += more
         counted += slots
-        if np.count_nonzero(shared.astype(np.int64) * k >= least * counted) > MOST_SHARING * n:
+        if np.count_nonzero(shared.astype(np.int64) * k >= least * counted) > most * n:
             return np.ones(n, np.bool_)
     return np.asarray(shared + np.uint32(k - counted) >= least)

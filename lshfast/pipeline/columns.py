@@ -32,6 +32,9 @@ from lshfast.tokens import TokenSets, hash_rows, places_of_rows
 
 Result = TypeVar("Result")
 
+# So many times as long as a piece is a row that is processed alone, as far as that takes tokens.
+VERY_LONG = 4
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -239,10 +242,13 @@ class KeyedRows:
         return self.column.take(rows).tokens(self.key.tokens)
 
     def in_pieces(self, work: Callable[[Int64Array], Result], rows: Int64Array, threads: int) -> Iterator[Result]:
-        """Yield work(some) for some of the rows at a time, in order; several threads process them at once."""
+        """Yield work(some) for some of the rows at a time, in order; several threads process them at once.
+
+        A very long row is processed alone.
+        """
         nbytes = self.column.nbytes
         parts = (rows[part] for part in pieces(nbytes[rows], PIECE_BYTES))
-        return ordered_map(work, parts, threads, lambda part: int(nbytes[part].sum()) > PIECE_BYTES)
+        return ordered_map(work, parts, threads, lambda part: int(nbytes[part].sum()) > VERY_LONG * PIECE_BYTES)
 
     def confirmed(self, copies: Int64Array, threads: int) -> Int64Array:
         """Return the first copy of each row, given for each row the row it may be a copy of."""

@@ -61,6 +61,7 @@ class Plan:
     exact: bool = False  # the pairs come from an exact join instead of bands
     sets: bool = False  # the rows are sets of elements; the shingles are not used
     measure: PairMeasure = "jaccard"
+    capped: bool = False  # memory is limited, so long rows are worked on one at a time
 
     @property
     def equal_jaccard(self) -> float:

@@ -204,7 +204,8 @@ def _report_to(progress: Progress | None) -> Callable[[int, int], None] | None:
 def comparison_of(plan: Plan) -> Comparison:
     """Return how rows are compared for groups."""
     threshold = 0.0 if plan.verify == "none" else plan.threshold
-    return Comparison(threshold, plan.verify == "exact", plan.groups == "components", plan.threads, plan.measure)
+    chains = plan.groups == "components"
+    return Comparison(threshold, plan.verify == "exact", chains, plan.threads, plan.measure, plan.capped)
 
 
 def find_pairs_for_groups(

@@ -161,7 +161,7 @@ def _processed(
             except text.TextError as error:
                 raise text.TextError(error.row + first_row, error.reason) from None
 
-    for nbytes, made in ordered_map(work, portions(), plan.threads, lambda portion: is_long(portion[1])):
+    for nbytes, made in ordered_map(work, portions(), plan.threads, is_long if plan.capped else None):
         done += nbytes
         if progress:
             progress("sketch", done, None)
@@ -172,9 +172,9 @@ def _processed(
     clock.add("sketch", time.perf_counter() - start - reading - elsewhere, done)
 
 
-def is_long(column: Column) -> bool:
-    """Return whether a piece is one long row, which is processed while no other one is: it takes much memory."""
-    return int(column.nbytes.sum()) > PIECE_BYTES
+def is_long(portion: tuple[int, Column]) -> bool:
+    """Return whether a portion of work is one long row, which takes much memory."""
+    return int(portion[1].nbytes.sum()) > PIECE_BYTES
 
 
 def as_column(batch: text.Texts | Column, plan: Plan) -> Column:

@@ -24,6 +24,7 @@ from lshfast.readers import csv_files, folder, jsonl, parquet
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
 from lshfast.readers.keys import RowKeys
+from lshfast.readers.lines import long_row
 from lshfast.readers.listing import list_files
 from lshfast.readers.stored_texts import LinesOfFile, StoredTexts
 
@@ -179,13 +180,17 @@ class Corpus:
 
     def __init__(self, layout: Layout, files: list[File]) -> None:
         self.layout, self.files = layout, files
+        self._longest_text: int | None = None
         self.total_bytes = sum(file.size for file in files)
         self._reset()
 
     def limit_rows(self, most: int, remedy: str) -> None:
-        """Let rows of more than `most` bytes be bad rows, if the layout allows longer ones; errors name the remedy."""
+        """Let rows or texts of more than `most` bytes be bad rows, if the layout allows longer ones.
+
+        Errors name the remedy. Call it before rows are read.
+        """
         if most < self.layout.max_row_bytes:
-            self.layout = replace(self.layout, max_row_bytes=most, remedy=remedy)
+            self.layout, self._longest_text = replace(self.layout, max_row_bytes=most, remedy=remedy), most
             self.files = [replace(file, layout=self.layout) for file in self.files]
 
     def _reset(self) -> None:
@@ -396,6 +401,9 @@ class Corpus:
 
     def _admit(self, file: File, block: Block) -> tuple[Any, StoredTexts | None]:
         """Number the good rows of a block; return their texts, and where these can be read again. Reject the others."""
+        if self._longest_text is not None:
+            for row in np.flatnonzero(_lengths(block.texts) > self._longest_text).tolist():
+                block.bad.setdefault(row, long_row(file))
         if not block.bad and not self.layout.keyed:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
             return block.texts, _stored(file, block.texts, block.spans)
@@ -419,6 +427,16 @@ class Corpus:
             return block.texts.take(optional("pyarrow").array(rows)), None
         texts = block.texts.take(rows)
         return texts, _stored(file, texts, block.spans and (block.spans[0][rows], block.spans[1][rows]))
+
+
+def _lengths(texts: Any) -> Rows:
+    """Return the bytes of texts in UTF-8; a null has none."""
+    if isinstance(texts, Texts):
+        return np.asarray(texts.lengths)
+    if isinstance(texts, list):
+        return np.fromiter((len(text.encode(errors="surrogatepass")) for text in texts), np.int64, len(texts))
+    found = optional("pyarrow.compute").binary_length(texts).fill_null(0)
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _stored(file: File, texts: Any, spans: tuple[Rows, Rows] | None) -> StoredTexts | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +47,7 @@ class StagePlan:
     @cached_property
     def engine(self) -> Plan:
         """The parameters of sketching, banding and verification."""
-        return make_plan(**self.content["parameters"], threads=self.content["threads"])
+        return replace(make_plan(**self.content["parameters"], threads=self.content["threads"]), capped=True)
 
     @cached_property
     def budget(self) -> Budget:

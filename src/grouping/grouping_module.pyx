@@ -268,7 +268,8 @@ cdef class CrowdedBuckets:
     def crowded(self, const uint64_t[:, ::1] keys not None):
         """Count the keys of the next rows, (m, bands), and return which of them share a bucket with many: bool (m,).
 
-        A bucket is known to have many rows from its 255th row on, or earlier if its counter is that of other buckets too.
+        A bucket is known to have many rows from its 255th row on; earlier if its counter is that of other buckets too,
+        and later if its counter was halved meanwhile.
         """
         keys = aligned_rows(keys)
         cdef size_t n = keys.shape[0], bands = keys.shape[1], at = 0, some

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Secret, so that nobody can choose tokens by their places. Multiply-shift is universal (Dietzfelbinger et al. 1997): tokens
- * chosen without the multiplier share a home as rarely as random ones, to a factor of 2, and at half load runs stay short. */
+ * chosen without the multiplier share a home as rarely as random ones, to a factor of 2, and at half load runs stay short; at
+ * four fifths, that of large sets, a search takes three steps on average for a token that is there, and 13 for a new one. */
 static uint64_t multiplier = UINT64_C(0x9E3779B97F4A7C15);
 
 void sets_use_key(uint64_t key) {

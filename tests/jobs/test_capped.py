@@ -21,7 +21,7 @@ from lshfast.jobs.cap import Budget
 from lshfast.jobs.forecast import forecast
 from lshfast.jobs.inputs import Inputs
 from lshfast.jobs.pair_runs import PairRuns, merged_pairs
-from lshfast.join.external import sorted_runs
+from lshfast.join.external import slot_file, sorted_runs
 from lshfast.join.external.bucket_runs import BucketRuns
 from lshfast.kernels.text import Texts
 from lshfast.pipeline.parts import NO_PART, PartWriter, divide, read_part
@@ -79,6 +79,13 @@ def test_a_component_that_takes_more_than_the_memory(tmp_path, small_parts, grou
     assert np.array_equal(found[0].pairs, wanted[0].pairs)  # the number of comparisons depends on a random number
 
 
+class MostBuckets:
+    """Counters to which four of five rows are in crowded buckets."""
+
+    def crowded(self, keys):
+        return keys[:, 0] % np.uint64(5) > 0
+
+
 @pytest.mark.parametrize("options", [{}, {"keep": "last"}, {"groups": "components", "verify": "signature"}])
 def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, small_parts, monkeypatch, options):
     """All texts share a few phrases, and many a bucket; a few are near copies, and a few have the same bytes."""
@@ -100,7 +107,9 @@ def test_rows_of_a_crowd_that_are_similar_to_none_are_not_read_again(tmp_path, s
             add(writer, numbers, texts)
 
         monkeypatch.setattr(capped, "SCREENED", screened)
-        monkeypatch.setattr(capped, "MOST_HELD", 0)
+        monkeypatch.setattr(capped, "MOST_HELD", 0.7)
+        monkeypatch.setattr(capped, "MOST_UNLIKE", 0)
+        monkeypatch.setattr(slot_file, "CrowdedBuckets", MostBuckets)
         monkeypatch.setattr(capped.PartWriter, "add", counted)
         found = outputs(tmp_path, f"b{screened}", source, memory=2 * MEMORY, **given)
         assert found[1:] == wanted[1:]
@@ -200,7 +209,7 @@ def test_too_many_rows_for_the_memory_are_known_before_all_are_read(tmp_path, mo
     source = write_jsonl(tmp_path / "in.jsonl", corpus(31, 20_000))
     monkeypatch.setattr(cap, "STATE_BYTES", 1 << 20)
     monkeypatch.setattr(
-        Inputs, "open", lambda inputs, real=Inputs.open, **others: real(inputs, batch_bytes=1 << 13, **others)
+        Inputs, "open", lambda inputs, real=Inputs.open, **others: real(inputs, **{"batch_bytes": 1 << 13, **others})
     )
     read = []
 
@@ -365,20 +374,27 @@ def test_bad_arguments(tmp_path):
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv", "parquet"])
 def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     """A text that is near the limit is compared; a longer one is a bad row, also where the run is resumed."""
     memory = Budget(0, make_plan(threads=1)).least(1000, 4 << 20)
-    most = Budget(memory, make_plan(threads=1)).longest_row
+    most = Budget(memory, make_plan(threads=1)).longest_row(4)
     assert 4 << 20 < most < 4_300_000
-    fine, long = (" ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40] for nbytes in (most, most + 200))
+    fine, long = (" ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40] for nbytes in (most - 50, most + 200))
     rows = [{"text": text} for text in ("a b c d e f", fine, long, f"{fine} x")]
     path = tmp_path / f"in.{suffix}"
     content = "".join(json.dumps(row) + "\n" for row in rows)
     if suffix == "csv":
         content = "text\n" + "".join(row["text"] + "\n" for row in rows)
     path.write_bytes(gzip.compress(content.encode()) if "gz" in suffix else content.encode())
-    reason = rf":{3 + (suffix == 'csv')}: a row of more than {most:,} bytes; more memory \(--memory\) raises this limit"
+    if suffix == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"text": [row["text"] for row in rows]}), path)
+        memory += cap.PARQUET_BYTES
+    place = {"csv": "4", "parquet": " row 3"}.get(suffix, "3")
+    reason = rf":{place}: a row of more than 4,\d+,\d+ bytes; more memory \(--memory\) raises this limit"
     with pytest.raises(lshfast.DataError, match=reason):
         dedup_files(path, threads=1, memory=memory)
     assert dedup_files(path, threads=1).summary.kept == 2
@@ -407,12 +423,12 @@ def test_long_rows_leave_less_memory_for_records(tmp_path, monkeypatch):
     rows[1500]["text"] = " ".join(rows[1500]["text"].split() * 30_000)[: 4 << 20]
     source = write_jsonl(tmp_path / "in.jsonl", rows)
     budget = Budget(0, make_plan(threads=1))
-    memory = budget.least(len(rows), 4 << 20) + (16 << 20)
+    memory = budget.least(len(rows), 4 << 20) + (48 << 20)
     found = outputs(tmp_path, "b", source, memory=memory)
     assert found[1:] == outputs(tmp_path, "a", source)[1:]
     (share,) = shrunk
     records = Budget(memory, make_plan(threads=1)).records
-    assert records((4 << 20) + 9000) <= share <= records(4 << 20) < records()
+    assert records(5 * ((4 << 20) + 9000) // 4) <= share <= records(4 << 20) < records()
 
 
 def test_a_bad_row_leaves_no_work_folder(tmp_path):

@@ -112,12 +112,12 @@ class SlotFile:
         n = int(own.sum())
         if not self.slots or not n:
             return rows[:0]
-        return np.asarray(rows[own][~sharing_rows(self._counts(own, n), n, self.k, self.least)])
+        return np.asarray(rows[own][~sharing_rows(self._counts(own, n), n, self.k, self.least, 1)])
 
     def _counts(self, chosen: BoolArray, n: int) -> Iterator[tuple[UInt32Array, int]]:
         groups = -(-self.slots // kernels.SLOTS_AT_ONCE)
         for first in range(groups):
-            slots = range(first, self.slots, groups)  # of all bands, since those of one band may all be shared
+            slots = range(first, self.slots, groups)
             yield shared_slots((self._column(slot, chosen) for slot in slots), n), len(slots)
 
     def _column(self, slot: int, chosen: BoolArray) -> UInt32Array:
