@@ -116,7 +116,8 @@ def run_files(
         available gets the cap of `cap_for`, if it can have one.
     progress : callable, optional
         Called with (stage, done, total): bytes of input in "read", "texts" (further readings of a run within a cap),
-        "input" (the inputs of a run that is resumed are compared) and "write", rows in "verify" (pairs if all pairs are written), bytes of the index in "save".
+        "input" (the inputs of a run that is resumed are compared) and "write", rows in "verify" (pairs if all pairs are
+        written), bytes of the index in "save".
 
     Returns
     -------
