@@ -280,6 +280,7 @@ class _CappedRun:
                 nbytes, empty = (marks[:, 0] >> np.uint64(1)).astype(np.int64), marks[:, 0] % np.uint64(2) == 0
                 marks[empty, 0] = 0
                 first = equal_rows(marks)
+                del marks
                 rows = _PassOne(nbytes, labels, first, np.zeros(len(first), np.bool_), int(empty.sum()))
                 rows.alone[:] = self._alone_in_crowds(rows, slots)
         of_corpus, values = self.corpus.state()
@@ -319,6 +320,8 @@ class _CappedRun:
         """
         own = rows.first == np.arange(len(rows.first), dtype=np.int64)
         size = np.bincount(rows.labels[own], minlength=1)
+        if size.max() <= SCREENED:
+            return np.zeros(len(own), np.bool_)
         held = slots.held(len(own)) & own & (size > SCREENED)[rows.labels]
         known = np.bincount(rows.labels[held], minlength=len(size))
         held &= (known >= MOST_HELD * size)[rows.labels]

@@ -19,7 +19,7 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.jobs.cap import Budget, Cap, cap_for, reads_parquet
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
-from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, measure_inputs, text_batches
+from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, text_batches
 from lshfast.join.jaccard import PAIR
 from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Keep, Plan, check_index_measure
@@ -195,8 +195,7 @@ def _run_within(
         with all_or_none():
             with faults_of(corpus), quick_switches():
                 budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
-                longest = budget.longest_row(_expected_rows(inputs, budget.longest_row(0)))
-                found = find_in_parts(corpus, keep, budget, longest, folder, clock, progress)
+                found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
                 if found.similar is not None:
                     _write_pairs(corpus, outputs, iter(found.similar), similarity)
             result = found.result(clock, plan, _Keys(corpus), corpus.read, len(corpus.rejected))
@@ -204,13 +203,6 @@ def _run_within(
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
     return replace(result, summary=replace(result.summary, stages=clock.stages))
-
-
-def _expected_rows(inputs: Inputs, longest: int) -> int:
-    """Estimate the number of rows from the first ones, without those that are longer than `longest`."""
-    if "-" in inputs.paths:  # standard input is read once
-        return 0
-    return measure_inputs(replace(inputs, on_error="skip", max_row_bytes=min(longest, inputs.max_row_bytes)))[0]
 
 
 def _find(

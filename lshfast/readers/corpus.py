@@ -431,12 +431,9 @@ class Corpus:
 
 def _lengths(texts: Any) -> Rows:
     """Return the bytes of texts in UTF-8; a null has none."""
-    if isinstance(texts, Texts):
-        return np.asarray(texts.lengths)
     if isinstance(texts, list):
         return np.fromiter((len(text.encode(errors="surrogatepass")) for text in texts), np.int64, len(texts))
-    found = optional("pyarrow.compute").binary_length(texts).fill_null(0)
-    return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray((texts if isinstance(texts, Texts) else Texts(texts)).lengths)
 
 
 def _stored(file: File, texts: Any, spans: tuple[Rows, Rows] | None) -> StoredTexts | None:
