@@ -20,7 +20,7 @@ from lshfast.readers.files import File
 
 # Bytes of the interpreter with numpy; and of pyarrow with the pages of a Parquet file that is read, and a row group of
 # one that is written.
-PROCESS_BYTES = 100 << 20
+PROCESS_BYTES = 128 << 20
 PARQUET_BYTES = 240 << 20
 
 # Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
