@@ -20,8 +20,8 @@ from lshfast.readers.files import File
 
 # Bytes of the interpreter with numpy; and of pyarrow with the pages of a Parquet file that is read, and a row group of
 # one that is written.
-PROCESS_BYTES = 128 << 20
-PARQUET_BYTES = 240 << 20
+PROCESS_BYTES = 86 << 20
+PARQUET_BYTES = 192 << 20
 
 # Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
 # similarity, and arrays that are in use while these are computed; and for each row with an id of up to 20 characters.

@@ -179,7 +179,6 @@ class _Walk:
         self._fetched: dict[int, int] = {}  # of fetched earlier rows: the number of each hold, and its tokens
         self._sizes = rows.sizes[walked] if comparison.exact else np.ones(len(walked), np.int64)
         self._ends = np.cumsum(self._sizes, dtype=np.int64)
-        self._alone = self._is_large if comparison.capped and comparison.exact else None
 
     def run(self, starts: Int64Array) -> int:
         """Process all components, which begin at `starts`, and return the number of pairs that were compared."""
@@ -189,7 +188,7 @@ class _Walk:
         if self.comparison.exact:
             small = (self._tokens(starts, stops) <= PIECE) & (stops - starts <= FEW)
         runs = self._runs(starts, stops, small)
-        for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._alone):
+        for count, rows in ordered_map(self._walk_piece, runs, self.comparison.threads, self._is_large):
             compared += count
             self._tell(rows)
         for start, stop in zip(starts[~small].tolist(), stops[~small].tolist(), strict=True):
@@ -207,7 +206,8 @@ class _Walk:
     def _is_large(self, run: tuple[int, int]) -> bool:
         """Return whether a run of rows takes so much memory that it is processed alone."""
         begin, end = run
-        return int(self._sizes[begin:end].sum()) > LARGE * RUN_TOKENS
+        limited = self.comparison.capped and self.comparison.exact
+        return limited and int(self._sizes[begin:end].sum()) > LARGE * RUN_TOKENS
 
     def _runs(self, starts: Int64Array, stops: Int64Array, small: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
         """Yield runs of complete small components of about RUN_TOKENS tokens each."""
@@ -248,7 +248,7 @@ class _Walk:
         self.state.start(start, CROWD)
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
-        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._alone)
+        taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
         for (begin, end), sets in taken:
             with self._at_hand(begin, sets):
                 self._walk_rows(start, stop, begin, end)
