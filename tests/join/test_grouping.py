@@ -1,5 +1,6 @@
 """Groups without a list of all pairs: they are those that all pairs give, with far fewer comparisons."""
 
+import gc
 import random
 import weakref
 
@@ -231,6 +232,34 @@ def test_rows_that_share_one_band_and_differ_are_not_compared(exact, threads):
     comparison = Comparison(0.8, exact, threads=threads)
     pairs, compared = pairs_for_groups(sets, signatures, BANDS.keys(signatures), comparison)
     assert (len(pairs), compared) == (0, 0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("capped", [True, False])
+@pytest.mark.parametrize("few", [3, 256])
+def test_rows_are_let_go_of_without_a_garbage_collection(threads, capped, few, monkeypatch):
+    """The rows of a part take most of the memory of a run within a cap."""
+    monkeypatch.setattr(group_pairs, "FEW", few)
+    corpus = Corpus(family(6, 100, 3), 0.5, None)
+
+    class Rows:
+        def __init__(self, sets):
+            self._sets, self.sizes = sets, sets.sizes
+
+        def take(self, rows):
+            return self._sets.take(rows)
+
+    rows = Rows(corpus.sets)
+    there = weakref.ref(rows)
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        pairs_for_groups(rows, corpus.signatures, corpus.keys, Comparison(0.5, threads=threads, capped=capped))
+        del rows
+        assert there() is None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def test_progress_reaches_all_rows():
