@@ -76,8 +76,8 @@ def plan(
     tasks : int, optional
         The number of tasks of the stages join and verify, in 1..2**20. By default the number of shards.
     memory : int or str, default 2**31
-        Bytes that a task may take, or like "4G". The stage group takes more if very many rows share buckets;
-        docs/stages.md has the bytes of a row.
+        Bytes that a task may take, or like "4G". Rows that are too long for it are bad rows. The stage group takes more
+        if very many rows share buckets; docs/stages.md has the bytes of a row.
     removed : path, optional
         A folder for tables of the removed rows (key, kept_key, similarity), a file for each shard; new or empty.
     rejected : path, optional

@@ -135,7 +135,8 @@ def group(plan: StagePlan, task: int) -> None:
                 sampled=sample[begin:end],
                 read=parts.read[low:high].view(np.uint8),
             )
-        writer.figures = {"rows": rows, "first_row": first_row.tolist(), "bounds": parts.bounds, "ids": id_type}
+        figures = {"rows": rows, "first_row": first_row.tolist(), "ids": id_type}
+        writer.figures = figures | {"bounds": parts.bounds, "part_memory": parts.memory}
 
 
 def _links(plan: StagePlan, first_row: Int64Array) -> Iterator[tuple[Int64Array, Int64Array]]:
@@ -167,12 +168,15 @@ class RowsOfParts:
         Whether the text is read again: that of a row that is chosen, and whose component has another one.
     bounds : list of int
         The first part of each verify task, and the number of parts.
+    memory : int
+        What a part may take; one of a single component may need more.
     """
 
     numbers: Int64Array
     chosen: Int64Array
     read: BoolArray
     bounds: list[int]
+    memory: int
 
 
 def _parts_of(plan: StagePlan, first_row: Int64Array, members: Int64Array, labels: Int64Array) -> RowsOfParts:
@@ -192,14 +196,14 @@ def _parts_of(plan: StagePlan, first_row: Int64Array, members: Int64Array, label
     texts = np.bincount(component[chosen == places], minlength=1)
     read = (chosen == places) & (texts[component] > 1)
     costs = KEY_BYTES + np.where(read, nbytes + plan.budget.row_bytes, 0)
-    total = int(costs.sum())
-    numbers = divide(component, costs, min(plan.budget.work(0), -(-total // plan.tasks))).astype(np.int64)
+    total, memory = int(costs.sum()), plan.budget.work(0, int(nbytes[read].max(initial=0)))
+    numbers = divide(component, costs, min(memory, -(-total // plan.tasks))).astype(np.int64)
     ends = np.cumsum(np.bincount(numbers, weights=costs), dtype=np.float64) if len(numbers) else np.empty(0)
     # A part belongs to the task in whose share of the costs its middle is.
     middles = ends - np.diff(ends, prepend=0) / 2
     shares = np.arange(plan.tasks + 1, dtype=np.float64) * total / plan.tasks
     bounds = [*np.searchsorted(middles, shares[:-1]).tolist(), len(ends)]
-    return RowsOfParts(numbers, members[chosen], read, bounds)
+    return RowsOfParts(numbers, members[chosen], read, bounds, memory)
 
 
 def _checked_ids(plan: StagePlan, first_row: Int64Array, types: list[str | None]) -> str | None:

@@ -19,7 +19,7 @@ from lshfast.readers.files import File, Layout, reason_of
 from lshfast.readers.sources import LocalFile
 
 PLAN_FILE = "plan.json"
-VERSION = 1
+VERSION = 2
 
 # A row is written as shard << ROW_BITS | row in the shard.
 ROW_BITS = 40
@@ -80,7 +80,7 @@ class StagePlan:
         return os.path.join(folder, f"{shard:05}.{suffix or self.content['format']}")
 
     def corpus(self, shard: int, checked: bool = True) -> Corpus:
-        """Return the corpus of a shard, which has not been read.
+        """Return the corpus of a shard, which has not been read. Rows that are too long for the memory are bad rows.
 
         Its files are compared with the plan if `checked`.
 
@@ -106,7 +106,9 @@ class StagePlan:
             if checked and state_of(file) != state:
                 raise file.fault(None, "has changed since the plan of this run was made")
             files.append(file)
-        return Corpus(layout, files)
+        corpus = Corpus(layout, files)
+        corpus.limit_rows(self.budget.longest_row(0), "more memory (--memory of the plan) raises this limit")
+        return corpus
 
 
 def write_stage_plan(work: str, content: dict[str, Any]) -> StagePlan:

@@ -28,7 +28,7 @@ from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 from lshfast.stages.stage_plan import StagePlan
 
-MAGIC, VERSION = b"LSHFTSK\0", 1
+MAGIC, VERSION = b"LSHFTSK\0", 2
 HEAD = struct.Struct("<8sQQ")
 
 # The largest number of bytes in a range that tasks write at a time, where they have a choice.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -49,9 +49,9 @@ def verify(plan: StagePlan, task: int) -> None:
         if plan.shards <= MOST_OPEN:
             files = [stack.enter_context(TaskFile(plan, "collect", shard, low, high)) for shard in range(plan.shards)]
         for number in range(low, high):
-            part = _gathered(plan, number, overall["first_row"], files)
+            part = _gathered(plan, number, overall, files)
             try:
-                removed, more = part.run(plan)
+                removed, more = part.run(plan, overall["part_memory"])
             except TextError as error:  # it was checked when it was sketched
                 row = part.rows[part.compared[error.row]]
                 shard = int(np.searchsorted(overall["first_row"], row, side="right")) - 1
@@ -102,14 +102,14 @@ class PartRows:
     compared: Int64Array
     texts: Texts
 
-    def run(self, plan: StagePlan) -> tuple[RemovedRows, dict[str, int]]:
-        """Find the rows that are removed, and the figures of the part."""
+    def run(self, plan: StagePlan, memory: int) -> tuple[RemovedRows, dict[str, int]]:
+        """Find the rows that are removed, and the figures of the part, which may take so much memory."""
         places = np.arange(len(self.rows), dtype=np.int64)
         keeper, similarity, first = places.copy(), np.ones(len(places)), smallest(self.chosen)
         figures = {"candidates": 0, "pairs": 0}
         own = self.compared
         if len(own):
-            large = self.texts.nbytes + len(own) * plan.budget.row_bytes > plan.budget.work(0)
+            large = self.texts.nbytes + len(own) * plan.budget.row_bytes > memory
             with ExitStack() as stack:
                 store = None
                 if large:
@@ -131,11 +131,12 @@ class PartRows:
         return RemovedRows(self.rows[gone], keys, similarity[gone]), figures
 
 
-def _gathered(plan: StagePlan, number: int, first_row: Sequence[int], files: Sequence[TaskFile]) -> PartRows:
-    """Read the rows of a part from the files of all shards, which may be open."""
+def _gathered(plan: StagePlan, number: int, overall: Mapping[str, Any], files: Sequence[TaskFile]) -> PartRows:
+    """Read the rows of a part from the files of all shards, which may be open; `overall` has the figures of `group`."""
+    first_row = overall["first_row"]
     rows, chosen, lengths = ([np.empty(0, np.int64)] for _ in range(3))
     keys: list[bytes] = []
-    with _HeldTexts(plan.budget.work(0)) as held:
+    with _HeldTexts(overall["part_memory"]) as held:
         for shard in range(plan.shards):
             with nullcontext(files[shard]) if files else TaskFile(plan, "collect", shard, number, number + 1) as file:
                 for part in file.ranges(number):

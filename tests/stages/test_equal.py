@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lshfast import DataError, dedup_files, stages
 from lshfast.jobs import cap
+from lshfast.pipeline.plan import make_plan
 from lshfast.stages import verifying
 from lshfast.stages.task_reader import TaskFile
 from tests.corpora import WORDS
@@ -158,6 +159,29 @@ def test_compressed_inputs_and_bad_rows(tmp_path):
     rejected = tmp_path / "rejected"
     assert in_stages(tmp_path, source, shards=2, rejected=rejected) == wanted
     assert joined(rejected) == (tmp_path / "wanted.jsonl.rejects.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_memory_limits_the_length_of_rows(tmp_path, suffix):
+    """As in a run of one process with the same memory. A text that is near the limit is compared."""
+    memory = cap.Budget(0, make_plan(threads=1), parquet=suffix == "parquet").least(1000, 4 << 20)
+    fine, long = (" ".join(f"w{i}" for i in range(nbytes // 6))[: nbytes - 40] for nbytes in (4 << 20, 5 << 20))
+    texts = ["a b c d e f", fine, long, f"{fine} x"]
+    source = write_files(tmp_path / "in", [{"text": text} for text in texts], 2 if suffix == "jsonl" else 0)
+    place = "01.jsonl:1"
+    if suffix == "parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": texts}), source / "00.parquet")
+        place = "00.parquet: row 3"
+    wanted = dedup_files(source, memory=memory, threads=1, on_error="skip").summary
+    assert (wanted.kept, wanted.removed, wanted.rejected) == (2, 1, 1)
+    stages.plan(source, tmp_path / "work", tmp_path / "kept", memory=memory, rejected=tmp_path / "rejected")
+    run_all(tmp_path / "work")
+    assert stages.status(tmp_path / "work").summary == wanted
+    stages.plan(source, tmp_path / "again", tmp_path / "more", memory=memory)
+    reason = rf"{place}: a row of more than 4,\d+,\d+ bytes; more memory \(--memory of the plan\) raises this limit"
+    with pytest.raises(DataError, match=reason):
+        run_all(tmp_path / "again")
 
 
 @pytest.mark.parametrize(

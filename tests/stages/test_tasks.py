@@ -208,8 +208,8 @@ def test_damaged_manifests_are_named(copied, stage):
         path.write_bytes(text)
         with pytest.raises(FormatError, match=f"{path}: damaged"):
             stages.status(copied)
-    path.write_text(json.dumps(task | {"version": 2}))
-    with pytest.raises(FormatError, match=f"{path}: version 2; this lshfast reads version 1"):
+    path.write_text(json.dumps(task | {"version": 1}))
+    with pytest.raises(FormatError, match=f"{path}: version 1; this lshfast reads version 2"):
         stages.status(copied)
 
 
