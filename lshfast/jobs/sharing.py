@@ -87,7 +87,7 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
         seen &= copy_of == np.arange(len(texts), dtype=np.int64)
         return Sharing(int(seen.sum()) / n, int(sizes[seen].sum()) / total)
     counted = inner if inner.any() else np.ones(len(texts), np.bool_)
-    beyond = n - float(_beside(np.bincount(sample.places))[places[counted]].mean())
+    beyond = n - float(_with_neighbors(np.bincount(sample.places))[places[counted]].mean())
     part = beyond / (rows - n + beyond)
     if n * part < LEAST_MEETING:
         return None
@@ -99,21 +99,21 @@ def sharing(sample: Sample, rows: int) -> Sharing | None:
 
 
 def _met(keys: UInt64Array, places: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return how many others are in the fullest bucket of each row: in its own place and beside it, and elsewhere."""
+    """Return how many others are in the fullest bucket of each row: in its place and the next ones, and elsewhere."""
     near, far, width = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64), int(places.max(initial=0)) + 2
     for band in range(keys.shape[1]):
         _, bucket, sizes = np.unique(keys[:, band], return_inverse=True, return_counts=True)
         cells, own, counts = np.unique(bucket * width + places, return_inverse=True, return_counts=True)
         adjacent = np.diff(cells) == 1
-        beside = counts.copy()
-        beside[1:] += counts[:-1] * adjacent
-        beside[:-1] += counts[1:] * adjacent
-        np.maximum(near, beside[own] - 1, out=near)
-        np.maximum(far, sizes[bucket] - beside[own], out=far)
+        around = counts.copy()
+        around[1:] += counts[:-1] * adjacent
+        around[:-1] += counts[1:] * adjacent
+        np.maximum(near, around[own] - 1, out=near)
+        np.maximum(far, sizes[bucket] - around[own], out=far)
     return near, far
 
 
-def _beside(counts: Int64Array) -> Int64Array:
+def _with_neighbors(counts: Int64Array) -> Int64Array:
     """Return the sums of each count and the ones next to it."""
     return np.asarray(np.convolve(counts, np.ones(3, np.int64), "same"), np.int64)
 
@@ -121,13 +121,13 @@ def _beside(counts: Int64Array) -> Int64Array:
 def _partners(near: Int64Array, far: Int64Array, part: float) -> tuple[float, float]:
     """Return the share of rows with partners, and the mean of 1 / (1 + partners), from those that rows meet.
 
-    Partners beside a row are all met. Of those elsewhere, a part is met.
+    Partners near a row are all met. Of those elsewhere, a part is met.
     """
     alone = near == 0
-    beside = 1 - float(alone.mean())
+    others = float(alone.mean())
     among = float((1 / (1 + near[~alone])).sum()) / len(near)
     some, mean = _elsewhere(far[alone], part)
-    return beside + (1 - beside) * some, among + (1 - beside) * mean
+    return 1 - others + others * some, among + others * mean
 
 
 def _elsewhere(met: Int64Array, part: float) -> tuple[float, float]:
