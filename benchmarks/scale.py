@@ -5,7 +5,7 @@
     python benchmarks/scale.py kill CORPUS.jsonl --memory 512M --kills 100
     python benchmarks/scale.py simulate --memory 1G [--records 100000000] [--bands 18]
     python benchmarks/scale.py forecast CORPUS.jsonl --memory 512M [--threads 2] [--repeat 3]
-    python benchmarks/scale.py kinds FOLDER --memory 2G [--rows 1000000]
+    python benchmarks/scale.py kinds FOLDER --memory 2G [--rows 1000000] [--repeat 3]
 
 "make" writes documents from the Python files of this installation. The letters of each document are exchanged by a
 permutation of its own, so documents of the same file have nothing in common; one in five is a copy of an earlier
@@ -21,7 +21,7 @@ prints what `lshfast tune --memory` says of rows, memory, disk and time beside w
 times. The least memory taken is the least data segment (RLIMIT_DATA, in steps of 4 %) with which a run succeeds whose
 cap is the memory that was said. "kinds" measures texts of 100 words, a quarter, a half and all of the rows: unrelated
 ones, equal ones, different ones of which the first 60 or 80 words are the same, and different ones that are chosen to
-share one bucket and hardly anything else, without and with a cap.
+share one bucket and hardly anything else, without and with a cap; the times are medians.
 """
 
 from __future__ import annotations
@@ -339,23 +339,29 @@ def shingles_of_a_band(words: Any, rng: np.random.Generator) -> list[str]:
 
 def kinds(options: argparse.Namespace) -> int:
     """Print the processor seconds of runs over texts of each kind, and the memory that they take for a row."""
-    base: dict[tuple[int, bool], float] = {}
-    for name, shared in KINDS.items():
-        for rows in (options.rows // 4, options.rows // 2, options.rows):
-            path = os.path.join(options.corpus, "kind.jsonl")
-            write_kind(path, shared, rows)
-            for capped in (False, True):
-                given = ["dedup", path, "--dry-run", "--quiet", "--threads", str(options.threads)]
-                status, _, usage = run(given + ["--memory", options.memory] * capped)
-                if status:
-                    sys.exit(f"the run failed with status {status}")
-                seconds = usage.ru_utime + usage.ru_stime
-                ratio = seconds / base.setdefault((rows, capped), seconds)
-                of_row = (usage.ru_maxrss * 1024 - 300e6) / rows
-                how = f"--memory {options.memory}" if capped else ""
+    for rows in (options.rows // 4, options.rows // 2, options.rows):
+        paths = {name: os.path.join(options.corpus, f"{name.replace(' ', '-')}.jsonl") for name in KINDS}
+        for name, shared in KINDS.items():
+            write_kind(paths[name], shared, rows)
+        for capped in (False, True):
+            how = ["--memory", options.memory] * capped
+            taken: dict[str, list[Any]] = {name: [] for name in KINDS}
+            for _ in range(options.repeat):
+                for name, path in paths.items():
+                    given = ["dedup", path, "--dry-run", "--quiet", "--threads", str(options.threads), *how]
+                    status, _, usage = run(given)
+                    if status:
+                        sys.exit(f"the run failed with status {status}")
+                    taken[name].append(usage)
+            seconds = {name: median(each.ru_utime + each.ru_stime for each in taken[name]) for name in KINDS}
+            for name, took in seconds.items():
+                ratio = took / next(iter(seconds.values()))
+                of_row = (max(each.ru_maxrss for each in taken[name]) * 1024 - 300e6) / rows
                 print(
-                    f"{name:16} {rows:10,} {seconds:7.1f} s {ratio:5.2f} x {of_row:7,.0f} bytes a row {how}", flush=True
+                    f"{name:16} {rows:10,} {took:7.1f} s {ratio:5.2f} x {of_row:7,.0f} bytes a row {' '.join(how)}",
+                    flush=True,
                 )
+        for path in paths.values():
             os.unlink(path)
     return 0
 
