@@ -296,10 +296,10 @@ def test_work_folders_of_others(tmp_path, small_parts):
 
 
 def crowd(n):
-    """Return rows that share their first words: one component; 250 take more than the memory of `small_parts`."""
+    """Return rows that share their first words: one component; 120 take more than the memory of `small_parts`."""
     rng = random.Random(1)
-    common = " ".join(rng.choices(WORDS, k=1500))
-    return [{"id": f"crowd{i}", "text": f"{common} {' '.join(rng.choices(WORDS, k=400))}", "rank": 1} for i in range(n)]
+    common = " ".join(rng.choices(WORDS, k=3000))
+    return [{"id": f"crowd{i}", "text": f"{common} {' '.join(rng.choices(WORDS, k=800))}", "rank": 1} for i in range(n)]
 
 
 class AllBuckets:
@@ -325,7 +325,7 @@ def test_a_full_disk_at_each_write_is_one_error_and_the_run_goes_on(tmp_path, sm
     """The disk is full from the n-th call on that needs space, for each n of a run."""
     monkeypatch.setattr(cap, "PAIRS_BYTES", 0)
     monkeypatch.setattr(slot_file, "CrowdedBuckets", AllBuckets)
-    source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 1500), *crowd(250)]), tmp_path / "out"
+    source, folder = write_jsonl(tmp_path / "in.jsonl", [*corpus(19, 1500), *crowd(120)]), tmp_path / "out"
     work = tmp_path / "work" if resumed else None
     folder.mkdir()
 
