@@ -178,6 +178,9 @@ def test_memory_limits_the_length_of_rows(tmp_path, suffix):
     stages.plan(source, tmp_path / "work", tmp_path / "kept", memory=memory, rejected=tmp_path / "rejected")
     run_all(tmp_path / "work")
     assert stages.status(tmp_path / "work").summary == wanted
+    budget = cap.Budget(memory, make_plan(threads=1), parquet=suffix == "parquet")
+    of_group = json.loads((tmp_path / "work" / "group-00000.json").read_text())["task"]["figures"]
+    assert of_group["part_memory"] == budget.work(0, len(texts[3])) < budget.work(0)
     stages.plan(source, tmp_path / "again", tmp_path / "more", memory=memory)
     reason = rf"{place}: a row of more than 4,\d+,\d+ bytes; more memory \(--memory of the plan\) raises this limit"
     with pytest.raises(DataError, match=reason):
