@@ -184,15 +184,15 @@ def cap(options: argparse.Namespace) -> int:
             if status:
                 sys.exit(f"{name} failed with status {status}")
             digests.add(digest_of(kept) + digest_of(removed))
-            peak = usage.ru_maxrss * 1024 / MB
+            peak = usage.ru_maxrss * 1024
             if name == CAPPED:
                 peaks.append(peak)
             return {
                 "time, s": seconds,
                 "processor time, s": usage.ru_utime + usage.ru_stime,
                 "text, MB/s": size / 1e6 / seconds,
-                "peak memory, MB": peak,
-                "bytes a row beside 300 MB": (peak * MB - 300e6) / rows,
+                "peak memory, MB": peak / 1e6,
+                "bytes a row beside 300 MB": (peak - 300e6) / rows,
             }
 
         took = take_turns([CAPPED] if options.alone else [UNCAPPED, CAPPED], options.repeat, once)
@@ -202,7 +202,7 @@ def cap(options: argparse.Namespace) -> int:
     print(f"recall of {similar:,} similar copies: {share:.4f}")
     if len(digests) > 1:
         print("the outputs differ", file=sys.stderr)
-    return int(len(digests) > 1 or max(peaks) > 1.05 * memory / MB)
+    return int(len(digests) > 1 or max(peaks) > 1.05 * memory)
 
 
 def kill(options: argparse.Namespace) -> int:
