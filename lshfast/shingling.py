@@ -119,8 +119,8 @@ def shingle(
     unit: Unit = "word",
     size: int | None = None,
     stop_words: str | Iterable[str] | StopWords | None = None,
-    *,
     lowercase: bool = True,
+    *,
     seed: int = 1,
     sample: int = 1,
     threads: int | None = None,
@@ -219,8 +219,8 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
     unrelated texts are similar. Texts have 27 different characters or more, but some are rare: about as many shingles
     are likely as with 20 equally frequent ones.
 
-    A token of b bits counts as a shingle of b symbols out of 2. So ``n * expected_occurrences(m, b, symbols=2)`` is the
-    expected number of tokens that two texts with n and m other shingles share by chance.
+    A token of b bits counts as a shingle of b symbols out of 2. So two texts of n and m shingles, with none in
+    common, are expected to share ``n * expected_occurrences(m, b, symbols=2)`` tokens by chance.
 
     Parameters
     ----------

@@ -279,6 +279,18 @@ def test_f2_sizes_of_character_shingles():
     assert verify(again, np.array([0]), np.array([1]), 0)["similarity"][0] < 0.01
 
 
+def test_d3_f3_tokens_of_four_bytes():
+    """Shingles of 9 characters as tokens of 4 bytes are rarer by chance than 4 characters, which take as many bytes."""
+    assert expected_occurrences(50_000, 32, symbols=2) == 50_000 / 2**32 < expected_occurrences(50_000, 4) == 0.3125
+    assert 50_000 * expected_occurrences(50_000, 32, symbols=2) == pytest.approx(0.58, abs=0.005)
+    rng = np.random.default_rng(3)
+    ours, others = ("".join(rng.choice(list(letters), 20_008)) for letters in ("abcdefghij", "klmnopqrst"))
+    for bits in (16, 20, 32):
+        one, two = (np.unique(shingle([text], "char", 9).tokens % 2**bits) for text in (ours, others))
+        expected = len(one) * expected_occurrences(len(two), bits, symbols=2)
+        assert abs(len(np.intersect1d(one, two)) - expected) < 4 * math.sqrt(expected) + 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
