@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, permutations
 from math import ceil, comb, floor
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -391,7 +392,7 @@ class StringIndex:
         if not allowed:
             raise ValueError(f"threshold must be a number in (0, 1], not {self.threshold!r}")
 
-    @property
+    @cached_property
     def _least(self) -> Fraction:
         return Fraction(str(self.threshold))
 

@@ -4,9 +4,11 @@ Where a text is wrong, the corrected value is asserted and the printed one is qu
 """
 
 import random
+import re
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, factorial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -249,7 +251,7 @@ def test_f39_suffixes():
 @pytest.mark.parametrize("by", ["length", "prefix", "position", "suffix"])
 def test_f39_no_index_loses_a_pair(by):
     rng, true = random.Random(39), 0
-    for _ in range(100):
+    for _ in range(30):
         items = [rng.sample("abcdefghijklmnopqrst", rng.randint(1, 14)) for _ in range(4)]
         items += [[*each, *rng.sample("uvw", 1)] for each in items]
         threshold = rng.choice(THRESHOLDS)
@@ -260,7 +262,7 @@ def test_f39_no_index_loses_a_pair(by):
         if by == "suffix":
             assert {*found} == set_strings.suffix_index_pairs(strings, rarest_first(items), threshold)
         true += len(pairs)
-    assert true > 100
+    assert true > 30
 
 
 # Sizes
@@ -278,6 +280,31 @@ def test_d9_hundred_thousand_columns():
 def test_c12_tables():
     assert sizes(25_000_000, tables=1).tables == 300_000_000
     assert sizes(25_000_000, tables=67).tables == 20_100_000_000
+
+
+# The table of docs/textbook.md
+
+PAGE = (Path(__file__).parent.parent / "docs" / "textbook.md").read_text(encoding="utf-8")
+LINES = re.findall(r"^\| (.+) \| (.+) \| `(.+)` \| `(.+)` \|$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """Return the names that the page imports."""
+    names = {}
+    exec("\n".join(re.findall(r"^>>> ((?:import|from) .+)$", PAGE, re.MULTILINE)), names)
+    return names
+
+
+@pytest.mark.parametrize(("where", "what", "call", "result"), LINES, ids=[f"{line[0]}: {line[1]}" for line in LINES])
+def test_calls_give_the_numbers_of_the_texts(imported, where, what, call, result):
+    if "distances.indel" in call or "distances.damerau" in call:
+        pytest.importorskip("rapidfuzz")
+    assert repr(eval(call, imported)) == result
+
+
+def test_every_line_of_the_table_is_evaluated():
+    assert len(LINES) == PAGE.count("\n| ") - PAGE.count("\n| where |") > 70
 
 
 # Errors

@@ -459,6 +459,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
                            size_t length, struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
     uint64_t *codes = walk->codes;
     size_t at = walk->at, held = walk->held, made = walk->made, size = shingler->size;
+    const int keep_case = shingler->keep_case;
     while (at < end) {
         size_t total = held, stop = held + TEXT_STRETCH_BYTES;
         while (at < length && total < stop) {
@@ -467,7 +468,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
             size_t block = total + 64 <= stop && length - at >= 64 ? 64 : 1;
             if (block == 64) (void)kernels->classify(text + at, lower, &other);
             if (other == 0) {
-                const uint8_t *bytes = shingler->keep_case ? text + at : lower;
+                const uint8_t *bytes = keep_case ? text + at : lower;
                 for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)bytes[i] + 1;
                 total += 64;
                 at += 64;
@@ -480,7 +481,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
                     *bad = at;
                     return 0;
                 }
-                codes[total++] = (uint64_t)(shingler->keep_case ? code : unicode_lower(code)) + 1;
+                codes[total++] = (uint64_t)(keep_case ? code : unicode_lower(code)) + 1;
                 at += taken;
             }
         }
