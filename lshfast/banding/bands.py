@@ -128,15 +128,15 @@ class Bands:
     def probability(self, similarity: npt.ArrayLike, *, buckets: int | None = None) -> np.float64 | Float64Array:
         """Return the probability that a pair becomes a candidate: 1 - (1 - s**r)**b.
 
-        With m buckets, it is the probability that the pair shares a bucket of a table with that many for a band, as in
-        ``keys % m``: 1 - ((1 - s**r) (1 - 1 / m))**b.
+        If each band has a table of m buckets only, such as ``keys % m``, different bands share one with probability
+        1 / m, and the result is 1 - ((1 - s**r) (1 - 1 / m))**b.
 
         Parameters
         ----------
         similarity : array_like of float
             s, in [0, 1].
         buckets : int, optional
-            m, at least 1. The default is that of the 64-bit keys, which different bands never share in practice.
+            m, at least 1. By default, only equal bands share a bucket, as with the 64-bit keys.
 
         Returns
         -------
