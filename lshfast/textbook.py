@@ -84,12 +84,10 @@ def minhash(columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first:
     >>> minhash([set("ad"), set("c"), set("bde")], "beadc", first=3)
     ['a', None, 'b']
     """
-    columns = list(columns)
     if len(set(order)) != len(order):
         raise ValueError(f"order must have each row once, not {order!r}")
-    _check_rows(columns, order)
     met = order if first is None else order[: check_int("first", first, 1, len(order))]
-    return [next((row for row in met if row in column), None) for column in columns]
+    return [next((row for row in met if row in column), None) for column in _sets(columns, order)]
 
 
 def minhash_ranks(columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Mapping[Any, int]) -> list[Slot]:
@@ -116,11 +114,10 @@ def minhash_ranks(columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Ma
     >>> minhash_ranks(columns_of(["0110", "0011", "1000"]), (3, 1, 2))
     [2, 3, 1, 1]
     """
-    columns, of_row = list(columns), dict(ranks if isinstance(ranks, Mapping) else enumerate(ranks))
+    of_row = dict(ranks if isinstance(ranks, Mapping) else enumerate(ranks))
     if len(set(of_row.values())) != len(of_row):
         raise ValueError(f"ranks must be different, not {ranks}")
-    _check_rows(columns, of_row)
-    return [min((of_row[row] for row in column), default=None) for column in columns]
+    return [min((of_row[row] for row in column), default=None) for column in _sets(columns, of_row)]
 
 
 def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: int) -> list[list[Slot]]:
@@ -145,12 +142,12 @@ def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], ro
     >>> minhash_groups([{4, 5, 6}, {3, 4, 5}], (1, 2, 3, 4), 8)
     [[None, 4], [1, 1]]
     """
-    columns, m = list(columns), len(ranks)
+    m = len(ranks)
     if not m or check_int("rows", rows, 1) % m:
         raise ValueError(f"rows must be a multiple of {m}, the number of ranks, not {rows}")
-    _check_rows(columns, range(rows))
+    held = _sets(columns, range(rows))
     return [
-        minhash_ranks([{row % m for row in column if row // m == group} for column in columns], ranks)
+        minhash_ranks([{row % m for row in column if row // m == group} for column in held], ranks)
         for group in range(rows // m)
     ]
 
@@ -193,9 +190,9 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
     >>> collisions({0, 1, 2}, {1, 2, 3}, range(5))
     60
     """
-    known, both = set(rows), [a, b]
+    known = set(rows)
     check_int("the number of rows", len(known), 0, 8)
-    _check_rows(both, known)
+    both = _sets([a, b], known)
     return sum(similarity(*([row] for row in minhash(both, order))) == 1 for order in permutations(known))
 
 
@@ -238,7 +235,7 @@ def trace(
     Raises
     ------
     ValueError
-        If there is no function, or a column has a row that is not among the rows.
+        If there is no function, one is not callable, or a column has a row that is not among the rows.
 
     Examples
     --------
@@ -248,16 +245,16 @@ def trace(
     h1   1   ∞   2   1
     h2   1   ∞   4   1
     """
-    columns, functions, rows = list(columns), list(functions), list(rows)
-    if not functions:
-        raise ValueError("functions must be at least one: a signature has a slot for each")
-    _check_rows(columns, rows)
-    slots: list[list[Slot]] = [[None] * len(columns) for _ in functions]
+    functions, rows = list(functions), list(rows)
+    if not functions or not all(map(callable, functions)):
+        raise ValueError(f"functions must be one or more functions of a row, not {functions}")
+    held = _sets(columns, rows)
+    slots: list[list[Slot]] = [[None] * len(held) for _ in functions]
     steps = []
     for row in rows:
         values = tuple(h(row) for h in functions)
         for own, value in zip(slots, values, strict=True):
-            for c, column in enumerate(columns):
+            for c, column in enumerate(held):
                 if row in column:
                     slot = own[c]
                     own[c] = value if slot is None else min(slot, value)
@@ -343,8 +340,7 @@ def string_of(elements: Iterable[str], order: Iterable[str]) -> str:
     ('abd', 'adb')
     """
     known = list(order)
-    _check_rows([set(elements)], known)
-    return "".join(sorted(set(elements), key=known.index))
+    return "".join(sorted(*_sets([elements], known), key=known.index))
 
 
 def rarest_first(sets: Iterable[Iterable[str]]) -> list[str]:
@@ -491,8 +487,13 @@ def sizes(documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 
     return Sizes(documents * slots * slot_bytes, documents * tables * entry_bytes, pairs, pairs / 86_400_000_000)
 
 
-def _check_rows(columns: Iterable[AbstractSet[Any]], rows: Iterable[Any]) -> None:
+def _sets(columns: Iterable[Iterable[Row]], rows: Iterable[Row]) -> list[frozenset[Row]]:
     known = set(rows)
-    for number, column in enumerate(columns):
-        if other := set(column) - known:
+    try:
+        held = [frozenset(column) for column in columns]
+    except TypeError:
+        raise TypeError(f"columns must be sets of rows, not {columns!r}") from None
+    for number, column in enumerate(held):
+        if other := column - known:
             raise ValueError(f"column {number} has rows that are not among the given ones: {sorted(map(repr, other))}")
+    return held
