@@ -304,7 +304,7 @@ def test_calls_give_the_numbers_of_the_texts(imported, where, what, call, result
 
 
 def test_every_line_of_the_table_is_evaluated():
-    assert len(LINES) == PAGE.count("\n| ") - PAGE.count("\n| where |") > 70
+    assert len(LINES) == PAGE.count("\n| ") - PAGE.count("\n| where |") > 85
 
 
 # Errors
