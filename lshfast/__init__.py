@@ -2,8 +2,8 @@
 
 Everything that can be imported from `lshfast`, `lshfast.datasketch`, `lshfast.distances`, `lshfast.estimators`,
 `lshfast.exact`, `lshfast.external`, `lshfast.families`, `lshfast.fingerprints`, `lshfast.hashing`, `lshfast.kernels`,
-`lshfast.passages`, `lshfast.records`, `lshfast.spark`, `lshfast.stages` and `lshfast.web` and is a documented function
-or class is public; all other modules are internal and may change.
+`lshfast.passages`, `lshfast.records`, `lshfast.spark`, `lshfast.stages`, `lshfast.textbook` and `lshfast.web` and is a
+documented function or class is public; all other modules are internal and may change.
 
 >>> import lshfast
 >>> lshfast.dedup(["a rose is a rose", "A rose is a rose!", "is it?"], size=2).keep.tolist()
@@ -209,7 +209,7 @@ _value_of = lazy_names(
         "WeightedSets estimate_overlap estimate_sizes sketch_multisets",
         "tokens": "TokenSets",
         ".": "banding common datasketch distances exact external families fingerprints hashing index jobs "
-        "join kernels passages pipeline readers records shingling sketch tokens web",
+        "join kernels passages pipeline readers records shingling sketch textbook tokens web",
     },
 )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int, check_number, check_seed_number
+from lshfast.common.checks import check_bool, check_int, check_number, check_seed_number
 from lshfast.common.stop_words import StopWords, stop_words_of
 from lshfast.common.threads import ordered_map, pieces, thread_count
 from lshfast.kernels import sets, text
@@ -53,10 +53,13 @@ class Shingles(NamedTuple):
     unit: Unit
     size: int
     stop_words: StopWords | None = None
+    lowercase: bool = True
 
     @property
     def name(self) -> str:
         """The name that an index gives these shingles: "word:5", "char:9" or "stopword:3:en"."""
+        if not self.lowercase:
+            raise ValueError("lowercase must be True for an index")
         if self.stop_words is None:
             return f"{self.unit}:{self.size}"
         if not self.stop_words.code:
@@ -68,21 +71,27 @@ class Shingles(NamedTuple):
         if self.stop_words is not None:
             return TokenSets(*text.stop_word_shingles(texts, self.stop_words.texts, self.size, key))
         kernel = text.word_shingles if self.unit == "word" else text.character_shingles
-        return TokenSets(*kernel(texts, self.size, key))
+        return TokenSets(*kernel(texts, self.size, key, self.lowercase))
 
 
 def check_shingles(
-    unit: str, size: int | None = None, stop_words: str | Iterable[str] | StopWords | None = None
+    unit: str,
+    size: int | None = None,
+    stop_words: str | Iterable[str] | StopWords | None = None,
+    lowercase: bool = True,
 ) -> Shingles:
     """Return checked shingles, or raise an error that names the argument and the allowed values."""
     if not isinstance(unit, str) or unit not in DEFAULT_SIZES:
         raise ValueError(f"unit must be 'word', 'char' or 'stopword', not {unit!r}")
     size = check_int("size", DEFAULT_SIZES[unit] if size is None else size, 1, text.MAX_SIZE)
+    lowercase = check_bool("lowercase", lowercase)
     if unit == "stopword":
+        if not lowercase:
+            raise ValueError("lowercase must be True for unit 'stopword': stop words are compared in lower case")
         return Shingles(unit, size, stop_words_of(stop_words))
     if stop_words is not None:
         raise ValueError(f"stop_words is for unit 'stopword', not {unit!r}")
-    return Shingles(unit, size)
+    return Shingles(unit, size, lowercase=lowercase)
 
 
 def shingles_of_texts(name: str) -> Shingles | None:
@@ -110,6 +119,7 @@ def shingle(
     unit: Unit = "word",
     size: int | None = None,
     stop_words: str | Iterable[str] | StopWords | None = None,
+    lowercase: bool = True,
     *,
     seed: int = 1,
     sample: int = 1,
@@ -140,6 +150,9 @@ def shingle(
         For unit "stopword", a language: "danish", "dutch", "english", "french", "german", "italian", "norwegian",
         "polish", "portuguese", "russian", "spanish" or "swedish". Or the stop words, in any case; an entry of several
         words stands for each of them. The default is "english".
+    lowercase : bool, default True
+        False keeps the case of words and characters, so that "The" and "the" are different words. It must be True for
+        unit "stopword". `dedup`, `pairs` and indexes of texts always use lower case.
     seed : int, default 1
         Seed of the hash, in 0..2**64 - 1. Only sets with the same seed can be compared. For a secret seed, draw one
         number, ``MinHasher(seed="random").seed``, and pass it both here and to the sketcher.
@@ -176,8 +189,10 @@ def shingle(
     [5, 1, 0]
     >>> shingle(["I recommend that you buy Sudzo for your laundry today", "Buy Sudzo"], "stopword").counts.tolist()
     [5, 0]
+    >>> shingle(["The dog which chased the cat"], "char", 3, lowercase=False).distinct().counts.tolist()
+    [25]
     """
-    shingles = check_shingles(unit, size, stop_words)
+    shingles = check_shingles(unit, size, stop_words, lowercase)
     column, seed = text.Texts(texts), check_seed_number(seed)
     sample = check_int("sample", sample, 1, MOST_SAMPLE)
     threads = thread_count(threads)
@@ -203,6 +218,9 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
     It is length / symbols**size. If it is not well below 1, most texts have most of the common shingles, so that
     unrelated texts are similar. Texts have 27 different characters or more, but some are rare: about as many shingles
     are likely as with 20 equally frequent ones.
+
+    A token of b bits counts as a shingle of b symbols out of 2. So two texts of n and m shingles, with none in
+    common, are expected to share ``n * expected_occurrences(m, b, symbols=2)`` tokens by chance.
 
     Parameters
     ----------
@@ -233,6 +251,11 @@ def expected_occurrences(length: int, size: int, *, symbols: float = 20) -> floa
     >>> from lshfast import expected_occurrences
     >>> [round(expected_occurrences(2000, size), 9) for size in (1, 5, 9)]
     [100.0, 0.000625, 4e-09]
+
+    Two texts of 50,000 shingles, as tokens of 4 and of 8 bytes:
+
+    >>> [round(50_000 * expected_occurrences(50_000, bits, symbols=2), 10) for bits in (32, 64)]
+    [0.5820766091, 1e-10]
     """
     length, size = check_int("length", length, 0, 2**63 - 1), check_int("size", size, 1, text.MAX_SIZE)
     symbols = check_number("symbols", symbols)

@@ -35,7 +35,7 @@ def test_a_missing_name_is_an_attribute_error():
 
 
 def test_packages_need_not_be_imported():
-    names = ["hashing", "distances", "exact", "external", "fingerprints", "passages", "records", "web"]
+    names = ["hashing", "distances", "exact", "external", "fingerprints", "passages", "records", "textbook", "web"]
     loaded = loaded_by(f"import lshfast; lshfast.families.Cascade, {', '.join(f'lshfast.{name}' for name in names)}")
     assert {"lshfast.families.cascade", *(f"lshfast.{name}" for name in names)} <= loaded
 

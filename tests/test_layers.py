@@ -22,6 +22,7 @@ BELOW = {
     "tokens": ["common", "kernels"],
     "shingling": ["tokens", "common", "kernels"],
     "hashing": ["common", "kernels"],
+    "textbook": ["common"],
     "sketch": ["shingling", "tokens", "common", "kernels"],
 }
 BELOW["banding"] = ["sketch", *BELOW["sketch"]]

@@ -9,7 +9,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.banding.scurve import false_rates, half_point, scurve
+from lshfast.banding.scurve import approximate_threshold, false_rates, half_point, scurve
 from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.kernels import bands as kernels
@@ -116,17 +116,27 @@ class Bands:
         """Similarity at which a pair is found with probability 1/2: (1 - 2**(-1/b))**(1/r)."""
         return half_point(self.bands, self.rows)
 
+    @property
+    def approximate_threshold(self) -> float:
+        """The approximation (1/b)**(1/r) of textbooks; a pair is found there with probability 1 - (1 - 1/b)**b."""
+        return approximate_threshold(self.bands, self.rows)
+
     @overload
-    def probability(self, similarity: float) -> np.float64: ...
+    def probability(self, similarity: float, *, buckets: int | None = None) -> np.float64: ...
     @overload
-    def probability(self, similarity: npt.ArrayLike) -> Float64Array: ...
-    def probability(self, similarity: npt.ArrayLike) -> np.float64 | Float64Array:
+    def probability(self, similarity: npt.ArrayLike, *, buckets: int | None = None) -> Float64Array: ...
+    def probability(self, similarity: npt.ArrayLike, *, buckets: int | None = None) -> np.float64 | Float64Array:
         """Return the probability that a pair becomes a candidate: 1 - (1 - s**r)**b.
+
+        If each band has a table of m buckets only, such as ``keys % m``, different bands share one with probability
+        1 / m, and the result is 1 - ((1 - s**r) (1 - 1 / m))**b.
 
         Parameters
         ----------
         similarity : array_like of float
             s, in [0, 1].
+        buckets : int, optional
+            m, at least 1. By default, only equal bands share a bucket, as with the 64-bit keys.
 
         Returns
         -------
@@ -134,16 +144,20 @@ class Bands:
 
         Raises
         ------
+        TypeError
+            If `buckets` is not an int.
         ValueError
-            If a similarity is outside [0, 1].
+            If a similarity is outside [0, 1], or `buckets` is less than 1.
 
         Examples
         --------
         >>> from lshfast import Bands
         >>> Bands(20, 5).probability([0.2, 0.5, 0.8]).round(6).tolist()
         [0.006381, 0.470051, 0.999644]
+        >>> Bands(1, 1).probability([0, 0.5, 1], buckets=10).round(6).tolist()
+        [0.1, 0.55, 1.0]
         """
-        return scurve(similarity, self.bands, self.rows)
+        return scurve(similarity, self.bands, self.rows, buckets)
 
     def keys(self, signatures: Any, *, family: Bucketing | None = None) -> UInt64Array:
         """Compute the bucket keys of signatures, or of the items of a family.

@@ -8,15 +8,19 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_int
 from lshfast.common.types import Float64Array
 
 
 @overload
-def scurve(similarity: float, bands: int, rows: int) -> np.float64: ...
+def scurve(similarity: float, bands: int, rows: int, buckets: int | None = None) -> np.float64: ...
 @overload
-def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> Float64Array: ...
-def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> np.float64 | Float64Array:
+def scurve(similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None) -> Float64Array: ...
+def scurve(similarity: npt.ArrayLike, bands: int, rows: int, buckets: int | None = None) -> np.float64 | Float64Array:
     """Return the probability that a pair becomes a candidate, 1 - (1 - s**r)**b.
+
+    If each band is hashed to m buckets, different bands share one with probability 1 / m, and a pair becomes a
+    candidate with probability 1 - ((1 - s**r) (1 - 1 / m))**b.
 
     Parameters
     ----------
@@ -24,6 +28,8 @@ def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> np.float64 | Flo
         s, in [0, 1].
     bands, rows : int
         b and r, each at least 1.
+    buckets : int, optional
+        m, at least 1. By default, only equal bands share a bucket.
 
     Examples
     --------
@@ -38,7 +44,10 @@ def scurve(similarity: npt.ArrayLike, bands: int, rows: int) -> np.float64 | Flo
     if bands < 1 or rows < 1:
         raise ValueError(f"bands and rows must be at least 1, not {bands} and {rows}")
     with np.errstate(divide="ignore"):  # log 0 = -inf, and exp(-inf) = 0 is correct
-        return np.asarray(-np.expm1(bands * np.log1p(-(s**rows))))[()]
+        missed = np.log1p(-(s**rows))
+        if buckets is not None:
+            missed = missed + np.log1p(-1 / check_int("buckets", buckets, 1))
+        return np.asarray(-np.expm1(bands * missed))[()]
 
 
 def half_point(bands: int, rows: int) -> float:

@@ -7,7 +7,13 @@ from lshfast.common.lazy import lazy_names
 if TYPE_CHECKING:
     from lshfast.hashing.functions import HashFunction, PolynomialHash, StronglyUniversal, WeaklyUniversal
     from lshfast.hashing.gaussians import box_muller, gaussian_vectors, sphere_points
-    from lshfast.hashing.minwise import HalvingFamily, LinearPermutation, linear_first_probability
+    from lshfast.hashing.minwise import (
+        HalvingFamily,
+        LinearPermutation,
+        linear_first_probability,
+        linear_first_range,
+        minwise_error,
+    )
     from lshfast.hashing.perfect import PerfectMap, PerfectStats
     from lshfast.hashing.words import MixedTabulation, MultiplyAddShift, MultiplyShift
 
@@ -26,6 +32,8 @@ __all__ = [
     "box_muller",
     "gaussian_vectors",
     "linear_first_probability",
+    "linear_first_range",
+    "minwise_error",
     "sphere_points",
 ]
 
@@ -34,7 +42,7 @@ __getattr__ = lazy_names(
     {
         "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",
         "gaussians": "box_muller gaussian_vectors sphere_points",
-        "minwise": "HalvingFamily LinearPermutation linear_first_probability",
+        "minwise": "HalvingFamily LinearPermutation linear_first_probability linear_first_range minwise_error",
         "perfect": "PerfectMap PerfectStats",
         "words": "MixedTabulation MultiplyAddShift MultiplyShift",
     },

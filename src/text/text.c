@@ -1,5 +1,5 @@
 /* The portable text kernels, and the two passes that turn a text into shingles, a stretch at a time:
- * normalise (lower case, and a bit a byte that says "part of a word"), then hash what lies between the edges of the
+ * normalise (lower case unless it is kept, and a bit a byte that says "part of a word"), then hash what lies between the edges of the
  * bits. Nothing branches on single bytes in ASCII text; other text is decoded character by character. */
 #include "text/text.h"
 
@@ -118,6 +118,7 @@ void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, ui
 static void shingler_of(struct shingler *shingler, size_t size, const struct hash_key *key, uint64_t base) {
     shingler->words = text_hasher_under(key);
     shingler->size = size;
+    shingler->keep_case = 0;
     shingler->stops = NULL;
     shingler->powers[0] = 1;
     for (size_t i = 1; i <= size; i++) shingler->powers[i] = p61_product(shingler->powers[i - 1], base);
@@ -226,7 +227,7 @@ static inline void append_separator(struct words *words) {
     append_bits(words, 0, 1);
 }
 
-static inline void append_character(struct words *words, uint32_t code) {
+static inline void append_character(struct words *words, uint32_t code, int keep_case) {
     size_t property = unicode_property(code);
     enum character_class class = (enum character_class)unicode_class[property];
     if (class == SEPARATOR || (class == MARK && words->open == SEPARATOR)) {
@@ -238,13 +239,14 @@ static inline void append_character(struct words *words, uint32_t code) {
         append_separator(words);
     }
     if (class != MARK) words->open = class;
-    size_t n = utf8_encode(code + (uint32_t)unicode_delta[property], words->buffer + CARRY_BYTES + words->filled);
+    if (!keep_case) code += (uint32_t)unicode_delta[property];
+    size_t n = utf8_encode(code, words->buffer + CARRY_BYTES + words->filled);
     append_bits(words, ((uint64_t)1 << n) - 1, n);
 }
 
 /* Normalise from text[at] until a stretch is done. Returns where it stopped, or SIZE_MAX with *bad set. */
 static size_t normalise(const struct text_kernels *kernels, struct words *words, const uint8_t *text, size_t length,
-                        size_t at, size_t *bad) {
+                        size_t at, int keep_case, size_t *bad) {
     size_t stop = length - at < TEXT_STRETCH_BYTES ? length : at + TEXT_STRETCH_BYTES;
     words->filled = 0;
     words->mask[0] = 0;
@@ -263,6 +265,7 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
                 append_separator(words);
                 bits = kernels->classify(block, words->buffer + CARRY_BYTES + words->filled, &other);
             }
+            if (keep_case) memcpy(words->buffer + CARRY_BYTES + words->filled, block, 64);
             words->open = bits >> (n - 1) & 1 ? LETTER : SEPARATOR;
             append_bits(words, bits, n);
             at += n;
@@ -275,7 +278,7 @@ static size_t normalise(const struct text_kernels *kernels, struct words *words,
                 *bad = at;
                 return SIZE_MAX;
             }
-            append_character(words, code);
+            append_character(words, code, keep_case);
             at += taken;
         }
     }
@@ -389,7 +392,7 @@ NOT_INLINED static int walk_words(const struct text_kernels *kernels, const stru
     size_t at = walk->at, size = shingler->size, made = walk->made;
     while (at < end) {
         int open = words->open != SEPARATOR;
-        at = normalise(kernels, words, text, length, at, bad);
+        at = normalise(kernels, words, text, length, at, shingler->keep_case, bad);
         if (at == SIZE_MAX) return 0;
         if (at == length && words->open != SEPARATOR) append_separator(words);
 
@@ -456,6 +459,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
                            size_t length, struct text_walk *walk, size_t end, uint64_t *out, size_t *bad) {
     uint64_t *codes = walk->codes;
     size_t at = walk->at, held = walk->held, made = walk->made, size = shingler->size;
+    const int keep_case = shingler->keep_case;
     while (at < end) {
         size_t total = held, stop = held + TEXT_STRETCH_BYTES;
         while (at < length && total < stop) {
@@ -464,7 +468,8 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
             size_t block = total + 64 <= stop && length - at >= 64 ? 64 : 1;
             if (block == 64) (void)kernels->classify(text + at, lower, &other);
             if (other == 0) {
-                for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)lower[i] + 1;
+                const uint8_t *bytes = keep_case ? text + at : lower;
+                for (size_t i = 0; i < 64; i++) codes[total + i] = (uint64_t)bytes[i] + 1;
                 total += 64;
                 at += 64;
                 continue;
@@ -476,7 +481,7 @@ static int walk_characters(const struct text_kernels *kernels, const struct shin
                     *bad = at;
                     return 0;
                 }
-                codes[total++] = (uint64_t)unicode_lower(code) + 1;
+                codes[total++] = (uint64_t)(keep_case ? code : unicode_lower(code)) + 1;
                 at += taken;
             }
         }

@@ -38,6 +38,7 @@ struct shingler {
     struct token_hasher words;
     size_t size;                     /* words or characters a shingle, 1 to TEXT_MAX_SHINGLE */
     uint64_t powers[TEXT_MAX_SHINGLE + 1]; /* powers[i] = c^i (words) or e^i (characters) mod p */
+    int keep_case;                   /* 0: characters are lower-cased */
     const struct text_stops *stops;  /* of words only; NULL where every word begins a shingle. The caller's, kept by it */
 };
 
@@ -71,7 +72,7 @@ void text_two_tokens_of_bytes(const struct token_hasher hashers[2], const uint8_
 void text_tokens_of_integers(const uint64_t *values, size_t n, uint64_t seed, uint64_t *out);
 void text_tokens_of_integers_under(const uint64_t *values, size_t n, const struct hash_key *key, uint64_t *out);
 
-/* size must be in 1..MAX_SHINGLE. */
+/* size must be in 1..TEXT_MAX_SHINGLE. Both shinglers lower-case; the caller may set keep_case. */
 void text_shingler_of_words(struct shingler *shingler, size_t size, const struct hash_key *key);
 void text_shingler_of_characters(struct shingler *shingler, size_t size, const struct hash_key *key);
 

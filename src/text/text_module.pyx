@@ -34,6 +34,7 @@ cdef extern from "text/text.h":
     struct text_stops:
         pass
     struct shingler:
+        int keep_case
         const text_stops* stops
     const size_t TEXT_MAX_STOPS
     size_t text_stops_places(size_t) nogil
@@ -391,7 +392,7 @@ cdef uint64_t* _stops_of(text_stops* stops, Texts words, seed) except NULL:
     return places
 
 
-cdef _shingles(Texts texts, Unit unit, size_t size, seed, Texts stop_words=None):
+cdef _shingles(Texts texts, Unit unit, size_t size, seed, Texts stop_words=None, bint lowercase=True):
     cdef const uint64_t[::1] addresses = texts.addresses
     cdef const int64_t[::1] lengths = texts.lengths
     cdef Py_ssize_t i = 0, n = len(texts)
@@ -422,6 +423,7 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed, Texts stop_words=None)
                 text_shingler_of_words(&run.how, size, &key)
             else:
                 text_shingler_of_characters(&run.how, size, &key)
+            run.how.keep_case = not lowercase
             if places != NULL:
                 run.how.stops = &stops
             for i in range(n):
@@ -449,9 +451,9 @@ cdef _shingles(Texts texts, Unit unit, size_t size, seed, Texts stop_words=None)
     return offsets_array, tokens_array[:made]
 
 
-def word_shingles(Texts texts not None, size_t size, seed):
+def word_shingles(Texts texts not None, size_t size, seed, bint lowercase=True):
     """Return (offsets, tokens) of the texts' shingles of `size` words; seed is an int or a HashKey."""
-    return _shingles(texts, WORDS, size, seed)
+    return _shingles(texts, WORDS, size, seed, None, lowercase)
 
 
 def stop_word_shingles(Texts texts not None, Texts stop_words not None, size_t size, seed):
@@ -462,9 +464,9 @@ def stop_word_shingles(Texts texts not None, Texts stop_words not None, size_t s
     return _shingles(texts, WORDS, size, seed, stop_words)
 
 
-def character_shingles(Texts texts not None, size_t size, seed):
+def character_shingles(Texts texts not None, size_t size, seed, bint lowercase=True):
     """Return (offsets, tokens) of the texts' shingles of `size` characters; seed is an int or a HashKey."""
-    return _shingles(texts, CHARACTERS, size, seed)
+    return _shingles(texts, CHARACTERS, size, seed, None, lowercase)
 
 
 def tokens_of_texts(Texts texts not None, seed):

@@ -144,12 +144,31 @@ def test_b4_seven_tables():
     assert scurve([0.5, 0.25], 7, 1).tolist() == printed("0.99219", "0.86652")
 
 
+@pytest.mark.parametrize(("bands", "rows"), [(1, 1), (1, 2), (6, 2)])
+def test_b2_rows_hashed_to_few_buckets(bands, rows):
+    """g(MinHash) with values in 1..m adds the probability 1 / m that different rows share a bucket."""
+    assert Bands(1, 1).probability([0, 0.4, 1], buckets=8).tolist() == pytest.approx([1 / 8, 0.4 + 0.6 / 8, 1])
+    shared, pairs, buckets = 2 / 3, 4000, 8
+    tokens = np.random.default_rng(2).integers(0, 2**64, (pairs, 60), np.uint64)
+    halves = [TokenSets(np.arange(0, 50 * pairs + 1, 50), part.ravel()) for part in (tokens[:, :50], tokens[:, 10:])]
+    keys = [
+        Bands(bands, rows).keys(MinHasher(bands * rows, "classic").sketch(half)) % np.uint64(buckets) for half in halves
+    ]
+    p = Bands(bands, rows).probability(shared, buckets=buckets)
+    assert abs((keys[0] == keys[1]).any(axis=1).mean() - p) < 4 * math.sqrt(p * (1 - p) / pairs)
+
+
+def test_b2_refuses_no_buckets():
+    with pytest.raises(ValueError, match="buckets must be at least 1, not 0"):
+        Bands(2, 2).probability(0.5, buckets=0)
+
+
 def test_b6_threshold():
-    assert approximate_threshold(30, 5) == printed("0.50650")
-    assert scurve(approximate_threshold(30, 5), 30, 5) == printed("0.638")  # the text says one half
-    assert half_point(30, 5) == printed("0.46961")
-    assert half_point(10, 10) == printed("0.7631")
-    assert approximate_threshold(10, 10) == printed("0.7943")
+    bands = Bands(30, 5)
+    assert bands.approximate_threshold == printed("0.50650")
+    assert bands.probability(bands.approximate_threshold) == printed("0.638")  # the text says one half
+    assert bands.half_point == printed("0.46961")
+    assert (Bands(10, 10).half_point, Bands(10, 10).approximate_threshold) == tuple(printed("0.7631", "0.7943"))
 
 
 def test_b7_scan_of_ten_million_clips():
@@ -175,10 +194,10 @@ def test_d11_steepest_point():
 
 
 def test_f12_threshold():
-    assert approximate_threshold(16, 4) == 0.5
-    assert half_point(16, 4) == printed("0.45377")
-    assert approximate_threshold(20, 5) == printed("0.54928")
-    assert half_point(20, 5) == printed("0.50870")
+    assert Bands(16, 4).approximate_threshold == 0.5
+    assert Bands(16, 4).half_point == printed("0.45377")
+    assert Bands(20, 5).approximate_threshold == printed("0.54928")
+    assert Bands(20, 5).half_point == printed("0.50870")
 
 
 def test_f13_twenty_bands_of_five():

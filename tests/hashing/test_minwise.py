@@ -7,8 +7,13 @@ from math import lcm, log, pi, sqrt
 import numpy as np
 import pytest
 
-from lshfast.hashing import HalvingFamily, LinearPermutation, linear_first_probability
-from lshfast.kernels import hashing as kernels
+from lshfast.hashing import (
+    HalvingFamily,
+    LinearPermutation,
+    linear_first_probability,
+    linear_first_range,
+    minwise_error,
+)
 
 
 def all_of(n):
@@ -64,6 +69,12 @@ def test_drawn_permutations_follow_the_seed():
         (lambda: HalvingFamily(4).draw(-1), ValueError, "count must be at least 0"),
         (lambda: LinearPermutation(12), ValueError, "a multiple of 2"),
         (lambda: LinearPermutation(13).hash([13]), ValueError, "below the prime, 13"),
+        (lambda: linear_first_range(12, 3), ValueError, "a multiple of 2"),
+        (lambda: linear_first_range(31, 32), ValueError, r"k must be in 2\.\.31, not 32"),
+        (lambda: linear_first_range(101, 9), ValueError, "k must be such that .* at most 2000000, not 9"),
+        (lambda: minwise_error([0, 1], 1), ValueError, r"shape \(m, n\) with m and n at least 1, not \(2,\)"),
+        (lambda: minwise_error([[0, 1]], 3), ValueError, r"k must be in 1\.\.2, not 3"),
+        (lambda: minwise_error([[0.5, 1]], 1), TypeError, "permutations must be integers, not float64"),
         (lambda: linear_first_probability(0), ValueError, "k must be in 1..10000, not 0"),
         (lambda: linear_first_probability(2.0), TypeError, "k must be an int"),
     ],
@@ -81,29 +92,29 @@ def test_linear_permutations_are_permutations(prime):
 
 @pytest.mark.parametrize(("k", "least"), [(3, 240), (5, 156), (8, 85)])
 def test_a9_least_probability_of_linear_permutations(k, least):
-    """The least Pr[x comes first of X] over all X of k elements mod 31 and x in X.
+    """Modulo 31, some element comes first with .258, .168 and .091 only, never with less than 1 / (2 (k - 1))."""
+    found = linear_first_range(31, k)
+    assert found[0] == Fraction(least, 930) >= Fraction(1, 2 * (k - 1))
+    assert found[1] > Fraction(1, k)
 
-    By b, x is 0, and by a, another element is 1. Of the functions with this a, 0 comes first if b is at most 30 minus
-    the greatest a y mod p of the other elements y.
-    """
-    p = 31
-    rest = np.array(list(combinations(range(2, p), k - 2)), np.int8).reshape(-1, k - 2)
-    good = np.zeros(len(rest), np.int64)
-    for a in range(1, p):
-        images = (np.arange(p) * a % p).astype(np.int8)
-        greatest = np.full(len(rest), images[1], np.int8)
-        for column in rest.T:
-            np.maximum(greatest, images[column], out=greatest)
-        good += p - greatest
-    assert good.min() == least
-    assert least / (p * (p - 1)) >= 1 / (2 * (k - 1))
-    worst = np.array([0, 1, *rest[good.argmin()].tolist()], np.uint64)
-    out, firsts = np.empty(k, np.uint64), 0
-    for a in range(1, p):
-        for b in range(p):
-            kernels.polynomial(worst, np.array([a, b], np.uint64), p, p, out)
-            firsts += int(out.argmin() == 0)
-    assert firsts == least
+
+@pytest.mark.parametrize(("p", "k"), [(2, 2), (7, 2), (7, 4), (11, 3), (13, 13)])
+def test_a9_range_over_all_sets(p, k):
+    functions = [(a, b) for a in range(1, p) for b in range(p)]
+    images = np.array([[(a * x + b) % p for x in range(p)] for a, b in functions])
+    firsts = np.array([np.bincount(images[:, x].argmin(axis=1), minlength=k) for x in combinations(range(p), k)])
+    least, greatest = linear_first_range(p, k)
+    assert (least, greatest) == (Fraction(int(firsts.min()), len(images)), Fraction(int(firsts.max()), len(images)))
+    assert minwise_error(images, k) == pytest.approx(max(float(k * greatest - 1), float(1 - k * least)))
+
+
+def test_a9_random_permutations_are_approximately_min_wise():
+    """The error falls with the square root of the number of permutations."""
+    draw = np.random.default_rng(9).permuted
+    families = [draw(np.tile(np.arange(6), (m, 1)), axis=1) for m in (200, 20_000)]
+    few, many = (max(minwise_error(family, k) for k in (2, 3, 4)) for family in families)
+    assert many < 0.06 < few < 0.6
+    assert minwise_error(all_of(8), 5) == 0
 
 
 @pytest.mark.parametrize(

@@ -37,16 +37,17 @@ any_text = st.one_of(dense, st.text(assigned), st.text(st.characters(codec="asci
 
 
 @cache
-def expected(unit, line, size, seed):
+def expected(unit, line, size, seed, lowercase=True):
     """Return the reference's shingles; the levels share one computation."""
     shingles = reference.word_shingles if unit == "word" else reference.character_shingles
-    return shingles(line, size, seed)
+    return shingles(line, size, seed, lowercase)
 
 
-def assert_equals_reference(unit, lines, size, seed=1):
-    found = rows_of(*KERNELS[unit](Texts(lines), size, seed))
+def assert_equals_reference(unit, lines, size, seed=1, lowercase=True):
+    found = rows_of(*KERNELS[unit](Texts(lines), size, seed, lowercase))
     for line, tokens in zip(lines, found, strict=True):
-        assert tokens == expected(unit, line, size, seed), f"{line[:200]!r}, {len(line)} characters, size {size}"
+        shown = f"{line[:200]!r}, {len(line)} characters, size {size}"
+        assert tokens == expected(unit, line, size, seed, lowercase), shown
 
 
 # Shingles
@@ -54,12 +55,13 @@ def assert_equals_reference(unit, lines, size, seed=1):
 
 @UNITS
 @settings(max_examples=300)
-@given(lines=st.lists(any_text, max_size=4), size=st.sampled_from(SIZES), seed=WORD64)
-@example(lines=[], size=1, seed=0)
-@example(lines=["", "\0", "a", "_", "-"], size=1, seed=0)
-@example(lines=["", "one", "ONE two"], size=3, seed=2**64 - 1)
-def test_shingles(level, unit, lines, size, seed):
-    assert_equals_reference(unit, lines, size, seed)
+@given(lines=st.lists(any_text, max_size=4), size=st.sampled_from(SIZES), seed=WORD64, lowercase=st.booleans())
+@example(lines=[], size=1, seed=0, lowercase=True)
+@example(lines=["", "\0", "a", "_", "-"], size=1, seed=0, lowercase=True)
+@example(lines=["", "one", "ONE two"], size=3, seed=2**64 - 1, lowercase=True)
+@example(lines=["ONE Two", "Aé中B \u212a", LATIN * 3], size=2, seed=1, lowercase=False)
+def test_shingles(level, unit, lines, size, seed, lowercase):
+    assert_equals_reference(unit, lines, size, seed, lowercase)
 
 
 @UNITS
@@ -109,7 +111,8 @@ def test_every_size(level, unit, size):
 @UNITS
 @pytest.mark.parametrize("n", [4095, 4096, 4097, 8191, 8192, 8193])
 def test_around_stretches(level, unit, n):
-    assert_equals_reference(unit, [(LATIN * 200)[:n], (MIXED * 300)[:n]], 5)
+    for lowercase in (True, False):
+        assert_equals_reference(unit, [(LATIN * 200)[:n], (MIXED * 300)[:n]], 5, lowercase=lowercase)
 
 
 def ending_at(position, word, after=" end"):

@@ -62,25 +62,26 @@ def lower(code_point: int) -> int:
     return ord(chr(code_point).lower()[0])
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in order, lower-cased."""
+def words(text: str, lowercase: bool = True) -> list[str]:
+    """Return the words of a text in order, lower-cased or as they are."""
     found: list[str] = []
     begun_by = ""  # the class that began the open word, "" where none is open
     for character in text:
         kind = classify(ord(character))
+        kept = chr(lower(ord(character))) if lowercase else character
         if kind == "separator" or (kind == "mark" and not begun_by):
             begun_by = ""
         elif kind == "mark" or (kind == "letter" and begun_by == "letter"):
-            found[-1] += chr(lower(ord(character)))
+            found[-1] += kept
         else:
-            found.append(chr(lower(ord(character))))
+            found.append(kept)
             begun_by = kind
     return found
 
 
-def word_shingles(text: str, size: int, seed: "int | Key") -> list[int]:
+def word_shingles(text: str, size: int, seed: "int | Key", lowercase: bool = True) -> list[int]:
     """Return the tokens of a text's word shingles, in text order, with repetitions."""
-    hashes = [polynomial(word.encode("utf-8"), seed) for word in words(text)]
+    hashes = [polynomial(word.encode("utf-8"), seed) for word in words(text, lowercase)]
     return _shingles(hashes, size, key_of(seed).words)
 
 
@@ -93,9 +94,9 @@ def stop_word_shingles(text: str, stop_words: list[str], size: int, seed: "int |
     return [mix64(horner(hashes[start : start + size], key_of(seed).words)) for start in starts]
 
 
-def character_shingles(text: str, size: int, seed: "int | Key") -> list[int]:
+def character_shingles(text: str, size: int, seed: "int | Key", lowercase: bool = True) -> list[int]:
     """Return the tokens of a text's character shingles, in text order, with repetitions."""
-    values = [lower(ord(character)) + 1 for character in text]
+    values = [(lower(ord(character)) if lowercase else ord(character)) + 1 for character in text]
     return _shingles(values, size, key_of(seed).characters)
 
 

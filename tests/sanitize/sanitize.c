@@ -325,6 +325,7 @@ static void check_text(const uint8_t *text, size_t length, int words, size_t siz
                       size_t, uint64_t *, size_t *) = words ? text_word_shingles : text_character_shingles;
     if (words) text_shingler_of_words(shingler, size, &key);
     else text_shingler_of_characters(shingler, size, &key);
+    shingler->keep_case = seed % 2;
     struct text_stops stops;
     uint64_t *places = words && length % 3 == 0 ? stops_of(&stops, text, length, &key) : NULL;
     if (places) shingler->stops = &stops;

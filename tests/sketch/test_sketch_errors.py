@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from docs.examples.permutations import Linear, by_groups, by_order, by_ranks, columns_of, similarity, trace
 from lshfast import (
     BBits,
     DistinctCounter,
@@ -169,21 +168,6 @@ CALLS = [
     (lambda: WeightedMinHashGenerator.similarity("a", [[[1, 2]]]), TypeError, "^a must be integers, not <U1"),
     (lambda: WeightedMinHashGenerator.similarity([[[1, 2]]], [[[0.5, 2]]]), TypeError, "^b must be integers"),
     (lambda: WeightedMinHashGenerator.similarity([[[1, 2]]], RAGGED), ValueError, "^b must be an array"),
-    (lambda: by_order([{1}], [1, 2], first="1"), TypeError, "^first must be an int or None, not '1'"),
-    (lambda: by_order(5, [1]), TypeError, "^columns must be something to iterate over, not 5"),
-    (lambda: by_order([5], [1]), TypeError, "^column 0 must be of rows that can be in a set, not 5"),
-    (lambda: by_order([{1}], [[1]]), TypeError, r"^order must be of rows that can be in a set, not \[\[1\]\]"),
-    (lambda: by_order([{1}], 5), TypeError, "^order must be something to iterate over, not 5"),
-    (lambda: columns_of(5), TypeError, "^matrix must be something to iterate over, not 5"),
-    (lambda: columns_of(["01", 5]), TypeError, "^row 1 must be something to iterate over, not 5"),
-    (lambda: by_ranks([{0}], [0.0]), TypeError, r"^ranks must be ints, not 0\.0"),
-    (lambda: by_groups([{0}], [1, 2], 4.0), TypeError, r"^rows must be ints, not 4\.0"),
-    (lambda: by_groups([{"a"}], [1, 2], 4), ValueError, r"^column 0 has rows outside 0\.\.3: \['a'\]"),
-    (lambda: similarity([1], [1, 2]), ValueError, "^a and b must have as many slots as each other, not 1 and 2"),
-    (lambda: similarity(1, [2]), TypeError, "^a must be something to iterate over, not 1"),
-    (lambda: trace([{0, "a"}], [Linear(1, 0, 5)], []), ValueError, r"^column 0 has rows .* the rows: \['a', 0\]"),
-    (lambda: trace([{0}], [3], [0]), TypeError, r"^functions\[0\] must be a function of a row, .*, not 3"),
-    (lambda: trace([{"a"}], [Linear(1, 0, 5)], ["a"]), TypeError, "^rows must be ints, not 'a'"),
     (lambda: TokenSets(RAGGED, [1]), ValueError, "^offsets must be an array"),
     (lambda: TokenSets([0], RAGGED), ValueError, "^tokens must be an array"),
     (lambda: TokenSets.from_sets(7), TypeError, "^rows must be an iterable of rows, not 7"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshfast import MinHasher, TextError, TokenSets, expected_occurrences, shingle, verify
-from tests.reference import hashing, text, textbook
+from tests.reference import hashing, text
 
 SEEDS = st.sampled_from([0, 1, 2**64 - 1])
 MAX = 2**64 - 1
@@ -246,10 +246,10 @@ def test_d1_f1_character_shingles():
 
 def test_d2_change_of_one_word():
     texts = ["The_dog_which_chased_the_cat", "The_dog_that_chased_the_cat"]
-    which, that = distinct(texts, "char", 3)
-    assert (len(which - that), len(that - which)) == (7, 5)
-    assert (len(which & that), len(which | that)) == (17, 29)  # "The" is "the" here; the text counts both: 18 of 30
-    sets = TokenSets.from_sets([textbook.shingle_set(words, 3) for words in texts])
+    for lowercase, common in ((False, 18), (True, 17)):  # the text counts both "The" and "the"
+        which, that = distinct(texts, "char", 3, lowercase=lowercase)
+        assert (len(which - that), len(that - which), len(which & that)) == (7, 5, common)
+    sets = shingle(texts, "char", 3, lowercase=False)
     assert verify(sets, np.array([0]), np.array([1]), 0.6).tolist() == [(0, 1, 18 / 30)]
 
 
@@ -277,6 +277,18 @@ def test_f2_sizes_of_character_shingles():
     once, again = (TokenSets.concatenate([shingle([each], "char", size) for each in texts]) for size in (1, 5))
     assert verify(once, np.array([0]), np.array([1]), 0).tolist() == [(0, 1, 1.0)]
     assert verify(again, np.array([0]), np.array([1]), 0)["similarity"][0] < 0.01
+
+
+def test_d3_f3_tokens_of_four_bytes():
+    """Shingles of 9 characters as tokens of 4 bytes are rarer by chance than 4 characters, which take as many bytes."""
+    assert expected_occurrences(50_000, 32, symbols=2) == 50_000 / 2**32 < expected_occurrences(50_000, 4) == 0.3125
+    assert 50_000 * expected_occurrences(50_000, 32, symbols=2) == pytest.approx(0.58, abs=0.005)
+    rng = np.random.default_rng(3)
+    ours, others = ("".join(rng.choice(list(letters), 20_008)) for letters in ("abcdefghij", "klmnopqrst"))
+    for bits in (16, 20, 32):
+        one, two = (np.unique(shingle([text], "char", 9).tokens % 2**bits) for text in (ours, others))
+        expected = len(one) * expected_occurrences(len(two), bits, symbols=2)
+        assert abs(len(np.intersect1d(one, two)) - expected) < 4 * math.sqrt(expected) + 1
 
 
 @pytest.mark.parametrize(
@@ -315,11 +327,18 @@ def test_f5_sizes():
     assert 0.02 < estimates.std() < 0.045
 
 
-@given(st.lists(st.text("aB1_ -.é\u0301中\n", max_size=25), max_size=6), st.integers(1, 7), SEEDS)
-def test_shingles_equal_the_reference(texts, size, seed):
-    words, characters = (rows_of(shingle(texts, unit, size, seed=seed)) for unit in ("word", "char"))
-    assert words == [text.word_shingles(one, size, seed) for one in texts]
-    assert characters == [text.character_shingles(one, size, seed) for one in texts]
+@given(st.lists(st.text("aB1_ -.é\u0301中\n", max_size=25), max_size=6), st.integers(1, 7), SEEDS, st.booleans())
+def test_shingles_equal_the_reference(texts, size, seed, lowercase):
+    words, characters = (rows_of(shingle(texts, u, size, seed=seed, lowercase=lowercase)) for u in ("word", "char"))
+    assert words == [text.word_shingles(one, size, seed, lowercase) for one in texts]
+    assert characters == [text.character_shingles(one, size, seed, lowercase) for one in texts]
+
+
+def test_case_of_stop_words_is_not_kept():
+    with pytest.raises(ValueError, match="lowercase must be True for unit 'stopword'"):
+        shingle(["The dog"], "stopword", lowercase=False)
+    with pytest.raises(TypeError, match="lowercase must be True or False, not 1"):
+        shingle(["The dog"], lowercase=1)
 
 
 def test_short_texts_are_one_shingle():

@@ -1,0 +1,499 @@
+"""The definitions of the textbook: minhash by permutations, buckets, sets as strings, and the sizes of exercises.
+
+Everything here is small, exact and slow. It gives the numbers of J. Leskovec, A. Rajaraman and J. D. Ullman, "Mining of
+Massive Datasets", chapter 3, and of lectures. `MinHasher`, `Bands` and `lshfast.exact` do the same for data;
+docs/textbook.md lists which call gives which number. A column is a set of rows. A slot without a value is None.
+
+>>> from lshfast import textbook
+>>> textbook.minhash([set("ad"), set("c"), set("bde"), set("acd")], "beadc")
+['a', 'c', 'b', 'a']
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, permutations
+from math import ceil, comb, floor
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from lshfast.common.checks import check_int, check_number
+
+Row = TypeVar("Row", bound=Hashable)
+Slot: TypeAlias = int | None
+Bucket: TypeAlias = tuple[str | int, ...]
+
+
+# Minhash by permutations (sections 3.3.2 to 3.3.4)
+
+
+def columns_of(matrix: Iterable[Sequence[int | str]]) -> list[set[int]]:
+    """Return the sets that are the columns of a characteristic matrix.
+
+    Parameters
+    ----------
+    matrix : iterable of str or of sequences of int
+        Its rows, of zeros and ones, all of one length. Rows are numbered from 0.
+
+    Raises
+    ------
+    ValueError
+        If rows are not of one length or hold anything else.
+
+    Examples
+    --------
+    >>> columns_of(["0110", "0011", "1000"])
+    [{2}, {0}, {0, 1}, {1}]
+    """
+    rows = [[str(cell) for cell in row] for row in matrix]
+    for number, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(f"row {number} has {len(row)} columns, row 0 has {len(rows[0])}")
+        if not set(row) <= {"0", "1"}:
+            raise ValueError(f"row {number} must be of zeros and ones, not {''.join(row)!r}")
+    return [{number for number, row in enumerate(rows) if row[c] == "1"} for c in range(len(rows[0]) if rows else 0)]
+
+
+def minhash(columns: Iterable[AbstractSet[Row]], order: Sequence[Row], *, first: int | None = None) -> list[Row | None]:
+    """Return the minhash of each column as a row: the first of its rows in a permuted order of the rows.
+
+    Parameters
+    ----------
+    columns : iterable of sets
+    order : sequence
+        All rows that a column may have, each once.
+    first : int, optional
+        Look at this number of rows only, in 1..len(order), the first ones of the order. The default is all.
+
+    Returns
+    -------
+    list
+        A row for each column. None if none of its rows was met: in an empty column, or because of `first`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `first` has the wrong type or is out of range, or the order repeats or lacks a row.
+
+    Examples
+    --------
+    >>> minhash([set("ad"), set("c"), set("bde")], "beadc", first=3)
+    ['a', None, 'b']
+    """
+    if len(set(order)) != len(order):
+        raise ValueError(f"order must have each row once, not {order!r}")
+    met = order if first is None else order[: check_int("first", first, 1, len(order))]
+    return [next((row for row in met if row in column), None) for column in _sets(columns, order)]
+
+
+def minhash_ranks(columns: Iterable[AbstractSet[Any]], ranks: Sequence[int] | Mapping[Any, int]) -> list[Slot]:
+    """Return the minhash of each column as a rank: the least rank of its rows.
+
+    Parameters
+    ----------
+    columns : iterable of sets
+    ranks : sequence or mapping of int
+        The rank of each row in the permuted order. In a sequence, rows are numbered from 0.
+
+    Returns
+    -------
+    list of int or None
+        None for an empty column.
+
+    Raises
+    ------
+    ValueError
+        If two rows have one rank, or a column has a row without a rank.
+
+    Examples
+    --------
+    >>> minhash_ranks(columns_of(["0110", "0011", "1000"]), (3, 1, 2))
+    [2, 3, 1, 1]
+    """
+    of_row = dict(ranks if isinstance(ranks, Mapping) else enumerate(ranks))
+    if len(set(of_row.values())) != len(of_row):
+        raise ValueError(f"ranks must be different, not {ranks}")
+    return [min((of_row[row] for row in column), default=None) for column in _sets(columns, of_row)]
+
+
+def minhash_groups(columns: Iterable[AbstractSet[int]], ranks: Sequence[int], rows: int) -> list[list[Slot]]:
+    """Return the signature matrix of one permutation: the rows are cut into groups, and each group gives one slot.
+
+    Parameters
+    ----------
+    columns : iterable of sets of int
+        Rows are numbered from 0 to rows - 1. Group g has the rows g m to g m + m - 1.
+    ranks : sequence of int
+        The ranks of the m rows of a group.
+    rows : int
+        A multiple of m. The result has rows / m slots for each column, None for a column without a row in the group.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range, two ranks are equal, or a column has another row.
+
+    Examples
+    --------
+    >>> minhash_groups([{4, 5, 6}, {3, 4, 5}], (1, 2, 3, 4), 8)
+    [[None, 4], [1, 1]]
+    """
+    m = len(ranks)
+    if not m or check_int("rows", rows, 1) % m:
+        raise ValueError(f"rows must be a multiple of {m}, the number of ranks, not {rows}")
+    held = _sets(columns, range(rows))
+    return [
+        minhash_ranks([{row % m for row in column if row // m == group} for column in held], ranks)
+        for group in range(rows // m)
+    ]
+
+
+def similarity(a: Iterable[Hashable], b: Iterable[Hashable]) -> Fraction:
+    """Return the estimate of the Jaccard similarity from two signatures: the share of equal slots.
+
+    A value and None are unequal. A slot that is None in both counts neither as equal nor as unequal. The result is 0 if
+    no slot counts. Slots may be rows or ranks; the result is the same.
+
+    Raises
+    ------
+    ValueError
+        If one has more slots than the other.
+
+    Examples
+    --------
+    >>> similarity([3, 2, 1], [1, 2, 5]), similarity([3, None, None, 2], [3, None, 4, 1])
+    (Fraction(1, 3), Fraction(1, 3))
+    """
+    a, b = list(a), list(b)
+    if len(a) != len(b):
+        raise ValueError(f"a and b must have equal numbers of slots, not {len(a)} and {len(b)}")
+    pairs = [pair for pair in zip(a, b, strict=True) if pair != (None, None)]
+    return Fraction(sum(x == y for x, y in pairs), len(pairs) or 1)
+
+
+def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) -> int:
+    """Count the permutations of n rows, of all n!, under which two sets have the same minhash.
+
+    With i rows in both sets and u in at least one, there are comb(n, u) (n - u)! i (u - 1)! of them: i / u of n!.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 8 rows, or a set has another row.
+
+    Examples
+    --------
+    >>> collisions({0, 1, 2}, {1, 2, 3}, range(5))
+    60
+    """
+    known = set(rows)
+    check_int("the number of rows", len(known), 0, 8)
+    both = _sets([a, b], known)
+    return sum(similarity(*([row] for row in minhash(both, order))) == 1 for order in permutations(known))
+
+
+# Minhash by functions, row by row (section 3.3.5)
+
+
+class Step(NamedTuple):
+    """The state of the algorithm after a row; prints as the signature matrix, with ∞ for None.
+
+    `values` are those of the functions of the row. `signatures` has a tuple for each function, with a slot for each
+    column.
+    """
+
+    row: int
+    values: tuple[int, ...]
+    signatures: tuple[tuple[Slot, ...], ...]
+
+    def __str__(self) -> str:
+        lines = [[f"h{i + 1}", *map(str, slots)] for i, slots in enumerate(self.signatures)]
+        table = [["", *(f"S{c + 1}" for c in range(len(self.signatures[0])))], *lines]
+        width = max(len(cell) for line in table for cell in line if cell != "None")
+        return "\n".join("  ".join(cell.replace("None", "∞").rjust(width) for cell in line) for line in table)
+
+
+def trace(
+    columns: Iterable[AbstractSet[int]], functions: Iterable[Callable[[int], int]], rows: Iterable[int]
+) -> list[Step]:
+    """Compute signatures row by row, and return the state after each row.
+
+    Each function hashes a row once. The value lowers the slots of the columns that have the row.
+
+    Parameters
+    ----------
+    columns : iterable of sets of int
+    functions : iterable of callables
+        Functions of the number of a row, one for each slot.
+    rows : iterable of int
+        All rows, in the order in which they are read.
+
+    Raises
+    ------
+    ValueError
+        If there is no function, one is not callable, or a column has a row that is not among the rows.
+
+    Examples
+    --------
+    >>> steps = trace([{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}], [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5], range(5))
+    >>> print(steps[1])
+        S1  S2  S3  S4
+    h1   1   ∞   2   1
+    h2   1   ∞   4   1
+    """
+    functions, rows = list(functions), list(rows)
+    if not functions or not all(map(callable, functions)):
+        raise ValueError(f"functions must be one or more functions of a row, not {functions}")
+    held = _sets(columns, rows)
+    slots: list[list[Slot]] = [[None] * len(held) for _ in functions]
+    steps = []
+    for row in rows:
+        values = tuple(h(row) for h in functions)
+        for own, value in zip(slots, values, strict=True):
+            for c, column in enumerate(held):
+                if row in column:
+                    slot = own[c]
+                    own[c] = value if slot is None else min(slot, value)
+        steps.append(Step(row, values, tuple(map(tuple, slots))))
+    return steps
+
+
+# Buckets and candidates (sections 3.4.1 and 3.7.4)
+
+
+def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[Bucket]]:
+    """Return the buckets of points on the axes, which are cut into buckets of equal width from 0 on.
+
+    Parameters
+    ----------
+    points : iterable of sequences of numbers
+    width : float
+        Above 0.
+
+    Returns
+    -------
+    list of list of (int, int)
+        For each point and axis the number of the axis and that of the bucket.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the width is not a number, or not above 0.
+
+    Examples
+    --------
+    >>> candidates(axis_buckets([(1, 2, 3), (0, 2, 4), (4, 3, 2)], width=1))
+    [(0, 1)]
+    """
+    if not check_number("width", width) > 0:
+        raise ValueError(f"width must be above 0, not {width}")
+    return [[(axis, floor(x / width)) for axis, x in enumerate(point)] for point in points]
+
+
+def candidates(
+    stored: Iterable[Iterable[Hashable]], searched: Iterable[Iterable[Hashable]] | None = None
+) -> list[tuple[int, int]]:
+    """Return the pairs of items that meet in a bucket, numbered from 0 and sorted.
+
+    Parameters
+    ----------
+    stored, searched : iterable of iterables
+        For each item the buckets in which it is stored, and those in which the items similar to it are searched. By
+        default, these are the same.
+
+    Raises
+    ------
+    ValueError
+        If one argument has more items than the other.
+
+    Examples
+    --------
+    >>> candidates([[(1, 3, 0)], [(0, 2, 1)], [(0, 1, 3)], [(0, 2, 1)], [(2, 2, 1)]])
+    [(1, 3)]
+    """
+    held = [set(buckets) for buckets in stored]
+    found = held if searched is None else [set(buckets) for buckets in searched]
+    if len(held) != len(found):
+        raise ValueError(f"stored and searched must have equal numbers of items, not {len(held)} and {len(found)}")
+    pairs = combinations(range(len(held)), 2)
+    return [(i, j) for i, j in pairs if held[i] & found[j] or held[j] & found[i]]
+
+
+# Sets as strings (section 3.9)
+
+
+def string_of(elements: Iterable[str], order: Iterable[str]) -> str:
+    """Return a set of symbols as a string: each symbol once, in the order of the universe.
+
+    Raises
+    ------
+    ValueError
+        If the order lacks a symbol.
+
+    Examples
+    --------
+    >>> string_of("dab", "abcd"), string_of("dab", rarest_first(["dab", "ab", "bd"]))
+    ('abd', 'adb')
+    """
+    known = list(order)
+    return "".join(sorted(*_sets([elements], known), key=known.index))
+
+
+def rarest_first(sets: Iterable[Iterable[str]]) -> list[str]:
+    """Return all symbols of some sets by the number of sets that have them, and equal ones by value."""
+    counts = Counter(symbol for each in sets for symbol in set(each))
+    return sorted(counts, key=lambda symbol: (counts[symbol], symbol))
+
+
+@dataclass(frozen=True)
+class StringIndex:
+    """The buckets of an index that finds the strings of similar sets.
+
+    The arithmetic is exact. In doubles, the prefix of 5 symbols for J = .8 is too short, so that pairs are lost.
+
+    Parameters
+    ----------
+    threshold : Fraction, str or float
+        Least Jaccard similarity J, in (0, 1]. A float stands for the decimal that it prints as.
+    by : {"length", "prefix", "position", "suffix"}, default "suffix"
+        A bucket is named by the length of a string (3.9.3); or by a symbol of its prefix (3.9.4), and the position of
+        the symbol (3.9.5), and the number of symbols behind it (3.9.6).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> index = StringIndex(0.9, "position")
+    >>> index.stored("acdefghijk"), index.searched("acdefghijk")
+    ([('a', 1), ('c', 2)], [('a', 1), ('a', 2), ('c', 1)])
+    """
+
+    threshold: Fraction | float | str
+    by: Literal["length", "prefix", "position", "suffix"] = "suffix"
+
+    def __post_init__(self) -> None:
+        if self.by not in ("length", "prefix", "position", "suffix"):
+            raise ValueError(f"by must be 'length', 'prefix', 'position' or 'suffix', not {self.by!r}")
+        try:
+            allowed = 0 < self._least <= 1
+        except (ValueError, ZeroDivisionError):
+            allowed = False
+        if not allowed:
+            raise ValueError(f"threshold must be a number in (0, 1], not {self.threshold!r}")
+
+    @cached_property
+    def _least(self) -> Fraction:
+        return Fraction(str(self.threshold))
+
+    def lengths(self, length: int) -> range:
+        """Return the lengths L' of strings that can be similar to one of length L: J L <= L' <= L / J."""
+        return range(ceil(self._least * length), floor(length / self._least) + 1)
+
+    def prefix(self, length: int) -> int:
+        """Return the length of the prefix of a string of length L: floor((1 - J) L) + 1."""
+        return floor((1 - self._least) * length) + 1
+
+    def positions(self, length: int, i: int) -> range:
+        """Return the positions j that the symbol at position i, from 1 on, can have in a string similar to this."""
+        return range(1, max(0, floor((length * (1 - self._least) - i + 1 + self._least) / self._least)) + 1)
+
+    def stored(self, string: str) -> list[Bucket]:
+        """Return the buckets in which a string is stored: (length,), (x,), (x, i) or (x, i, suffix length)."""
+        if self.by == "length":
+            return [(len(string),)]
+        size = {"prefix": 1, "position": 2, "suffix": 3}[self.by]
+        named = [(x, i, len(string) - i) for i, x in enumerate(string[: self.prefix(len(string))], 1)]
+        return [bucket[:size] for bucket in named]
+
+    def searched(self, string: str) -> list[Bucket]:
+        """Return the buckets in which strings similar to this one are searched."""
+        length = len(string)
+        if self.by == "length":
+            return [(other,) for other in self.lengths(length)]
+        if self.by == "prefix":
+            return self.stored(string)
+        prefix = list(enumerate(string[: self.prefix(length)], 1))
+        if self.by == "position":
+            return [(x, j) for i, x in prefix for j in self.positions(length, i)]
+        most = self.lengths(length).stop
+        return [
+            (x, j, q) for i, x in prefix for q in range(most) for j in range(1, most) if self._meet(length, i, j, q)
+        ]
+
+    def _meet(self, length: int, i: int, j: int, q: int) -> bool:
+        """Return whether strings can be similar that first meet at positions i and j, with p and q symbols behind."""
+        p = length - i
+        shared, union = (q + 1, length + j - 1) if p >= q else (p + 1, i + j - 1 + q)
+        return shared >= self._least * union
+
+    def meeting_probability(self, length: int, symbols: int) -> Fraction:
+        """Return the probability that two random sets of one size meet in a bucket of the position index.
+
+        The symbol at position i is number k of the universe in C(k - 1, i - 1) C(u - k, L - i) of C(u, L) cases.
+
+        Parameters
+        ----------
+        length, symbols : int
+            L, the size of the sets, with a prefix of at most 2 symbols; and u, the size of the universe, at least L.
+
+        Examples
+        --------
+        >>> round(float(StringIndex(0.9).meeting_probability(9, 100)), 7)
+        0.0496381
+        """
+        indexed = range(1, self.prefix(check_int("length", length, 1, check_int("symbols", symbols, 1))) + 1)
+        check_int("the length of the prefix", len(indexed), 1, 2)
+        ways = {i: [comb(k, i - 1) * comb(symbols - 1 - k, length - i) for k in range(symbols)] for i in indexed}
+        met = [(i, j) for i in indexed for j in self.positions(length, i) if j in indexed]
+        total = sum(x * y for i, j in met for x, y in zip(ways[i], ways[j], strict=True))
+        if (2, 2) in met:  # only these pairs can also meet in a second bucket, that of (1, 1)
+            total -= sum(k * comb(symbols - 1 - k, length - 2) ** 2 for k in range(symbols))
+        return Fraction(total, comb(symbols, length) ** 2)
+
+
+class Sizes(NamedTuple):
+    """Bytes of all signatures, bytes of all tables, pairs of documents, and days to compare them all."""
+
+    signatures: int
+    tables: int
+    pairs: int
+    days: float
+
+
+def sizes(documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 4, entry_bytes: int = 12) -> Sizes:
+    """Return the sizes of an exercise on similar documents, with a microsecond for the comparison of a pair.
+
+    Parameters
+    ----------
+    documents, slots, tables, slot_bytes, entry_bytes : int
+        Numbers of documents, slots of a signature and tables; bytes of a slot and of a table's entry. At least 0.
+
+    Examples
+    --------
+    >>> sizes(1_000_000, slots=250)._replace(days=5.787)
+    Sizes(signatures=1000000000, tables=0, pairs=499999500000, days=5.787)
+    """
+    names = "documents", "slots", "tables", "slot_bytes", "entry_bytes"
+    for name, value in zip(names, (documents, slots, tables, slot_bytes, entry_bytes), strict=True):
+        check_int(name, value, 0)
+    pairs = comb(documents, 2)
+    return Sizes(documents * slots * slot_bytes, documents * tables * entry_bytes, pairs, pairs / 86_400_000_000)
+
+
+def _sets(columns: Iterable[Iterable[Row]], rows: Iterable[Row]) -> list[frozenset[Row]]:
+    known = set(rows)
+    try:
+        held = [frozenset(column) for column in columns]
+    except TypeError:
+        raise TypeError(f"columns must be sets of rows, not {columns!r}") from None
+    for number, column in enumerate(held):
+        if other := column - known:
+            raise ValueError(f"column {number} has rows that are not among the given ones: {sorted(map(repr, other))}")
+    return held
