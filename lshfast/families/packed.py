@@ -26,13 +26,12 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
     Parameters
     ----------
     codes : array_like
-        Words: uint64, or int64 of the same bits, shape (n, words) or (words,). Numbers: ints, one for each code.
-        Booleans, shape (n, ...) or (...), with all axes after the first in one code. Bytes: objects, or uint8 with shape
-        (n, bytes) or (bytes,). Hexadecimal strings. Numbers, bytes objects and strings are given alone, in a list, or in
-        a column of numpy, pandas, polars or pyarrow.
+        Words: uint64, or int64 of the same bits, shape (n, words) or (words,). Booleans, shape (n, ...) or (...), where
+        all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,). Or ints, bytes objects or
+        hexadecimal strings, one for each code: one alone, a list, or a column of numpy, pandas, polars or pyarrow.
     bits : int or None
-        Bits of a code; higher bits must be zeros. If None, the codes have as many words as they need, at most MAX_WORDS,
-        and an array of one dimension is codes of one word.
+        Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, at most MAX_WORDS, and
+        an array of one dimension is codes of one word.
     name : str
         Name of the argument in errors.
 

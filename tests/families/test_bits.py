@@ -232,7 +232,7 @@ def test_descriptions():
         (
             lambda: BitSampling(63).hash(packed([0, 2**63], 64), 3),
             ValueError,
-            "zeros in bit 63 and above, but row 1 has not",
+            "zeros in bit 63 and above, but row 1",
         ),
         (lambda: BitSampling(64).distance(packed([0] * 2, 64), packed([0] * 3, 64)), ValueError, "not 2 and 3"),
         (lambda: BitSampling(64).distance(packed([0], 64), np.zeros((1, 1))), TypeError, "b must be uint64"),
