@@ -30,7 +30,7 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
         all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,). Or ints, bytes objects or
         hexadecimal strings, one for each code: one alone, a list, or a column of numpy, pandas, polars or pyarrow.
     bits : int or None
-        Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, at most MAX_WORDS, and
+        Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, up to MAX_WORDS, and
         an array of one dimension is codes of one word.
     name : str
         Name of the argument in errors.

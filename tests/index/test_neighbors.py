@@ -5,6 +5,9 @@ import math
 import re
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 import scipy.sparse
 
@@ -344,6 +347,29 @@ def test_vectors_without_direction():
         wide.insert(1, [1e-80, 0, 0, 0, 0])
     with pytest.raises(ValueError, match=r"-1e\+75..1e\+75, and row 0, column 1 is 1e\+80"):
         wide.insert(1, [1, 1e80, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda points: pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(points.reshape(-1)), points.shape[1]),
+        lambda points: pyarrow.chunked_array([pyarrow.array(list(points[:9])), pyarrow.array(list(points[9:]))]),
+        lambda points: pandas.DataFrame({"vector": list(points)})["vector"],
+        lambda points: pandas.Series(points.tolist()),
+        lambda points: polars.Series(points.tolist()),
+    ],
+    ids=["arrow fixed", "arrow lists", "pandas arrays", "pandas lists", "polars lists"],
+)
+def test_columns_of_lists(column):
+    points, index = clustered("euclidean"), small("euclidean")
+    index.insert(range(len(points)), column(points))
+    assert index.query(column(points), k=1).distances.max() == 0
+    rows = points.tolist()
+    rows[4] = rows[4][:2]
+    with pytest.raises(ValueError, match="must have 3 coordinates in each row, and row 4 is"):
+        index.query(pandas.Series(rows))
+    with pytest.raises(ValueError, match="and row 4 is 'None'"):
+        index.query(pyarrow.array([*rows[:4], None]))
 
 
 def test_shapes_and_types_of_points():

@@ -110,7 +110,10 @@ class PointFormat:
             rows = codes.reshape(-1, self.measure.words)
             return rows, rows, codes.ndim == 1
         given = dense_points(items, self.dim, name)
-        single = not isinstance(given, SparsePoints) and np.ndim(items) == 1
+        single = False
+        if not isinstance(given, SparsePoints) and len(given) == 1:
+            array = np.asarray(items)
+            single = array.ndim == 1 and array.dtype != object  # not a column of one list
         if self.nonzeros is None:
             points: Any = self._as_dense(given, name)
             return points, self._words_of_dense(points, name), single
