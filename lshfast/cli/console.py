@@ -359,6 +359,12 @@ def passages_table(s: PassagesSummary, unit: str, writes_rows: bool, memory: int
     for row in s.files if s.against_read else ():
         note = f"of {counted(row.documents, 'row')} of {row.file}"
         lines.append(_line("contaminated", row.shared, note, f"{row.short:,} too short" if row.short else ""))
+    for found in s.contaminated:
+        covered = f"{found.covered:,} of {counted(found.units, unit)} in passages"
+        lines.append(_line("", f"{found.covered / found.units:.0%}", f"{_one_line(found.key)}: {covered}"))
+    left = sum(row.shared for row in s.files) - len(s.contaminated) if s.against_read else 0
+    if left:
+        lines.append(_line("", "", f"and {counted(left, 'row')} with smaller shares"))
     return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, memory)])
 
 

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import SEED, SeedField, array_of, check_int, numbers_of
+from lshfast.common.checks import SEED, SeedField, check_int, numbers_of
 from lshfast.common.threads import for_each_piece
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.draws import draw, scaled
 from lshfast.families.family import Family, check_pairs
+from lshfast.families.packed import batch_of_codes
 from lshfast.kernels import sampling as kernels
 
 BIT_SAMPLING, COVERING = 40, 41  # domains
@@ -102,7 +103,7 @@ class BitSampling(BitFamily[UInt64Array]):
         TypeError, ValueError
             If an argument has the wrong type, shape or range.
         """
-        codes, count = packed_codes(items, self.bits), check_int("count", count, 1)
+        codes, count = batch_of_codes(items, self.bits), check_int("count", count, 1)
         positions = self.positions(count).astype(np.uint64)
         words = np.empty((len(codes), -(-count // 64)), np.uint64)
         costs = np.full(len(codes), count + codes.shape[1], np.int64)
@@ -236,7 +237,7 @@ class Covering(Family[UInt64Array]):
         TypeError, ValueError
             If an argument has the wrong type, shape or range.
         """
-        codes, count = packed_codes(items, self.bits), check_int("count", count, 1)
+        codes, count = batch_of_codes(items, self.bits), check_int("count", count, 1)
         if count > self.tables:
             raise ValueError(f"a covering of radius {self.radius} has {self.tables} functions, fewer than {count}")
         masks = _covering_masks(self.bits, self.radius, self.seed)[:count]
@@ -296,45 +297,9 @@ def _covering_masks(bits: int, radius: int, seed: int) -> UInt64Array:
     return masks
 
 
-def packed_codes(items: Any, bits: int, name: str = "items") -> UInt64Array:
-    """Return packed codes as a contiguous array, uint64 (n, words), or raise an error that names them.
-
-    Parameters
-    ----------
-    items : array_like of uint64, shape (n, ceil(bits / 64)) or (ceil(bits / 64),)
-    bits : int
-        Bits of a code. The bits of the last word after these must be zeros.
-    name : str
-        Name of the argument in errors.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n, ceil(bits / 64)), C-contiguous
-
-    Raises
-    ------
-    TypeError
-        If the codes are not uint64.
-    ValueError
-        If they have a different number of words, or ones after the last bit.
-    """
-    array = array_of(items, name)
-    words = -(-bits // 64)
-    if array.dtype != np.uint64:
-        raise TypeError(f"{name} must be packed codes, uint64, not {array.dtype}")
-    if array.ndim not in (1, 2) or array.shape[-1] != words:
-        raise ValueError(f"{name} must be codes of {words} words, for {bits} bits, not of shape {array.shape}")
-    codes = np.ascontiguousarray(np.asarray(array), np.uint64).reshape(-1, words)
-    if bits % 64:
-        wrong = np.flatnonzero(codes[:, -1] >> np.uint64(bits % 64))
-        if len(wrong):
-            raise ValueError(f"{name} must be codes of {bits} bits, and row {wrong[0]} has ones after these")
-    return codes
-
-
 def hamming_distances(a: Any, b: Any, bits: int) -> Float64Array:
     """Return the Hamming distances of n pairs of packed codes, float64 (n,); one side may be a single code."""
-    a, b = packed_codes(a, bits, "a"), packed_codes(b, bits, "b")
+    a, b = batch_of_codes(a, bits, "a"), batch_of_codes(b, bits, "b")
     distances = np.empty(check_pairs(len(a), len(b)), np.int64)
     if len(b) == 1:
         a, b = b, a

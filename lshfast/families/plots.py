@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -22,6 +24,7 @@ from lshfast.families.plans import BandPlan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Axis: TypeAlias = Literal["distance", "similarity"]
 
@@ -75,6 +78,7 @@ def plot_curve(
     Returns
     -------
     matplotlib.axes.Axes
+        A notebook shows those of a figure of its own as a picture.
 
     Raises
     ------
@@ -107,8 +111,7 @@ def plot_curve(
 
     own = ax is None
     if ax is None:
-        figure = optional("matplotlib.figure").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
-        ax = figure.add_subplot()
+        ax = new_axes()
     values = np.linspace(low, high, POINTS)
     if bars is not None:
         _draw_histogram(ax, shape, *bars, low, high)
@@ -134,6 +137,20 @@ def plot_curve(
     if path is not None:
         ax.figure.canvas.print_figure(os.fspath(path), dpi=DOTS_PER_INCH)
     return ax
+
+
+def new_axes() -> Axes:
+    """Return axes in a figure of their own, which a notebook shows as a picture."""
+    figure = optional("matplotlib.figure").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
+    ax: Axes = figure.add_subplot()
+    setattr(ax, "_repr_svg_", partial(_as_svg, figure))  # noqa: B010  matplotlib does not declare it
+    return ax
+
+
+def _as_svg(figure: Figure) -> str:
+    picture = io.StringIO()
+    figure.canvas.print_figure(picture, format="svg", metadata={"Date": None})
+    return picture.getvalue()
 
 
 @dataclass(frozen=True)

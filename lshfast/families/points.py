@@ -77,7 +77,8 @@ def dense_points(items: Any, dim: int, name: str = "items", *, finite: bool = Tr
     ----------
     items : array_like of numbers, CSR matrix or SparsePoints, shape (n, dim) or (dim,)
         C-contiguous float32 and float64 are not copied, nor are the values of a CSR matrix of these. Integers of up to
-        16 bits and float16 become float32, other numbers float64. A CSR matrix has the attributes `indptr`, `indices`,
+        16 bits and float16 become float32, other numbers float64. A column of lists, of pandas, polars or pyarrow, is
+        copied. A CSR matrix has the attributes `indptr`, `indices`,
         `data` and `shape`; a sparse matrix with `tocsr` is converted.
     dim : int
         Coordinates of a vector.
@@ -151,10 +152,24 @@ def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
 
 
 def _dense(items: Any, dim: int, name: str) -> DensePoints:
-    array = _as_floats(array_of(items, name), name)
+    array = array_of(items, name)
+    if array.dtype == object and array.ndim == 1:
+        array = _stacked(array, dim, name)
+    array = _as_floats(array, name)
     if array.ndim not in (1, 2) or array.shape[-1] != dim:
         raise ValueError(f"{name} must have shape (n, {dim}) or ({dim},), not {array.shape}")
     return np.ascontiguousarray(array.reshape(-1, dim))
+
+
+def _stacked(rows: npt.NDArray[Any], dim: int, name: str) -> npt.NDArray[Any]:
+    """Return the rows of a column of lists, as pandas and pyarrow have them, as an array, (n, dim)."""
+    arrays = [np.asarray(row) for row in rows]
+    for row, array in enumerate(arrays):
+        if array.shape != (dim,):
+            raise ValueError(
+                f"{name} must have {dim} coordinates in each row, and row {row} is {str(rows[row])[:60]!r}"
+            )
+    return np.stack(arrays) if arrays else np.empty((0, dim))
 
 
 def _sparse(items: Any, dim: int, name: str) -> SparsePoints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,9 @@ Table: TypeAlias = dict[str, "list[Any] | npt.NDArray[Any]"]
 
 # Rows of the table of passages that are in memory at a time.
 SPANS_AT_ONCE = 1 << 14
+
+# Contaminated rows that a summary names: those with the greatest shares in passages.
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,14 @@ class FileCounts:
     passages: int
 
 
+class Contaminated(NamedTuple):
+    """A row of the other texts that shares a passage: its key, all its words or characters, and those in passages."""
+
+    key: Any
+    units: int
+    covered: int
+
+
 @dataclass(frozen=True)
 class PassagesSummary:
     """Hold the figures of a search for shared passages in files.
@@ -102,6 +113,8 @@ class PassagesSummary:
         Counts for each file of the other texts; within a corpus, of the inputs.
     against_read, against_rejected : int
         Rows of the other texts.
+    contaminated : list of Contaminated
+        The rows of the other texts with the greatest shares in passages, at most 20, the greatest share first.
     stages : dict of str to Stage
     seconds : float
 
@@ -124,6 +137,7 @@ class PassagesSummary:
     files: list[FileCounts]
     against_read: int
     against_rejected: int
+    contaminated: list[Contaminated]
     stages: dict[str, Stage]
     seconds: float
 
@@ -271,6 +285,15 @@ def _counts(corpus: Corpus, other: Corpus, result: SharedPassages) -> list[FileC
     return [count(index, file.name) for index, file in enumerate(other.files)]
 
 
+def _contaminated(other: Corpus, result: SharedPassages) -> list[Contaminated]:
+    units, covered = result.against_units, result.against_covered
+    assert units is not None
+    assert covered is not None
+    rows = np.flatnonzero(covered)
+    rows = rows[np.argsort(-covered[rows] / units[rows], kind="stable")][:MOST_NAMED]
+    return [Contaminated(other.key(row), int(units[row]), int(covered[row])) for row in rows.tolist()]
+
+
 def _summary(
     corpus: Corpus, other: Corpus | None, result: SharedPassages, outputs: PassageOutputs, clock: Clock
 ) -> PassagesSummary:
@@ -290,6 +313,7 @@ def _summary(
         files=_counts(corpus, other or corpus, result),
         against_read=0 if other is None else other.read,
         against_rejected=0 if other is None else len(other.rejected),
+        contaminated=[] if other is None else _contaminated(other, result),
         stages=clock.stages,
         seconds=clock.seconds,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshfast.common.display import Figure, Shown
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
@@ -48,8 +49,8 @@ class Passage(NamedTuple):
     text: str
 
 
-class SharedPassages:
-    """The passages that texts share.
+class SharedPassages(Shown):
+    """The passages that texts share. A terminal and a notebook show the figures.
 
     Iterating yields `Passage`. `find` creates it.
 
@@ -89,6 +90,20 @@ class SharedPassages:
         self.plan, self.stages = plan, found.stages
         self._held, self._held_side = found.held, found.held_side
         self._first_cuts = np.searchsorted(self.cuts["row"], np.arange(len(self.units) + 1, dtype=np.int64))
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        plan, units, covered = self.plan, int(self.units.sum()), int(self.covered.sum())
+        kind = "copies" if self.against_covered is None else "passages"
+        figures = [
+            Figure("passages", f"{len(self):,}", f"of at least {plan.length:,} {plan.unit}s"),
+            Figure("texts", f"{len(self.units):,}", f"too short: {int((self.units == 0).sum()):,}"),
+            Figure("sharing", f"{int(self.shortened.sum()):,}", f"texts with {kind}"),
+            Figure(f"{plan.unit}s", f"{units:,}", f"in {kind}: {covered:,}, {covered / units:.2%}" if units else ""),
+        ]
+        if self.against_covered is not None:
+            shared = f"that share a passage: {int((self.against_covered > 0).sum()):,}"
+            figures.append(Figure("others", f"{len(self.against_covered):,}", f"texts {shared}"))
+        return f"SharedPassages of {len(self.units):,} texts", figures, ""
 
     def __len__(self) -> int:
         return len(self.spans)

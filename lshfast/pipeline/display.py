@@ -1,11 +1,12 @@
-"""The figures of a run as a table, in text for a terminal and in HTML for a notebook."""
+"""How the figures of a run are named, and its removed rows as HTML for a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+from lshfast.common.display import escape
 from lshfast.join.jaccard import PairMeasure
 
 # The kind of the similarities for each value of `verify`.
@@ -23,34 +24,9 @@ SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
 
 
-class Figure(NamedTuple):
-    """One line of the table."""
-
-    name: str
-    value: str
-    note: str = ""
-
-
 def place_of_recall(measure: PairMeasure) -> str:
     """Return for which pairs the recall of a run holds."""
     return "at the threshold" if measure == "jaccard" else "at the threshold, for texts of one size"
-
-
-def as_text(title: str, figures: Iterable[Figure], advice: str) -> str:
-    """Return a title, the table and the advice, if there is any, as lines of text."""
-    lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in figures]
-    return "\n".join([title, *lines, *([f"  {advice}"] if advice else [])])
-
-
-def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:
-    """Return a title, the table and the advice, if there is any, as HTML."""
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:right'>{escape(value)}</td>"
-        f"<td style='text-align:left'>{escape(note)}</td></tr>"
-        for name, value, note in figures
-    )
-    shown = f"<p>{escape(advice)}</p>" if advice else ""
-    return f"<p><b>{escape(title)}</b></p><table>{rows}</table>{shown}"
 
 
 def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, measure: PairMeasure) -> str:
@@ -69,13 +45,6 @@ def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, meas
     left = count - len(removed)
     more = f"<p>and {left:,} more in <code>removed</code></p>" if left else ""
     return f"<table>{names}{rows}</table>{more}"
-
-
-def escape(text: str) -> str:
-    """Return text as HTML."""
-    import html
-
-    return html.escape(text)
 
 
 def _shown(key: Any) -> str:

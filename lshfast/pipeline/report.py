@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -10,20 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_account
+from lshfast.common.display import Figure, Shown
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.join.jaccard import PairMeasure
-from lshfast.pipeline.display import (
-    SIMILARITY_KINDS,
-    SIMILARITY_NAMES,
-    Figure,
-    as_html,
-    as_text,
-    place_of_recall,
-    removed_as_html,
-)
+from lshfast.pipeline.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall, removed_as_html
 from lshfast.pipeline.plan import Verify
 from lshfast.readers.files import Reject
+
+# Rows that are converted to Python objects at a time.
+ROWS_AT_ONCE = 4096
 
 
 class Removal(NamedTuple):
@@ -50,6 +46,30 @@ class Removal(NamedTuple):
     similarity: float
 
 
+class Decision(NamedTuple):
+    """Describe what a run decided for a row.
+
+    Attributes
+    ----------
+    key : object
+        Key of the row.
+    keep : bool
+        Whether the row is kept.
+    kept_key : object
+        Key of the row, or of the earlier entry of an index, that is kept instead; `key` if the row is kept.
+    similarity : float
+        Similarity of the row to that one, in [0, 1]; 1 if the row is kept.
+    group : int
+        Number of the first row of the group.
+    """
+
+    key: Any
+    keep: bool
+    kept_key: Any
+    similarity: float
+    group: int
+
+
 @dataclass(frozen=True)
 class Stage:
     """The seconds that a stage took, and the bytes of text that it processed."""
@@ -64,7 +84,7 @@ class Stage:
 
 
 @dataclass(frozen=True, repr=False)
-class Summary:
+class Summary(Shown):
     """Hold the figures of a deduplication.
 
     Two summaries are equal if all attributes except `candidates`, `stages` and `seconds` are equal. A notebook shows a
@@ -145,11 +165,8 @@ class Summary:
     def __post_init__(self) -> None:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
 
-    def __repr__(self) -> str:
-        return as_text("Summary", _figures(self), self.advice)
-
-    def _repr_html_(self) -> str:
-        return as_html("Summary", _figures(self), self.advice)
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        return "Summary", _figures(self), self.advice
 
 
 def _figures(s: Summary) -> Iterator[Figure]:
@@ -255,11 +272,12 @@ class QuerySummary:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DedupResult:
+class DedupResult(Shown):
     """Hold the result of `dedup` for n rows, and the figures of the run.
 
-    ``len(result)`` is n. Two results are equal if their arrays and keys are equal, and their summaries are equal.
-    pyarrow, polars and pandas accept a result as a table (see `to_arrow`). A terminal and a notebook show the figures.
+    ``len(result)`` is n, and iterating yields one `Decision` for each row. Two results are equal if their arrays and
+    keys are equal, and their summaries are equal. pyarrow, polars and pandas accept a result as a table (see
+    `to_arrow`), for example ``pandas.DataFrame(result)``. A terminal and a notebook show the figures.
 
     Attributes
     ----------
@@ -308,18 +326,25 @@ class DedupResult:
     def __len__(self) -> int:
         return len(self.keep)
 
+    def __iter__(self) -> Iterator[Decision]:
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            rows = range(len(self))[start : start + ROWS_AT_ONCE]
+            keys = rows if self.keys is None else (self.keys[row] for row in rows)
+            keep, similarity, labels = (
+                column[rows.start : rows.stop].tolist() for column in (self.keep, self.similarity, self.labels)
+            )
+            yield from map(Decision, keys, keep, map(self.kept_key, rows), similarity, labels)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DedupResult):
             return NotImplemented
         return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self))
 
-    def __repr__(self) -> str:
-        return as_text(f"DedupResult of {len(self):,} rows", _figures(self.summary), self.summary.advice)
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        return f"DedupResult of {len(self):,} rows", _figures(self.summary), self.summary.advice
 
     def _repr_html_(self) -> str:
-        summary, title = self.summary, f"DedupResult of {len(self):,} rows"
-        table = as_html(title, _figures(summary), summary.advice)
-        return table + removed_as_html(self.iter_removed(), summary.removed, summary.measure)
+        return super()._repr_html_() + removed_as_html(self.iter_removed(), self.summary.removed, self.summary.measure)
 
     @property
     def removed(self) -> list[Removal]:

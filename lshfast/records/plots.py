@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lshfast.common.extras import optional
-from lshfast.families.plots import CURVE, DOTS_PER_INCH, HALF, ITEMS, SIZE_INCHES, THRESHOLD
+from lshfast.families.plots import CURVE, DOTS_PER_INCH, HALF, ITEMS, THRESHOLD, new_axes
 from lshfast.records.rates import RateTable
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def plot_rates(
     path : str or path, optional
         Save the figure into this file; the suffix (.png, .svg, .pdf) determines the format.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a figure of its own.
+        Where to draw; by default in a figure of its own, which a notebook shows as a picture.
 
     Returns
     -------
@@ -57,8 +56,7 @@ def plot_rates(
     """
     own = ax is None
     if ax is None:
-        figure = optional("matplotlib.figure").Figure(figsize=SIZE_INCHES, dpi=DOTS_PER_INCH, layout="constrained")
-        ax = figure.add_subplot()
+        ax = new_axes()
     used = table.pairs > 0
     middle, widths = (table.edges[:-1] + table.edges[1:]) / 2, np.diff(table.edges)
     below = ax.twinx()

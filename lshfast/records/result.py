@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.display import Figure, Shown
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
@@ -17,13 +18,13 @@ from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.linkage import Linkage
 from lshfast.records.rates import RateTable
 from lshfast.records.scoring import FieldScorer
-from lshfast.records.tables import CodedField, RecordTable
+from lshfast.records.tables import CodedField, RecordTable, is_missing
 from lshfast.records.weights import LinkWeights
 
 
-@dataclass(frozen=True)
-class LinkSummary:
-    """The figures of a run.
+@dataclass(frozen=True, repr=False)
+class LinkSummary(Shown):
+    """The figures of a run. A terminal and a notebook show a table of them.
 
     Attributes
     ----------
@@ -53,6 +54,18 @@ class LinkSummary:
     threshold: float
     seconds: dict[str, float] = field(compare=False)
 
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        return "LinkSummary", self._figures(), ""
+
+    def _figures(self) -> Iterator[Figure]:
+        (first, second), linked = self.records, self.linked
+        yield Figure("records", f"{first + second:,}", f"{first:,} and {second:,}" if second else "")
+        yield Figure("compared", f"{self.compared:,}", f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}")
+        yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
+        yield Figure("links", f"{self.links:,}")
+        yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
+        yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
+
     @property
     def unlinked(self) -> tuple[int, int]:
         """Records of each table without a link."""
@@ -64,9 +77,9 @@ class LinkSummary:
         return self.compared / self.all_pairs if self.all_pairs else 0.0
 
 
-@dataclass(frozen=True)
-class LinkResult:
-    """The links between two tables, or the links within one.
+@dataclass(frozen=True, repr=False)
+class LinkResult(Shown):
+    """The links between two tables, or the links within one. A terminal and a notebook show the figures.
 
     Attributes
     ----------
@@ -102,9 +115,8 @@ class LinkResult:
     def __len__(self) -> int:
         return len(self.i)
 
-    def __repr__(self) -> str:
-        s = self.summary
-        return f"LinkResult({s.links:,} links; {s.compared:,} of {s.all_pairs:,} pairs compared)"
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        return f"LinkResult of {len(self):,} links", self.summary._figures(), "explain(link) shows one of them"
 
     @property
     def single(self) -> bool:
@@ -173,9 +185,8 @@ class LinkResult:
         for place, (coded, scorer) in enumerate(zip(self.fields, self._scorers, strict=True)):
             how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
             values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
-            lines.append(
-                f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}: {values[0]!r} | {values[1]!r}"
-            )
+            shown = " | ".join("missing" if is_missing(value) else repr(value) for value in values)
+            lines.append(f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}: {shown}")
         return "\n".join(lines)
 
     def describe(self) -> str:

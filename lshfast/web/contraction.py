@@ -7,7 +7,7 @@ graph, it compares all. Both find the same merges.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import array_of, check_int
+from lshfast.common.display import Figure, Shown
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
@@ -30,8 +31,8 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 
 
-@dataclass(frozen=True)
-class Contraction:
+@dataclass(frozen=True, repr=False)
+class Contraction(Shown):
     """The result of `contract`.
 
     Attributes
@@ -48,6 +49,15 @@ class Contraction:
     source: Int64Array
     target: Int64Array
     rounds: int
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        figures = [
+            Figure("kept", f"{self.kept:,}", "nodes"),
+            Figure("merged", f"{self.removed:,}", "nodes, into others"),
+            Figure("links", f"{len(self.source):,}", "between classes"),
+            Figure("rounds", f"{self.rounds:,}", "with merges"),
+        ]
+        return f"Contraction of {len(self.labels):,} nodes", figures, ""
 
     @property
     def kept(self) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.checks import Seed, check_int
+from lshfast.common.display import Figure, Shown
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
@@ -60,9 +61,9 @@ class Mirror(NamedTuple):
     agreement: float
 
 
-@dataclass(frozen=True)
-class Mirrors:
-    """The result of `find_mirrors`.
+@dataclass(frozen=True, repr=False)
+class Mirrors(Shown):
+    """The result of `find_mirrors`. A terminal and a notebook show the figures.
 
     Attributes
     ----------
@@ -93,6 +94,17 @@ class Mirrors:
     urls: int
     few: int
     compared: int
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        kept = int(self.keep.sum())
+        figures = [
+            Figure("urls", f"{self.urls:,}"),
+            Figure("hosts", f"{len(self.hosts):,}", f"with too few paths to be compared: {self.few:,}"),
+            Figure("kept", f"{kept:,}"),
+            Figure("mirrors", f"{len(self.hosts) - kept:,}", "in `removed`"),
+            Figure("compared", f"{self.compared:,}", "pairs of hosts"),
+        ]
+        return f"Mirrors of {len(self.hosts):,} hosts", figures, ""
 
     @property
     def keep(self) -> BoolArray:

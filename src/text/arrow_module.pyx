@@ -6,7 +6,7 @@ Nothing is copied but integers: the owners that are returned with addresses keep
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memset, strcmp
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def read_column(source):
     holds a null.
     """
     cdef _ArrowColumn column = _ArrowColumn(source)
-    if column.schema.format.decode() in ("+l", "+L"):
+    if column.type().format.decode() in ("+l", "+L"):
         return _read_lists(column)
     return None, _read_texts_of_column(column)
 
@@ -122,6 +122,29 @@ cdef class _ArrowColumn:
         self.chunk = _Chunk()
         self.schema, self.chunk.array = schema[0], array[0]
         schema.release = array.release = NULL  # moved: this object releases them
+
+    cdef bint is_table(self):
+        """Tell whether this is a struct of one column, as a data frame or a relation with one column gives it."""
+        return self.schema.format != NULL and strcmp(self.schema.format, b"+s") == 0 and self.schema.n_children == 1
+
+    cdef const ArrowSchema* type(self):
+        """Return the type of the column."""
+        return self.schema.children[0] if self.is_table() else &self.schema
+
+    cdef ArrowArray array_of(self, _Chunk chunk) except *:
+        """Return the rows of the column in a chunk, which keeps their memory."""
+        cdef ArrowArray array = chunk.array, part
+        if not self.is_table():
+            return array
+        if array.n_children != 1 or array.length < 0 or array.offset < 0:
+            raise ValueError("a malformed Arrow struct: negative length or missing columns")
+        if array.null_count != 0 and array.n_buffers > 0 and array.buffers[0] != NULL:
+            raise TypeError(f"texts is of type {self.source}, a struct that may be null; pass its column")
+        part = array.children[0][0]
+        if array.length > part.length - array.offset:
+            raise ValueError("a malformed Arrow struct: its column is too short")
+        part.offset, part.length, part.null_count = part.offset + array.offset, array.length, -1 if part.null_count else 0
+        return part
 
     def __iter__(self):
         """Yield the chunks, and release the stream that they come from."""
@@ -343,11 +366,13 @@ cdef _read_texts(const ArrowArray* array, str kind, first_row):
 
 
 cdef tuple _read_texts_of_column(_ArrowColumn column):
-    layout = _layout(&column.schema, column.source)
+    layout = _layout(column.type(), column.source)
     parts, owners = [], []
     rows = 0
+    cdef ArrowArray array
     for chunk in column:
-        parts.append(_read_array(&(<_Chunk>chunk).array, layout, rows))
+        array = column.array_of(chunk)
+        parts.append(_read_array(&array, layout, rows))
         rows += len(parts[-1][1])
         owners.append(chunk)
     return (*_joined(parts), owners)
@@ -363,18 +388,21 @@ cdef tuple _joined(parts):
 
 cdef _read_lists(_ArrowColumn column):
     """Return (offsets, elements) of a column of lists."""
-    if column.schema.n_children != 1:
+    cdef const ArrowSchema* lists = column.type()
+    if lists.n_children != 1:
         raise ValueError("a malformed Arrow list: there must be one type of elements")
-    cdef const ArrowSchema* item = column.schema.children[0]
+    cdef const ArrowSchema* item = lists.children[0]
+    cdef ArrowArray array
     dtype = INTEGERS.get(item.format.decode()) if item.dictionary == NULL else None
-    layout = None if dtype is not None else _element_layout(&column.schema, item, column.source)
-    wide = column.schema.format.decode() == "+L"
+    layout = None if dtype is not None else _element_layout(lists, item, column.source)
+    wide = lists.format.decode() == "+L"
     counts = [np.zeros(0, np.int64)]
     elements = []
     rows = 0
     owners = []
     for chunk in column:
-        found = _read_list_chunk(&(<_Chunk>chunk).array, wide, dtype, layout, rows)
+        array = column.array_of(chunk)
+        found = _read_list_chunk(&array, wide, dtype, layout, rows)
         counts.append(found[0])
         elements.append(found[1])
         rows += len(found[0])

@@ -138,7 +138,8 @@ cdef class Texts:
     """A column of UTF-8 texts, wherever they lie.
 
     Built from a sequence of str or bytes, a numpy array of them, or anything with the Arrow C interface
-    (a pyarrow, polars or pandas column of strings, large strings, string views or binary, dictionary-encoded or not).
+    (a pyarrow, polars or pandas column of strings, large strings, string views or binary, dictionary-encoded or not; or
+    a table of one such column, such as a relation of DuckDB).
     A null (None, NaN, pandas' NA) is a text of no bytes. Immutable, and safe to share between threads. That bytes are
     UTF-8 is checked when they are shingled.
     """
@@ -286,7 +287,7 @@ cdef bint _is_null(value):
 
 
 cdef _refuse_frame(source):
-    """Raise TypeError, and say how to take a column, where this is a data frame."""
+    """Raise TypeError, and say how to take a column, where this is a data frame of several columns."""
     kind = type(source)
     if not (hasattr(kind, "columns") or hasattr(kind, "column_names")):
         return
@@ -296,6 +297,8 @@ cdef _refuse_frame(source):
             "df.collect()['text']"
         )
     names = list(getattr(source, "column_names", None) or getattr(source, "columns", ()))
+    if len(names) == 1 and hasattr(kind, "__arrow_c_stream__"):
+        return
     column = "text" if "text" in names or not names else names[0]
     raise TypeError(f"texts is of type {kind.__name__}; pass one column of it, such as df[{column!r}]")
 

@@ -91,7 +91,23 @@ def test_contamination_by_benchmark(corpus, benchmarks, tmp_path):
     found = read_jsonl(tmp_path / "passages.jsonl")
     assert [(row["key_i"], row["key_j"]) for row in found[:2]] == [("r0", f"{second}:1"), ("r0", f"{first}:1")]
     assert found[0]["text"] == "Mary had a little lamb"
-    assert "contaminated" in result.stderr
+    named = [" ".join(line.split()) for line in result.stderr.splitlines()]
+    place = named.index(f"62% {first}:1: 5 of 8 words in passages")
+    assert named[place + 1] == f"62% {second}:1: 5 of 8 words in passages"
+
+
+def test_many_contaminated_questions(corpus, tmp_path):
+    """Those with the greatest shares are named, in their order if they are equal; the others are counted."""
+    questions = [f"question {row} {'word ' * (row % 5)}{RHYME}" for row in range(25)]
+    against = write_jsonl(
+        tmp_path / "many.jsonl", [{"id": f"q{row}", "text": text} for row, text in enumerate(questions)]
+    )
+    options = "--against", against, "--against-id-column", "id", "--min-words", "5", "-o", tmp_path / "out.jsonl"
+    result = run("passages", corpus, *options)
+    lines = [line.split() for line in result.stderr.splitlines() if "words in passages" in line]
+    assert [line[1] for line in lines[:6]] == ["q0:", "q5:", "q10:", "q15:", "q20:", "q1:"]
+    assert len(lines) == 20
+    assert "and 5 rows with smaller shares" in result.stderr
 
 
 def test_removal_of_benchmarks(corpus, benchmarks, tmp_path):

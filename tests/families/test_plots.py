@@ -1,9 +1,11 @@
 """Plots: what is drawn where, the files, and the errors."""
 
 import math
+import pickle
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -223,3 +225,13 @@ def test_without_matplotlib(tmp_path):
 def test_wrong_arguments(arguments, error, message):
     with pytest.raises(error, match=re.escape(message)):
         plot_curve(**{"curve": AND_OR, **arguments})
+
+
+def test_a_notebook_shows_a_picture():
+    """A figure without pyplot has no picture of its own in a notebook."""
+    ax = plot_curve(Bands(20, 5), threshold=0.8)
+    picture = ElementTree.fromstring(pickle.loads(pickle.dumps(ax))._repr_svg_())
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}path"))) > 20
+    figure = Figure()
+    assert not hasattr(plot_curve(Bands(20, 5), ax=figure.add_subplot()), "_repr_svg_")

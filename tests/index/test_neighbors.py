@@ -5,6 +5,9 @@ import math
 import re
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 import scipy.sparse
 
@@ -346,6 +349,29 @@ def test_vectors_without_direction():
         wide.insert(1, [1, 1e80, 0, 0, 0])
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda points: pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(points.reshape(-1)), points.shape[1]),
+        lambda points: pyarrow.chunked_array([pyarrow.array(list(points[:9])), pyarrow.array(list(points[9:]))]),
+        lambda points: pandas.DataFrame({"vector": list(points)})["vector"],
+        lambda points: pandas.Series(points.tolist()),
+        lambda points: polars.Series(points.tolist()),
+    ],
+    ids=["arrow fixed", "arrow lists", "pandas arrays", "pandas lists", "polars lists"],
+)
+def test_columns_of_lists(column):
+    points, index = clustered("euclidean"), small("euclidean")
+    index.insert(range(len(points)), column(points))
+    assert index.query(column(points), k=1).distances.max() == 0
+    rows = points.tolist()
+    rows[4] = rows[4][:2]
+    with pytest.raises(ValueError, match="must have 3 coordinates in each row, and row 4 is"):
+        index.query(pandas.Series(rows))
+    with pytest.raises(ValueError, match="and row 4 is 'None'"):
+        index.query(pyarrow.array([*rows[:4], None]))
+
+
 def test_shapes_and_types_of_points():
     index = small("euclidean")
     for points in (np.zeros(4), np.zeros((2, 4)), np.zeros((1, 1, 3)), scipy.sparse.csr_matrix((2, 4)), 5.0):
@@ -354,11 +380,11 @@ def test_shapes_and_types_of_points():
     with pytest.raises(TypeError, match="points must be integers or floats"):
         index.query([["a", "b", "c"]])
     codes = small("hamming")
-    with pytest.raises(TypeError, match="must be packed codes, uint64"):
-        codes.query(np.zeros((2, 2), np.int64))
-    with pytest.raises(ValueError, match="codes of 2 words, for 70 bits"):
+    with pytest.raises(TypeError, match="points must be uint64, int64"):
+        codes.query(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match=re.escape("must have shape (n, 2) or (2,), not (2, 1)")):
         codes.query(np.zeros((2, 1), np.uint64))
-    with pytest.raises(ValueError, match="row 1 has ones after these"):
+    with pytest.raises(ValueError, match="zeros in bit 70 and above, but row 1 has not"):
         codes.insert([1, 2], np.array([[0, 0], [0, 1 << 6]], np.uint64))
     with pytest.raises(ValueError, match="a key for each point, not 1 for 2"):
         index.insert([1], np.zeros((2, 3)))

@@ -115,7 +115,8 @@ READERS = {
     "to_arrow": lambda result: result.to_arrow().to_pydict(),
     "pyarrow": lambda result: pa.table(result).to_pydict(),
     "polars": lambda result: pl.DataFrame(result).to_dict(as_series=False),
-    "pandas": lambda result: pd.DataFrame(result.to_arrow().to_pandas()).to_dict("list"),
+    "pandas": lambda result: pd.DataFrame(result).to_dict("list"),
+    "rows": lambda result: {name: [getattr(row, name) for row in result] for name in COLUMNS},
 }
 if hasattr(pd.DataFrame, "from_arrow"):
     READERS["pandas from_arrow"] = lambda result: pd.DataFrame.from_arrow(result).to_dict("list")

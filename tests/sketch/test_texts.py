@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -25,6 +26,10 @@ from tests.kernels.test_text import KERNELS, expected
 # Up to twelve bytes lie inside an Arrow view, thirteen elsewhere.
 LINES = ["", "plain", "naïve Ünïcode", "twelve bytes", "thirteen byte", "中文 字", "a long text " * 9, "𐐀"]
 VALUES = [line.encode() for line in LINES]
+
+# A table of one column: a null and these.
+TABLE = ["one two three", "four", "one, TWO, three"]
+RELATION = duckdb.sql("select 1 as id, unnest([null, 'one two three', 'four', 'one, TWO, three']) as text")
 
 
 def objects(lines):
@@ -225,6 +230,24 @@ def test_categorical_columns_are_decoded(column):
     assert [Texts(column)[row] for row in range(4)] == [b"b", b"", b"a", b"b"]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(RELATION.select("text"), id="duckdb"),
+        pytest.param(RELATION["text"], id="duckdb column"),
+        pytest.param(pa.table({"text": [None, *TABLE]}), id="pyarrow"),
+        pytest.param(pa.table({"text": ["x", None, *TABLE]}).slice(1).to_batches()[0], id="slice"),
+        pytest.param(pl.DataFrame({"text": [None, *TABLE]}), id="polars"),
+        pytest.param(pd.DataFrame({"text": [None, *TABLE]}), id="pandas"),
+        pytest.param(pa.StructArray.from_arrays([pa.array(["x", None, *TABLE])], ["text"])[1:], id="struct"),
+    ],
+)
+def test_tables_of_one_column(table):
+    texts = Texts(table)
+    assert [texts[row].decode() for row in range(len(texts))] == ["", *TABLE]
+    assert dedup(table).keep.tolist() == [True, True, True, False]
+
+
 @pytest.mark.parametrize("index", [-1, 2, 2**31 - 1])
 def test_indices_beyond_a_dictionary_are_refused(index):
     indices = pa.array([0, index], pa.int32())
@@ -250,9 +273,12 @@ def test_indices_beyond_a_dictionary_are_refused(index):
         (pa.array([datetime.date(2024, 1, 1)]), r"with date32\[day\] values"),
         pytest.param(pl.Series([1, 2]), "texts is of type Series, with int64 values", marks=polars_streams),
         (pd.Series([1, 2]), "int"),
-        (pa.table({"body": ["a"]}), r"texts is of type Table; pass one column of it, such as df\['body'\]"),
-        (pa.RecordBatch.from_pydict({"text": ["a"]}), r"is of type RecordBatch; pass one .* df\['text'\]"),
+        (pa.table({"body": ["a"], "id": [1]}), r"texts is of type Table; pass one column of it, such as df\['body'\]"),
+        (pa.RecordBatch.from_pydict({"text": ["a"], "id": [1]}), r"is of type RecordBatch; pass one .* df\['text'\]"),
         (pa.array([{"id": 1, "body": "a"}]), "pass one of them, such as 'body'"),
+        (pa.array([{"text": "a"}, None]), "StructArray, a struct that may be null; pass its column"),
+        (pa.table({"id": [1]}), "texts is of type Table, with int64 values; pass a column of strings"),
+        (RELATION, r"DuckDBPyRelation; pass one column of it, such as df\['text'\]"),
         (pa.array([{"id": 1, "text": "a"}]), r"StructArray, with several columns \(struct\); .* such as 'text'"),
         (pl.DataFrame({"id": [1], "text": ["a"]}), r"is of type DataFrame; pass one column .*, such as df\['text'\]"),
         (pd.DataFrame({"id": [1], "text": ["a"]}), r"is of type DataFrame; pass one column .*, such as df\['text'\]"),
@@ -418,6 +444,17 @@ def test_errors_of_a_stream_are_passed_on(fails, message):
     stream.get_last_error = tell
     with pytest.raises(ValueError, match="the Arrow stream failed" + (": out of paper" if message else "$")):
         Texts(Stream(capsule))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("length", -1), ("offset", -1), ("n_children", 0), ("length", 3), ("offset", 1), ("offset", 2**63 - 1)],
+)
+def test_malformed_tables_of_one_column_are_refused(field, value):
+    schema, capsule = pa.array([{"text": "a"}, {"text": "b"}]).__arrow_c_array__()
+    setattr(inside(capsule, b"arrow_array", ArrowArray), field, value)
+    with pytest.raises(ValueError, match="a malformed Arrow struct"):
+        Texts(Array((schema, capsule)))
 
 
 @pytest.mark.parametrize(("field", "value"), [("length", -1), ("offset", -1), ("n_buffers", 0), ("n_buffers", 2)])

@@ -15,7 +15,8 @@ from lshfast.common.checks import array_of, check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
-from lshfast.index.hamming.plan import check_codes, fit_blocks
+from lshfast.families.packed import codes_of
+from lshfast.index.hamming.plan import fit_blocks
 from lshfast.kernels import hamming as kernels
 
 Keep: TypeAlias = Literal["first", "last"] | npt.ArrayLike
@@ -125,9 +126,11 @@ def dedup_codes(
 
     Parameters
     ----------
-    codes : ndarray of uint64, shape (n, words) or (n,)
-        Packed codes of 64 to 1,024 bits, such as fingerprints of images or audio, or SimHash codes. An array of one
-        dimension contains codes of 64 bits.
+    codes : array_like
+        n codes of up to 1,024 bits, such as fingerprints of images or audio, or SimHash codes. Words: uint64, or int64
+        of the same bits, shape (n, words), the lowest word first; an array of one dimension is codes of 64 bits. Or
+        hexadecimal strings, such as ``str`` of a hash of imagehash; bytes objects, or uint8 of shape (n, bytes); ints;
+        booleans of shape (n, ...). These begin with the highest bit.
     radius : int
         The greatest distance, in 0..64 * words.
     keep : {"first", "last"} or array_like of numbers, shape (n,), default "first"
@@ -147,7 +150,7 @@ def dedup_codes(
     Raises
     ------
     TypeError
-        If the codes are not uint64, the weights are not numbers, or an argument has the wrong type.
+        If the codes have none of these forms, the weights are not numbers, or an argument has the wrong type.
     ValueError
         If an argument has the wrong shape or is out of range, or a weight is NaN.
 
@@ -168,7 +171,7 @@ def dedup_codes(
     >>> result.removed
     [CodeRemoval(key='b.jpg', kept_key='a.jpg', distance=1)]
     """
-    array = check_codes(codes, None)
+    array = codes_of(codes, None)
     n, words = array.shape
     radius = check_int("radius", radius, 0, 64 * words)
     threads = thread_count(threads)

@@ -14,11 +14,12 @@ from lshfast.common.errors import FormatError
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Int64Array, Matrix, UInt64Array, Vector
+from lshfast.families.packed import codes_of
 from lshfast.index.entries import check_on_duplicate
 from lshfast.index.hamming.file import CodeFile, read_codes, write_codes
 from lshfast.index.hamming.join import LOW32, CodePairs, pairs_within
 from lshfast.index.hamming.matches import HammingMatch, HammingMatches
-from lshfast.index.hamming.plan import MAX_BITS, Method, check_codes, scan_of
+from lshfast.index.hamming.plan import MAX_BITS, Method, scan_of
 from lshfast.index.hamming.rows import PIECE_QUERIES, PIECE_ROWS, CodeRows
 from lshfast.index.keys import as_column, is_batch, listed, take
 from lshfast.index.stores.base import Column, OnDuplicate
@@ -109,7 +110,8 @@ class HammingIndex:
         ----------
         keys : hashable, or a batch of n hashable objects
             One key for one code; a batch for several.
-        codes : ndarray of uint64, shape (words,) or (n, words)
+        codes : array_like
+            One code or n codes, in a form of `dedup_codes`. A list of strings, bytes or ints is a batch.
 
         Returns
         -------
@@ -119,7 +121,7 @@ class HammingIndex:
         Raises
         ------
         TypeError
-            If a key cannot be stored, or the codes are not uint64.
+            If a key cannot be stored, or the codes have another form.
         DuplicateKeyError
             If a key is a duplicate and `on_duplicate` is "error"; the error names the first one.
         ValueError
@@ -132,7 +134,7 @@ class HammingIndex:
         >>> HammingIndex().insert(range(2), np.array([[7], [8]], np.uint64))
         2
         """
-        array = check_codes(codes, self.bits)
+        array = codes_of(codes, self.bits)
         column = as_column([keys] if array.ndim == 1 else keys)
         array = array.reshape(-1, self._rows.words)
         if len(column) != len(array):
@@ -187,7 +189,8 @@ class HammingIndex:
 
         Parameters
         ----------
-        codes : ndarray of uint64, shape (words,) or (m, words)
+        codes : array_like
+            One code or m codes, as for `insert`.
         radius : int, optional
             The greatest distance, in 0..bits; the radius of the index by default.
         threads : int, optional
@@ -213,7 +216,7 @@ class HammingIndex:
         >>> index.within(np.array([[6], [0]], np.uint64), 1)
         HammingMatches(2 queries, 2 matches, method='scan')
         """
-        array = check_codes(codes, self.bits)
+        array = codes_of(codes, self.bits)
         radius = self.radius if radius is None else check_int("radius", radius, 0, self.bits)
         threads = thread_count(threads)
         with self._rows.gate.reading():
@@ -241,7 +244,8 @@ class HammingIndex:
 
         Parameters
         ----------
-        codes : ndarray of uint64, shape (words,) or (m, words)
+        codes : array_like
+            One code or m codes, as for `insert`.
         k : int, default 10
             Entries to return per code, at least 1. If the index has fewer, all are returned.
         threads : int, optional
@@ -267,7 +271,7 @@ class HammingIndex:
         >>> index.query(np.array([6], np.uint64), k=5)
         [HammingMatch(key='a', distance=1), HammingMatch(key='b', distance=3)]
         """
-        array = check_codes(codes, self.bits)
+        array = codes_of(codes, self.bits)
         k, threads = check_int("k", k, 1), thread_count(threads)
         with self._rows.gate.reading():
             view, most = self._rows.view(), max(min(k, len(self)), 1)

@@ -14,7 +14,8 @@ from lshfast.common.checks import check_int
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.index.hamming.plan import check_codes, fit_blocks
+from lshfast.families.packed import codes_of
+from lshfast.index.hamming.plan import fit_blocks
 from lshfast.index.keys import listed
 from lshfast.index.stores.base import Column
 from lshfast.kernels import hamming as kernels
@@ -63,8 +64,8 @@ def hamming_pairs(
 
     Parameters
     ----------
-    codes : ndarray of uint64, shape (n, words) or (n,)
-        Packed codes of 64 to 1,024 bits, 1 to 16 words each. An array of one dimension contains codes of 64 bits.
+    codes : array_like
+        n codes of up to 1,024 bits, in a form of `dedup_codes`.
     radius : int
         The greatest distance, in 0..64 * words.
     threads : int, optional
@@ -80,7 +81,7 @@ def hamming_pairs(
     Raises
     ------
     TypeError
-        If the codes are not uint64, or an argument has the wrong type.
+        If the codes have another form, or an argument has the wrong type.
     ValueError
         If an argument has the wrong shape or is out of range.
 
@@ -102,7 +103,7 @@ def hamming_pairs(
     >>> list(hamming_pairs(codes, 1))
     [(0, 1, 1)]
     """
-    array = check_codes(codes, None)
+    array = codes_of(codes, None)
     radius = check_int("radius", radius, 0, 64 * array.shape[1])
     found = pairs_within(array, radius, thread_count(threads), progress)
     distances = kernels.distances(array, found).astype(np.int64)

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import hamming as kernels
 
@@ -280,31 +279,3 @@ def _share(sample: UInt64Array, mask: UInt64Array, level: int) -> float:
     queries = values[:SAMPLE_QUERIES]
     met = len(kernels.scan_within(values, queries, min(level - 1, 64))) - len(queries)
     return met / max(len(queries) * (len(values) - 1), 1)
-
-
-# ---- codes ----
-
-
-def check_codes(codes: npt.ArrayLike, bits: int | None, name: str = "codes") -> UInt64Array:
-    """Return codes as a contiguous array, (n, words) or (words,), or raise an error that names the argument.
-
-    If `bits` is None, the codes have 64 bits for each word, and an array of one dimension is codes of one word.
-    """
-    array = array_of(codes, name)
-    if array.dtype != np.uint64:
-        raise TypeError(f"{name} must be uint64, not {array.dtype}")
-    array = np.asarray(array)
-    if bits is None and array.ndim == 1:
-        array = array.reshape(-1, 1)
-    words = array.shape[-1] if array.ndim else 0
-    wanted = words if bits is None else -(-bits // 64)
-    if array.ndim not in (1, 2) or words != wanted or not 1 <= words <= kernels.MAX_WORDS:
-        allowed = f"(n, words) with 1..{kernels.MAX_WORDS} words" if bits is None else f"(n, {wanted}) or ({wanted},)"
-        raise ValueError(f"{name} must have shape {allowed}, not {array.shape}")
-    if bits is not None and bits % 64:
-        beyond = array[..., -1] >> np.uint64(bits % 64) != 0
-        if beyond.any():
-            raise ValueError(
-                f"{name} must have zeros in bit {bits} and above, but row {int(np.argmax(beyond))} has not"
-            )
-    return np.ascontiguousarray(array)

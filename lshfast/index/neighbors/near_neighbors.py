@@ -196,7 +196,7 @@ class NearNeighbors(PlannedIndex):
         ----------
         keys : hashable, or a batch of n hashable objects
             One key for one point; a batch for several.
-        points : array_like, shape (dim,) or (n, dim), or CSR matrix
+        points : array_like, shape (dim,) or (n, dim), a column of lists, or CSR matrix
             With "hamming", uint64 (ceil(dim / 64),) or (n, ceil(dim / 64)).
         threads : int, optional
             At least 1. The default is the number of CPUs that this process may use.

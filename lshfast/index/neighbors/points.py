@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import array_of, check_int, check_number
+from lshfast.common.checks import check_int, check_number
 from lshfast.common.types import Float64Array, UInt64Array
-from lshfast.families.bits import packed_codes
+from lshfast.families.packed import codes_of
 from lshfast.families.points import SparsePoints, dense_points
 from lshfast.index.measure import Measure
 from lshfast.kernels.distances import distances
@@ -106,11 +106,14 @@ class PointFormat:
             Whether one point was given, not a batch.
         """
         if self.metric == "hamming":
-            array = array_of(items, name)
-            codes = packed_codes(array, self.dim, name)
-            return codes, codes, array.ndim == 1
+            codes = codes_of(items, self.dim, name)
+            rows = codes.reshape(-1, self.measure.words)
+            return rows, rows, codes.ndim == 1
         given = dense_points(items, self.dim, name)
-        single = not isinstance(given, SparsePoints) and np.ndim(items) == 1
+        single = False
+        if not isinstance(given, SparsePoints) and len(given) == 1:
+            array = np.asarray(items)
+            single = array.ndim == 1 and array.dtype != object  # not a column of one list
         if self.nonzeros is None:
             points: Any = self._as_dense(given, name)
             return points, self._words_of_dense(points, name), single

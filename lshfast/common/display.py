@@ -1,0 +1,52 @@
+"""Results as tables of figures: text for a terminal, and HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+class Shown:
+    """Base class of results that are shown as a table of figures."""
+
+    def _shown(self) -> tuple[str, Iterable[Figure], str]:
+        """Return the title, the lines of the table, and a sentence below it or ""."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return as_text(*self._shown())
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
+def as_text(title: str, figures: Iterable[Figure], advice: str) -> str:
+    """Return a title, the table and the advice, if there is any, as lines of text."""
+    lines = [f"  {name:<12}{value:>12}   {note}".rstrip() for name, value, note in figures]
+    return "\n".join([title, *lines, *([f"  {advice}"] if advice else [])])
+
+
+def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:
+    """Return a title, the table and the advice, if there is any, as HTML."""
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:right'>{escape(value)}</td>"
+        f"<td style='text-align:left'>{escape(note)}</td></tr>"
+        for name, value, note in figures
+    )
+    shown = f"<p>{escape(advice)}</p>" if advice else ""
+    return f"<p><b>{escape(title)}</b></p><table>{rows}</table>{shown}"
+
+
+def escape(text: str) -> str:
+    """Return text as HTML."""
+    import html
+
+    return html.escape(text)

@@ -1,0 +1,169 @@
+"""Codes in the forms that users have, as packed bits: words, numbers, bytes, hexadecimal strings, booleans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import array_of
+from lshfast.common.types import UInt64Array
+from lshfast.kernels.hamming import MAX_WORDS
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+FORMS = "uint64, int64, booleans, bytes, hexadecimal strings or ints"
+
+
+def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
+    """Return codes as words, (n, words), or one code as (words,), or raise an error that names the argument.
+
+    Bit i of a code is bit i % 64 of word i // 64, the lowest first. Strings, bytes and booleans are numbers that begin
+    with the highest bit. So ``"0f"``, ``b"\\x0f"``, ``15`` and ``[0, 0, 0, 0, 1, 1, 1, 1]`` as booleans are one code.
+
+    Parameters
+    ----------
+    codes : array_like
+        Words: uint64, or int64 of the same bits, shape (n, words) or (words,). Booleans, shape (n, ...) or (...), where
+        all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,). Or ints, bytes objects or
+        hexadecimal strings, one for each code: one alone, a list, or a column of numpy, pandas, polars or pyarrow.
+    bits : int or None
+        Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, up to MAX_WORDS, and
+        an array of one dimension is codes of one word.
+    name : str
+        Name of the argument in errors.
+
+    Raises
+    ------
+    TypeError
+        If the codes have another type.
+    ValueError
+        If they have a wrong shape or length, digits that are not hexadecimal, or bits beyond `bits`.
+
+    Examples
+    --------
+    >>> codes_of(["000000000000000f", "00000000000000ff"], 64).tolist()
+    [[15], [255]]
+    >>> codes_of([[True, False, True]], None).tolist()
+    [[5]]
+    """
+    single = isinstance(codes, (str, bytes, int)) and not isinstance(codes, bool)
+    given: Any = [codes] if single else codes
+    if not isinstance(given, (list, tuple)) or not _is_number(given[0] if given else 0):
+        given = array_of(given, name)
+        if given.ndim == 1 and given.dtype.kind in "OU":
+            given = given.tolist()
+    if isinstance(given, np.ndarray):
+        words = _words_of_array(given, bits, name)
+    else:
+        words = _words_of_numbers(given, bits, name)
+    if bits is not None and bits % 64:
+        beyond = words[..., -1] >> np.uint64(bits % 64) != 0
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise ValueError(f"{name} must have zeros in bit {bits} and above, but row {row} has not")
+    return np.ascontiguousarray(words[0] if single else words)
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (str, bytes, int)) and not isinstance(item, bool)
+
+
+def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UInt64Array:
+    if array.dtype == bool:
+        return _words_of_booleans(array, bits, name)
+    if array.dtype.kind == "S" and array.ndim == 1:
+        array = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), array.dtype.itemsize)
+    if array.dtype == np.uint8:
+        return _words_of_bytes(array, bits, name)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be {FORMS}, not {array.dtype}")
+    if array.dtype.kind == "i" and array.dtype.itemsize < 8 and (array < 0).any():
+        raise ValueError(f"{name} must not be negative, as {array[array < 0][0]} is, unless they are int64")
+    array = array.astype(np.uint64, copy=False)
+    if bits is None and array.ndim == 1:
+        array = array.reshape(-1, 1)
+    words = array.shape[-1] if array.ndim else 0
+    wanted = words if bits is None else -(-bits // 64)
+    if array.ndim not in (1, 2) or words != wanted or (bits is None and not 1 <= words <= MAX_WORDS):
+        allowed = f"(n, words) with 1..{MAX_WORDS} words" if bits is None else f"(n, {wanted}) or ({wanted},)"
+        raise ValueError(f"{name} must have shape {allowed}, not {array.shape}")
+    words_of: UInt64Array = np.asarray(array)
+    return words_of
+
+
+def _words_of_booleans(array: npt.NDArray[np.bool_], bits: int | None, name: str) -> UInt64Array:
+    each = int(np.prod(array.shape[1:]))
+    if bits is not None and array.size == bits != each:
+        return np.asarray(_words_of_booleans(array.reshape(1, -1), bits, name)[0])
+    if array.ndim < 2 or each != (bits or each):
+        allowed = "(n, ...)" if bits is None else f"(n, {bits}), or {bits} in all"
+        raise ValueError(f"booleans in {name} must have shape {allowed}, not {array.shape}")
+    rows = np.zeros((len(array), -(-each // 8) * 8), np.bool_)
+    rows[:, rows.shape[1] - each :] = array.reshape(len(array), each)
+    return _words_of_bytes(np.packbits(rows, axis=1), bits, name)
+
+
+def _words_of_bytes(array: Bytes, bits: int | None, name: str) -> UInt64Array:
+    """Return numbers, the highest byte first, as words."""
+    each = array.shape[-1] if array.ndim else 0
+    wanted = each if bits is None else -(-bits // 8)
+    if array.ndim == 1 and bits is not None and each == wanted:
+        return np.asarray(_words_of_bytes(array.reshape(1, -1), bits, name)[0])
+    if array.ndim != 2 or each != wanted or (bits is None and not 1 <= each <= 8 * MAX_WORDS):
+        allowed = f"1..{8 * MAX_WORDS} bytes" if bits is None else f"{wanted} bytes, for {bits} bits"
+        raise ValueError(f"{name} must be codes of {allowed}, not bytes of shape {array.shape}")
+    padded = np.zeros((len(array), -(-each // 8) * 8), np.uint8)
+    padded[:, :each] = array[:, ::-1]
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+def _words_of_numbers(numbers: Sequence[Any], bits: int | None, name: str) -> UInt64Array:
+    """Return hexadecimal strings, bytes or ints, all of one type, as words."""
+    kind = next((kind for kind in (str, bytes, int) if numbers and isinstance(numbers[0], kind)), int)
+    for row, number in enumerate(numbers):
+        if not isinstance(number, kind) or isinstance(number, bool):
+            if row:
+                raise TypeError(f"{name} must be of one type, and row {row} is a {type(number).__name__}: {number!r}")
+            raise TypeError(f"{name} must be {FORMS}, and row 0 is a {type(number).__name__}: {number!r}")
+    if kind is int:
+        return _words_of_ints(numbers, bits, name)
+    digits = len(numbers[0])
+    for row, number in enumerate(numbers):
+        if len(number) != digits:
+            raise ValueError(f"{name} must be of one length, {digits} as row 0, and row {row} is {number!r}")
+    if kind is bytes:
+        return _words_of_bytes(np.frombuffer(b"".join(numbers), np.uint8).reshape(len(numbers), digits), bits, name)
+    if bits is not None and digits != -(-bits // 4):
+        raise ValueError(
+            f"{name} must have {-(-bits // 4)} hexadecimal digits, for {bits} bits, and row 0 is {numbers[0]!r}"
+        )
+    lead = "0" * (digits % 2)
+    try:
+        packed = bytes.fromhex("".join(lead + number for number in numbers))
+    except ValueError:
+        packed = b""
+    each = (digits + 1) // 2
+    if len(packed) != each * len(numbers):  # fromhex ignores white space
+        row = next(row for row, number in enumerate(numbers) if set(number) - set("0123456789abcdefABCDEF"))
+        raise ValueError(f"{name} must be hexadecimal digits, and row {row} is {numbers[row]!r}")
+    array = np.frombuffer(packed, np.uint8).reshape(len(numbers), each)
+    return _words_of_bytes(array, None if bits is None else 8 * each, name)
+
+
+def _words_of_ints(numbers: Sequence[int], bits: int | None, name: str) -> UInt64Array:
+    most = 64 * MAX_WORDS if bits is None else bits
+    width = max((number.bit_length() for number in numbers), default=0)
+    if width > most or min(numbers, default=0) < 0:
+        row = next(row for row, number in enumerate(numbers) if number < 0 or number.bit_length() > most)
+        raise ValueError(f"{name} must be in 0..2**{most} - 1, and row {row} is {numbers[row]}")
+    words = max(1, -(-(width if bits is None else bits) // 64))
+    packed = b"".join(number.to_bytes(8 * words, "little") for number in numbers)
+    return np.frombuffer(packed, "<u8").astype(np.uint64).reshape(len(numbers), words)
+
+
+def batch_of_codes(codes: Any, bits: int, name: str = "items") -> UInt64Array:
+    """Return codes as words, (n, words), in the forms and with the errors of `codes_of`; one code is n = 1."""
+    return codes_of(codes, bits, name).reshape(-1, -(-bits // 64))
