@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a function that imports a name of a package, for the package's ``__getattr__``.
+def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` of a package, which imports a name, and its ``__dir__``, which lists all names.
 
     Parameters
     ----------
@@ -18,14 +19,19 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
 
     Returns
     -------
-    callable
+    value_of : callable
         It returns the value of a name, which is from then on an attribute of the package, and raises AttributeError for
         other names.
+    all_names : callable
+        It returns the attributes of the package and the names that are not imported yet, sorted, and imports nothing.
 
     Examples
     --------
-    >>> lazy_names("email", {"message": "Message EmailMessage", ".": "policy"})("Message")
+    >>> value_of, all_names = lazy_names("email", {"message": "Message EmailMessage", ".": "policy"})
+    >>> value_of("Message")
     <class 'email.message.Message'>
+    >>> {"Message", "policy"} <= {*all_names()}
+    True
     """
     module_of = {name: module for module, several in names.items() for name in several.split()}
 
@@ -38,4 +44,7 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(importlib.import_module(package), name, value)
         return value
 
-    return value_of
+    def all_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *module_of})
+
+    return value_of, all_names
