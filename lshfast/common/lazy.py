@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` of a package, which imports a name, and its ``__dir__``, which lists all names.
+def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a function that imports a name of a package, for its ``__getattr__``, and give the package a ``__dir__``.
+
+    ``dir`` lists the names before they are imported, and imports none.
 
     Parameters
     ----------
@@ -19,18 +21,16 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 
     Returns
     -------
-    value_of : callable
+    callable
         It returns the value of a name, which is from then on an attribute of the package, and raises AttributeError for
         other names.
-    all_names : callable
-        It returns the attributes of the package and the names that are not imported yet, sorted, and imports nothing.
 
     Examples
     --------
-    >>> value_of, all_names = lazy_names("email", {"message": "Message EmailMessage", ".": "policy"})
-    >>> value_of("Message")
+    >>> import email
+    >>> lazy_names("email", {"message": "Message EmailMessage", ".": "policy"})("Message")
     <class 'email.message.Message'>
-    >>> {"Message", "policy"} <= {*all_names()}
+    >>> {"EmailMessage", "policy"} <= {*dir(email)}
     True
     """
     module_of = {name: module for module, several in names.items() for name in several.split()}
@@ -47,4 +47,5 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
     def all_names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *module_of})
 
-    return value_of, all_names
+    sys.modules[package].__dir__ = all_names  # type: ignore[method-assign]
+    return value_of

@@ -32,7 +32,7 @@ Kind = TypeVar("Kind", bound="HyperLogLog")
 INT8 = np.dtype(np.int8)
 LOWEST_P, HIGHEST_P = 4, 16
 
-maximum = np.maximum
+maximum: np.ufunc = np.maximum
 
 # By p: the number of registers, and the constant of the formula of Flajolet and others (2007).
 ALPHAS = {

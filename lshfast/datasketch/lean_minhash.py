@@ -62,6 +62,9 @@ class LeanMinHash(MinHash):
 
     __slots__ = ("_given",)
 
+    seed: int
+    hashvalues: Values
+    scheme: SchemeName
     _given: bytes | None  # the digest of given permutations
 
     def __init__(

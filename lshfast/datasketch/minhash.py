@@ -36,7 +36,7 @@ Sketch = TypeVar("Sketch", bound="MinHash")
 # Bytes of a hash value in the 64-bit schemes; the name is datasketch's.
 hashvalue_byte_size = 8
 
-minimum = np.minimum
+minimum: np.ufunc = np.minimum
 
 # The largest number of functions; it is stored in 4 bytes.
 MOST_FUNCTIONS = 2**32

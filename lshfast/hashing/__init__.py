@@ -29,7 +29,7 @@ __all__ = [
     "sphere_points",
 ]
 
-__getattr__, __dir__ = lazy_names(
+__getattr__ = lazy_names(
     __name__,
     {
         "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",
