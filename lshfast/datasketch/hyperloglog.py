@@ -233,10 +233,12 @@ class HyperLogLog:
         first = hyperloglogs[0]
         _check_kind(first, cls._hash_range_bit)
         kind, p, hashfunc = type(first), first.p, first.hashfunc
-        for other in hyperloglogs[1:]:
-            if type(other) is not kind or other.p != p or other.hashfunc is not hashfunc:
-                first._check(other)
-        registers = [each.reg if each.reg is each._known else each._adopt() for each in hyperloglogs]
+        registers = []
+        for each in hyperloglogs:
+            if type(each) is not kind or each.p != p or each.hashfunc is not hashfunc:
+                first._check(each)
+            own = each.reg
+            registers.append(own if own is each._known else each._adopt())
         return first._with(maximum.reduce(registers), cls)
 
     def _with(self, registers: Int8Array, kind: type[Kind]) -> Kind:
