@@ -28,6 +28,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return 0
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name the parameters in the names of benchmarks, such as ``test_verify[threads=1]``."""
+    return f"{argname}={val}" if isinstance(val, (int, str)) else None
+
+
 @pytest.fixture(params=kernels.available())
 def level(request: pytest.FixtureRequest) -> Iterator[str]:
     """Run a benchmark once on every CPU level of this machine."""

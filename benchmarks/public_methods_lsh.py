@@ -251,6 +251,7 @@ def of_index() -> list[Method]:
         Method("MinHashLSH.merge, check_overlap", merged_with_check, once=True),
         Method("pickle.dumps(MinHashLSH)", on(index, lambda lsh, sketch: pickle.dumps(lsh), SMALL)),
         Method("pickle.loads of a MinHashLSH", loaded),
+        Method("copy.copy(MinHashLSH)", on(index, lambda lsh, sketch: copy.copy(lsh), SMALL)),
         Method("copy.deepcopy(MinHashLSH)", on(index, lambda lsh, sketch: copy.deepcopy(lsh), SMALL)),
         Method("MinHashLSH.b, r, h, hashranges", on(index, lambda lsh, sketch: (lsh.b, lsh.r, lsh.h, lsh.hashranges))),
     ]

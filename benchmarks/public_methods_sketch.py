@@ -27,6 +27,12 @@ def minhashes(library: Any) -> tuple[Any, Any]:
 
 
 @cache
+def crowd(library: Any) -> list[Any]:
+    """Return 500 sketches."""
+    return library.MinHash.bulk([[b"%d" % (row + i) for i in range(20)] for row in range(500)], num_perm=PERMUTATIONS)
+
+
+@cache
 def leans(library: Any) -> tuple[Any, Any]:
     first, second = minhashes(library)
     return library.LeanMinHash(first), library.LeanMinHash(second)
@@ -39,10 +45,10 @@ def bits(library: Any) -> tuple[Any, Any]:
 
 
 @cache
-def counters(library: Any, kind: str) -> tuple[Any, Any]:
-    pair = getattr(library, kind)(8), getattr(library, kind)(8)
+def counters(library: Any, kind: str, p: int = 8, tokens: int = 200) -> tuple[Any, Any]:
+    pair = getattr(library, kind)(p), getattr(library, kind)(p)
     for sketch, words in zip(pair, (WORDS, OTHERS), strict=True):
-        for word in words:
+        for word in words[:tokens]:
             sketch.update(word)
     return pair
 
@@ -152,6 +158,14 @@ def of_minhash() -> list[Method]:
 
         return prepare
 
+    def after_copy(call: Callable[[Any], object]) -> Callable[[Any], Call]:
+        def prepare(library: Any) -> Call:
+            sketch = minhashes(library)[0].copy()
+            sketch.copy()
+            return lambda: call(sketch)
+
+        return prepare
+
     def given(library: Any) -> Call:
         first, _ = minhashes(library)
         values, permutations = first.hashvalues, first.permutations
@@ -187,7 +201,10 @@ def of_minhash() -> list[Method]:
         Method("MinHash.hashvalues", of(minhashes, lambda a, b: a.hashvalues)),
         Method("MinHash.permutations", of(minhashes, lambda a, b: a.permutations)),
         Method("MinHash.hashfunc", of(minhashes, lambda a, b: a.hashfunc)),
+        Method("MinHash.hashvalues, copied before", after_copy(lambda sketch: sketch.hashvalues)),
+        Method("MinHash.permutations, copied before", after_copy(lambda sketch: sketch.permutations)),
         Method("MinHash.seed", of(minhashes, lambda a, b: a.seed)),
+        Method("MinHash.union of 500", lambda library: partial(library.MinHash.union, *crowd(library))),
         *shared("MinHash", minhashes),
         Method("sha1_hash32", making("sha1_hash32", b"token")),
         Method("sha1_hash64", making("sha1_hash64", b"token")),
@@ -214,7 +231,11 @@ def of_lean() -> list[Method]:
         sketch = minhashes(library)[0]
         return partial(library.LeanMinHash, sketch)
 
+    def united(library: Any) -> Call:
+        return partial(library.LeanMinHash.union, *map(library.LeanMinHash, crowd(library)))
+
     return [
+        Method("LeanMinHash.union of 500", united),
         Method("LeanMinHash(minhash)", of_minhash),
         Method("LeanMinHash(hashvalues)", parts),
         Method("LeanMinHash.jaccard", of(leans, lambda a, b: a.jaccard(b))),
@@ -275,7 +296,17 @@ def of_counters(kind: str) -> list[Method]:
     def of_p(p: int) -> Callable[[Any], Call]:
         return making(kind, p)
 
+    def united(library: Any) -> Call:
+        counter = counters(library, kind)[0]
+        return partial(type(counter).union, *(counter.copy() for _ in range(500)))
+
     return [
+        *(
+            Method(f"{kind}.count, {n} tokens, p={p}", of(counters, lambda a, b: a.count(), kind, p, n))
+            for p in (8, 14)
+            for n in (0, 60)
+        ),
+        Method(f"{kind}.union of 500", united),
         Method(f"{kind}()", of_p(8)),
         Method(f"{kind}(p=14)", of_p(14)),
         Method(f"{kind}(reg)", registers),

@@ -59,7 +59,7 @@ def test_query(measure: Measure, signatures: UInt64Array, kind: str) -> None:
     assert len(found.keys) > N
 
 
-@pytest.mark.parametrize("choice", [{"threshold": 0.8}, {"k": 1}], ids=["threshold", "k"])
+@pytest.mark.parametrize("choice", [{"threshold": 0.8}, {"k": 1}], ids=["threshold=0.8", "k=1"])
 def test_query_with_similarity(
     measure: Measure, index: LSHIndex, signatures: UInt64Array, choice: dict[str, float]
 ) -> None:

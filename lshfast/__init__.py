@@ -208,8 +208,8 @@ _value_of = lazy_names(
         "sketch": "BBits DistinctCounter MinHasher OnePermutation SignSketcher SimHasher WeightedMinHasher "
         "WeightedSets estimate_overlap estimate_sizes sketch_multisets",
         "tokens": "TokenSets",
-        ".": "banding common datasketch distances exact external families fingerprints hashing index jobs "
-        "join kernels passages pipeline readers records shingling sketch textbook tokens web",
+        ".": "banding common datasketch distances estimators exact external families fingerprints hashing index jobs "
+        "join kernels passages pipeline readers records shingling sketch spark stages textbook tokens web",
     },
 )
 

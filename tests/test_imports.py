@@ -1,14 +1,41 @@
 """What imports load: packages import the modules of their names when these are first used."""
 
+import ast
 import importlib
+import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import lshfast
 
-LAZY = ["lshfast", "lshfast.families", "lshfast.index", "lshfast.index.neighbors", "lshfast.sketch", "lshfast.stages"]
+ROOT = Path(lshfast.__file__).parents[1]
+LAZY = sorted(
+    ".".join(path.relative_to(ROOT).parent.parts)
+    for path in (ROOT / "lshfast").rglob("__init__.py")
+    if "lazy_names(" in path.read_text(encoding="utf-8") and path.parent.name != "estimators"  # needs scikit-learn
+)
+
+# Completes the names of packages as readline does, where only numpy and the standard library can be imported.
+COMPLETE = """
+import importlib, json, rlcompleter, sys
+
+class Extras:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in {"numpy", "lshfast", *sys.stdlib_module_names}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Extras())
+found = {}
+for package in sys.argv[1:]:
+    completer = rlcompleter.Completer({"package": importlib.import_module(package)})
+    given = iter(lambda at=iter(range(10_000)): completer.complete("package.", next(at)), None)
+    found[package] = [text.removeprefix("package.").rstrip("()") for text in given]
+print(json.dumps(found))
+"""
 
 
 def loaded_by(statement):
@@ -25,6 +52,21 @@ def test_all_names_of_a_package_can_be_imported(name):
     assert {*importlib.import_module(name).__all__} <= {*names}
 
 
+def test_packages_list_their_names_before_these_are_imported():
+    public = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
+    code = "import sys, lshfast; before = {*sys.modules}; print(dir(lshfast)); assert before == {*sys.modules}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {*lshfast.__all__, *public} <= {*ast.literal_eval(done.stdout)}
+
+
+def test_tab_completes_the_names_without_extras():
+    done = subprocess.run([sys.executable, "-c", COMPLETE, *LAZY], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    for name in LAZY:
+        assert {*importlib.import_module(name).__all__} <= {*found[name]}
+    assert {"estimators", "spark", "stages"} <= {*found["lshfast"]}
+
+
 def test_a_missing_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"module 'lshfast\.index' has no attribute 'LSHTree'"):
         _ = lshfast.index.LSHTree
@@ -35,7 +77,7 @@ def test_a_missing_name_is_an_attribute_error():
 
 
 def test_packages_need_not_be_imported():
-    names = ["hashing", "distances", "exact", "external", "fingerprints", "passages", "records", "textbook", "web"]
+    names = re.findall(r"`lshfast\.(\w+)`", lshfast.__doc__)
     loaded = loaded_by(f"import lshfast; lshfast.families.Cascade, {', '.join(f'lshfast.{name}' for name in names)}")
     assert {"lshfast.families.cascade", *(f"lshfast.{name}" for name in names)} <= loaded
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
 def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a function that imports a name of a package, for the package's ``__getattr__``.
+    """Return a function that imports a name of a package, for its ``__getattr__``, and give the package a ``__dir__``.
+
+    ``dir`` lists the names before they are imported, and imports none.
 
     Parameters
     ----------
@@ -24,8 +27,11 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
 
     Examples
     --------
+    >>> import email
     >>> lazy_names("email", {"message": "Message EmailMessage", ".": "policy"})("Message")
     <class 'email.message.Message'>
+    >>> {"EmailMessage", "policy"} <= {*dir(email)}
+    True
     """
     module_of = {name: module for module, several in names.items() for name in several.split()}
 
@@ -38,4 +44,8 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(importlib.import_module(package), name, value)
         return value
 
+    def all_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *module_of})
+
+    sys.modules[package].__dir__ = all_names  # type: ignore[method-assign]
     return value_of

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from lshfast.common.types import UInt64Array
 from lshfast.datasketch.hashfunc import TOKEN_SEED, Hasher, sha1_hash32, sha1_hash64, token_hashes
-from lshfast.datasketch.minhash import check_int
+from lshfast.datasketch.minhash import check_int, writable
 from lshfast.kernels import cardinality as kernels
 from lshfast.kernels.affine import native, sha1
 
@@ -31,6 +31,8 @@ Kind = TypeVar("Kind", bound="HyperLogLog")
 
 INT8 = np.dtype(np.int8)
 LOWEST_P, HIGHEST_P = 4, 16
+
+maximum: np.ufunc = np.maximum
 
 # By p: the number of registers, and the constant of the formula of Flajolet and others (2007).
 ALPHAS = {
@@ -186,7 +188,7 @@ class HyperLogLog:
         while stretch := tuple(islice(values, STRETCH)):
             kernels.update_hashes(_hash_all(self.hashfunc, stretch), self._hash_range_bit, registers)
 
-    def count(self) -> float:
+    def count(self) -> np.float64:
         """Return the estimated number of distinct values, by the formula of Flajolet and others (2007).
 
         A UserWarning is given if the estimate is near 2.5 * 2**p, where its formula changes and its error may exceed
@@ -202,10 +204,10 @@ class HyperLogLog:
                 stacklevel=2,
             )
         if estimate <= seam and zeros:
-            return float(self.m * np.log(self.m / zeros))
+            return np.float64(self.m * np.log(self.m / zeros))
         if estimate <= 2**32 / 30:
-            return estimate
-        return float(-(2**32) * np.log(1 - estimate / 2**32)) if estimate < 2**32 else math.inf
+            return np.float64(estimate)
+        return np.float64(-(2**32) * np.log(1 - estimate / 2**32) if estimate < 2**32 else math.inf)
 
     def merge(self, other: HyperLogLog) -> None:
         """Add all values of another sketch with the same p, kind and hash function.
@@ -217,10 +219,10 @@ class HyperLogLog:
         """
         if type(other) is not type(self) or other.p != self.p or other.hashfunc is not self.hashfunc:
             self._check(other)
-        self.reg = self._known = np.maximum(
-            self.reg if self.reg is self._known else self._adopt(),
-            other.reg if other.reg is other._known else other._adopt(),
-        )
+        mine, theirs = self.reg, other.reg
+        if mine is not self._known or theirs is not other._known:
+            mine, theirs = self._registers(), other._registers()
+        self.reg = self._known = maximum(mine, theirs)
         self._held = None
 
     @classmethod
@@ -230,12 +232,14 @@ class HyperLogLog:
             raise ValueError(f"a union takes at least 2 sketches, not {len(hyperloglogs)}")
         first = hyperloglogs[0]
         _check_kind(first, cls._hash_range_bit)
-        for other in hyperloglogs[1:]:
-            first._check(other)
-        made = first._with(np.maximum(first._registers(), hyperloglogs[1]._registers()), cls)
-        for other in hyperloglogs[2:]:
-            np.maximum(made.reg, other._registers(), out=made.reg)
-        return made
+        kind, p, hashfunc = type(first), first.p, first.hashfunc
+        registers = []
+        for each in hyperloglogs:
+            if type(each) is not kind or each.p != p or each.hashfunc is not hashfunc:
+                first._check(each)
+            own = each.reg
+            registers.append(own if own is each._known else each._adopt())
+        return first._with(maximum.reduce(registers), cls)
 
     def _with(self, registers: Int8Array, kind: type[Kind]) -> Kind:
         """Return a sketch of the class `kind` with these registers and this sketch's other attributes."""
@@ -293,9 +297,7 @@ class HyperLogLog:
         TypeError, ValueError
             If the buffer is not writable, or has fewer bytes than `bytesize`.
         """
-        data = memoryview(buf).cast("B")
-        if len(data) < self.bytesize():
-            raise ValueError(f"buf must have at least {self.bytesize()} bytes, not {len(data)}")
+        data = writable(buf, self.bytesize())
         data[: self.bytesize()] = bytes([self.p]) + self._registers().tobytes()
 
     @classmethod
@@ -362,8 +364,8 @@ class HyperLogLogPlusPlus(HyperLogLog):
     >>> from lshfast.datasketch.hyperloglog import HyperLogLogPlusPlus
     >>> sketch = HyperLogLogPlusPlus()
     >>> sketch.update(b"one")
-    >>> round(sketch.count(), 2)
-    1.0
+    >>> f"{sketch.count():.2f}"
+    '1.00'
     """
 
     _hash_range_bit = 64
@@ -379,9 +381,9 @@ class HyperLogLogPlusPlus(HyperLogLog):
             warnings.warn("hashobj is ignored and deprecated: use hashfunc", DeprecationWarning, stacklevel=2)
         super().__init__(p, reg, hashfunc)
 
-    def count(self) -> float:
+    def count(self) -> np.float64:
         """Return the estimated number of distinct values; its relative standard error is at most 1.04 / sqrt(2**p)."""
-        return kernels.register_estimate(self._registers(), self._hash_range_bit)
+        return np.float64(kernels.register_estimate(self._registers(), self._hash_range_bit))
 
 
 def _checked_p(p: Any) -> int:

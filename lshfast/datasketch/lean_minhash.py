@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.datasketch.minhash import MinHash, check_int, united
+from lshfast.datasketch.minhash import MinHash, check_int, united, writable
 from lshfast.datasketch.schemes import BY_CODE, SCHEMES, SchemeName, Values, integers, permutations_of, scheme_of
 
 ByteOrder: TypeAlias = Literal["@", "=", "<", ">", "!"]
@@ -60,7 +60,7 @@ class LeanMinHash(MinHash):
     (269, True)
     """
 
-    __slots__ = ("_given", "hashvalues", "scheme", "seed")
+    __slots__ = ("_given",)
 
     seed: int
     hashvalues: Values
@@ -175,9 +175,8 @@ class LeanMinHash(MinHash):
             If the byte order is unknown, or the seed has more than 8 bytes.
         """
         head, start, values = _layout(self.scheme, byteorder)
-        k, data = len(self.hashvalues), memoryview(buf).cast("B")
-        if len(data) < start + k * values.itemsize:
-            raise ValueError(f"buf must have {start + k * values.itemsize} bytes, not {len(data)}")
+        k = len(self.hashvalues)
+        data = writable(buf, start + k * values.itemsize)
         code = SCHEMES[self.scheme].code
         head.pack_into(data, 0, self.seed, *((-k, code) if code else (k,)))
         np.frombuffer(data, values, k, start)[:] = self.hashvalues

@@ -36,6 +36,8 @@ Sketch = TypeVar("Sketch", bound="MinHash")
 # Bytes of a hash value in the 64-bit schemes; the name is datasketch's.
 hashvalue_byte_size = 8
 
+minimum: np.ufunc = np.minimum
+
 # The largest number of functions; it is stored in 4 bytes.
 MOST_FUNCTIONS = 2**32
 
@@ -107,12 +109,28 @@ class MinHash:
     True
     """
 
+    # With slots, attributes of copies and of copied sketches are as fast to read as others: a copy reads no dict.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_gpu_mode",
+        "_hasher",
+        "_used",
+        "hashfunc",
+        "hashvalues",
+        "num_perm",
+        "permutations",
+        "scheme",
+        "seed",
+    )
+
     scheme: SchemeName
     seed: int
     num_perm: int
     hashvalues: Values
     hashfunc: Callable[[Any], Any]
     permutations: Values | None
+    _gpu_mode: str
     _hasher: Hasher  # for the hashfunc, unless that was replaced
     _used: Permutations  # with the array of permutations, unless that was replaced
 
@@ -252,12 +270,12 @@ class MinHash:
         check_alike(self, other, "compared")
         return agreements(self.hashvalues, other.hashvalues) / len(self.hashvalues)
 
-    def count(self) -> float:
+    def count(self) -> np.float64:
         """Estimate the number of distinct tokens (Cohen 1997): 0 or more.
 
         Returns
         -------
-        float
+        numpy.float64
             The relative standard error is about 1 / sqrt(num_perm).
         """
         return count(SCHEMES[self.scheme], self.hashvalues, self.seed)
@@ -276,7 +294,7 @@ class MinHash:
             If one of these differs.
         """
         check_alike(self, other, "merged")
-        self.hashvalues = np.minimum(other.hashvalues, self.hashvalues)
+        self.hashvalues = minimum(other.hashvalues, self.hashvalues)
 
     def digest(self) -> Values:
         """Return a copy of the hash values."""
@@ -300,16 +318,19 @@ class MinHash:
 
     def __deepcopy__(self: Sketch, memo: dict[int, Any]) -> Sketch:
         memo[id(self)] = made = self.copy()
-        for name, value in self.__dict__.items():
-            if name not in SHARED:
-                made.__dict__[name] = deepcopy(value, memo)
+        if own := vars(made):
+            own.update(deepcopy(own, memo))
         return made
 
     def _with(self: Sketch, values: Values) -> Sketch:
         """Return a copy with other hash values."""
         made = object.__new__(type(self))
-        made.__dict__ = state = self.__dict__.copy()
-        state["hashvalues"] = values
+        made.scheme, made.seed, made.num_perm, made._gpu_mode = self.scheme, self.seed, self.num_perm, self._gpu_mode
+        made.hashfunc, made._hasher = self.hashfunc, self._hasher
+        made.permutations, made._used = self.permutations, self._used
+        made.hashvalues = values
+        if own := vars(self):  # attributes that the program has set
+            vars(made).update(own)
         return made
 
     def __len__(self) -> int:
@@ -422,24 +443,22 @@ class MinHash:
         values = np.empty((len(offsets) - 1, len(self)), self.hashvalues.dtype)
         values[:] = self.hashvalues
         self._used.functions.lower_rows(offsets, hashes, values)
-        made, kind, state, new = [], type(self), self.__dict__, object.__new__
-        for row in values:
-            one = new(kind)
-            one.__dict__ = held = state.copy()
-            held["hashvalues"] = row.copy()
-            made.append(one)
-        return made
+        return [self._with(row.copy()) for row in values]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return a state that each version of Python and numpy can read: hash values as bytes, no drawn functions."""
         hasher, used = self._tools()
-        state = self.__dict__.copy()
-        del state["_hasher"], state["_used"]
-        state["hashfunc"] = None if hasher.hashfunc is SCHEMES[self.scheme].hashfunc else hasher.hashfunc
-        state["hashvalues"] = _little_endian(self._copied())
         given = None if used.given is None else used.array
-        state["permutations"] = None if given is None else [_little_endian(row) for row in given]
-        return state
+        return {
+            **vars(self),
+            "scheme": self.scheme,
+            "seed": self.seed,
+            "num_perm": self.num_perm,
+            "_gpu_mode": self._gpu_mode,
+            "hashfunc": None if hasher.hashfunc is SCHEMES[self.scheme].hashfunc else hasher.hashfunc,
+            "hashvalues": _little_endian(self._copied()),
+            "permutations": None if given is None else [_little_endian(row) for row in given],
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the state of a pickle, also of datasketch's; pickles from before 2.0 do not name a scheme."""
@@ -448,18 +467,13 @@ class MinHash:
         hashfunc, permutations = state.pop("hashfunc"), state.pop("permutations")
         values = _read(state["hashvalues"], kind.dtype)
         state["hashvalues"] = integers(values, kind.dtype, kind.greatest, "hashvalues")
-        self.__dict__.update(state)
+        for name, value in state.items():
+            setattr(self, name, value)
         self._hasher = HASHERS[kind.name] if hashfunc is None else Hasher(hashfunc, kind.bits, kind.name)
         self.hashfunc = self._hasher.hashfunc
         given = None if permutations is None else [_read(row, kind.dtype) for row in permutations]
         self._used = permutations_for(kind.name, self.seed, len(self.hashvalues), given)
         self.permutations = self._used.array
-
-
-# Attributes that copies share because they are immutable, or that copying creates again.
-SHARED = frozenset(
-    ["scheme", "seed", "num_perm", "_gpu_mode", "hashfunc", "_hasher", "permutations", "_used", "hashvalues"]
-)
 
 
 def _little_endian(values: Values) -> bytes:
@@ -491,13 +505,36 @@ def check_num_perm(num_perm: Any) -> int:
     return number
 
 
+def writable(buf: Any, size: int) -> memoryview:
+    """Return a buffer as bytes; raise an error if it cannot be written or has fewer than `size` bytes."""
+    needed = f"buf must be a writable buffer of at least {size} bytes, such as a bytearray"
+    try:
+        data = memoryview(buf).cast("B")
+    except TypeError:
+        raise TypeError(f"{needed}, not {type(buf).__name__}") from None
+    if len(data) < size:  # a ValueError also if it cannot be written, as in datasketch
+        raise ValueError(f"{needed}, not {type(buf).__name__} of {len(data)} bytes")
+    if data.readonly:
+        raise TypeError(f"{needed}, not {type(buf).__name__}, which is read-only")
+    return data
+
+
 def united(sketches: tuple[MinHash, ...]) -> Values:
     """Return the hash values of the union of two or more sketches; raise ValueError if they are not compatible."""
     if len(sketches) < 2:
         raise ValueError(f"union takes two sketches or more, not {len(sketches)}")
+    first = sketches[0]
+    scheme, seed, k, given = first.scheme, first.seed, len(first.hashvalues), permutations_of(first)
     for other in sketches[1:]:
-        check_alike(sketches[0], other, "united")
-    values: Values = np.minimum.reduce([sketch.hashvalues for sketch in sketches])
+        if not (
+            isinstance(other, MinHash)
+            and other.scheme == scheme
+            and other.seed == seed
+            and len(other.hashvalues) == k
+            and other._given == given
+        ):  # a call for each sketch would double the time
+            check_alike(first, other, "united")
+    values: Values = minimum.reduce([sketch.hashvalues for sketch in sketches])
     return values
 
 
@@ -514,8 +551,10 @@ def check_alike(a: MinHash, b: MinHash, what: str) -> None:
             return
     except AttributeError:  # a sketch of datasketch, or not a sketch
         pass
-    if getattr(b, "scheme", None) != a.scheme:
-        raise ValueError(f"sketches of schemes {a.scheme!r} and {getattr(b, 'scheme', None)!r} cannot be {what}")
+    if not hasattr(b, "scheme"):
+        raise ValueError(f"a MinHash or LeanMinHash is needed, not {type(b).__name__}: other objects cannot be {what}")
+    if b.scheme != a.scheme:
+        raise ValueError(f"sketches of schemes {a.scheme!r} and {b.scheme!r} cannot be {what}")
     if b.seed != a.seed:
         raise ValueError(f"sketches of seeds {a.seed} and {b.seed} cannot be {what}")
     if len(b) != len(a):

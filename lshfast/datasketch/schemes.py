@@ -231,10 +231,12 @@ def is_empty(scheme: Scheme, values: Values) -> bool:
     return bool(values.item(0) == scheme.greatest) and bool((values == scheme.greatest).all())
 
 
-def count(scheme: Scheme, values: Values, seed: int) -> float:
+def count(scheme: Scheme, values: Values, seed: int) -> np.float64:
     """Estimate the number of distinct tokens: k divided by the sum of the hash values, each divided by the greatest."""
-    if is_empty(scheme, values):
-        return 0.0
     if scheme.is_own:
-        return float(estimate_sizes(values, MinHasher(len(values), scheme.name, seed)))  # type: ignore[arg-type]
-    return float(len(values) / np.sum(values / float(scheme.greatest)) - 1.0)
+        if is_empty(scheme, values):
+            return np.float64(0.0)
+        return np.float64(estimate_sizes(values, MinHasher(len(values), scheme.name, seed)))  # type: ignore[arg-type]
+    # 0.0 for an empty sketch; np.sum would take 1 µs more
+    sized: np.float64 = len(values) / np.add.reduce(values / float(scheme.greatest)) - 1.0
+    return sized

@@ -14,6 +14,7 @@ from lshfast.families.codes import BitCodes, BitFamily
 from lshfast.families.family import Family
 from lshfast.families.set_distances import angles_of_counts, jaccard, weighted_distances
 from lshfast.kernels.simhash import MAX_BITS
+from lshfast.kernels.sketch import MAX_NUM_PERM
 from lshfast.sketch.codes import EMPTY
 from lshfast.sketch.minhash import MinHasher, Scheme, check_signatures
 from lshfast.sketch.simhash import SimHasher
@@ -107,7 +108,7 @@ class MinHashFamily(Family[SetsOrSignatures]):
         ValueError
             If an argument is out of range, or signatures have too few slots, or a different sketcher made them.
         """
-        hasher = self.hasher(count)
+        hasher = self.hasher(check_int("count", count, 1, MAX_NUM_PERM))
         if isinstance(items, TokenSets):
             return np.asarray(hasher.sketch(items, threads=threads))
         return _signatures(items, hasher, prefix=self.scheme == "classic")
@@ -228,7 +229,7 @@ class WeightedMinHashFamily(Family[WeightedSetsOrSignatures]):
         ValueError
             If an argument is out of range, or signatures have too few slots, or a different sketcher made them.
         """
-        hasher = self.hasher(count)
+        hasher = self.hasher(check_int("count", count, 1, MAX_NUM_PERM))
         if isinstance(items, WeightedSets):
             return np.asarray(hasher.sketch(items, threads=threads))
         return _signatures(items, hasher, prefix=self.scheme == "icws")

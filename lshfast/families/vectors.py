@@ -20,6 +20,7 @@ from lshfast.families.points import dense_blocks, dense_points
 from lshfast.families.probing import MAX_PROBED_ROWS, MAX_PROBES, ProbeCurves, Probing, found_by_probes
 from lshfast.families.rotated import MAX_DIM, Projection
 from lshfast.kernels import probes as kernels
+from lshfast.kernels.simhash import MAX_BITS
 from lshfast.sketch.arrays import checked
 from lshfast.sketch.codes import Zero
 from lshfast.sketch.signs import SignSketcher
@@ -281,7 +282,7 @@ class SignVectors(AngleFamily, BitFamily[Any]):
         ValueError
             If the vectors have a different dim, or a coordinate is out of range, or a different sketcher made codes.
         """
-        sketcher = self.sketcher(count)
+        sketcher = self.sketcher(check_int("count", count, 1, MAX_BITS))
         if getattr(items, "hasher", None) is not None:
             made = checked(items, "items", sketcher, np.uint64, sketcher.words, "codes of ", "words a code")
             given = np.array(np.atleast_2d(made))

@@ -2,10 +2,24 @@
 from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-cdef int get_slots(object signature, size_t k, Py_buffer* slots) except -1  # to be released by PyBuffer_Release
+# Get the memory of a `signature`, a uint64 array of `k` slots, in `slots`, to be released by PyBuffer_Release.
+cdef int get_slots(object signature, size_t k, Py_buffer* slots) except -1
+
+# Return the UTF-8 of a str, `name`, which keeps it, and write its number of bytes to `length`.
 cdef const uint8_t* text_of(object name, Py_ssize_t* length) except NULL
+
+# Return a new int64 array of `n` `numbers`.
 cdef object int64_of(const uint32_t* numbers, size_t n)
+
+# Return whether the `n` `rows` are consecutive numbers, rising.
 cdef bint are_consecutive(const int64_t* rows, size_t n) noexcept nogil
+
+# Return arrays of signatures, `pieces`, with those that are adjacent in one array as one.
 cdef list joined_rows(list pieces)
-cdef list markings_of(object gone)  # checked, so that `set_marks` cannot fail
+
+# Return the marks to be set for `gone`, pairs of marks (uint8) and rows (int64). They are checked, so that `set_marks`
+# cannot fail.
+cdef list markings_of(object gone)
+
+# Set the marks of `markings`, from `markings_of`.
 cdef int set_marks(list markings) except -1

@@ -16,10 +16,10 @@ cdef enum:
     WORK = 1 << 20  # simple steps between two calls of pause(): 1 to 100 ms
 
 # Every 50 ms, raise what a signal handler raises, or Stopped in a worker thread whose run is over; at other times, return
-# soon. *last is the caller's, 0 at first.
+# soon. `last` points to a number of the caller, 0 at first.
 cdef int pause(uint64_t* last) except -1 nogil
 
-# A sum or product of sizes; MemoryError where it is more than memory can hold.
+# A sum or product of sizes `a` and `b`; MemoryError where it is more than memory can hold.
 cdef inline size_t sum_of(size_t a, size_t b) except? 0:
     if a > <size_t>PTRDIFF_MAX or b > <size_t>PTRDIFF_MAX - a:
         raise MemoryError(f"{a} + {b} items do not fit into memory")
@@ -33,7 +33,8 @@ cdef inline size_t product_of(size_t a, size_t b) except? 0:
 
 
 # Numbers in memory that does not begin at a multiple of their size cannot be read by C. The rule of all kernels: inputs
-# that lie so are copied, outputs that lie so are refused.
+# that lie so are copied, outputs that lie so are refused. `array` is an input; `out` is an output of numbers of `width`
+# bytes.
 ctypedef fused number:
     int32_t
     int64_t

@@ -1,15 +1,17 @@
-# Functions of packed codes for other projects' Cython: n codes of `words` words each, the lowest bit first.
+# Functions of packed codes for other projects' Cython. `codes` is (n, words): `n` codes of `words` words each, at least 1,
+# the lowest bit first. `out` overlaps no input.
 from libc.stdint cimport uint64_t
 
-# The bits at `count` positions below 64 words, packed: n rows of (count + 63) / 64 words. scratch holds 64 times
-# `words` numbers.
+# Write the bits at `count` `positions`, each below 64 * words, packed: `out` is (n, (count + 63) / 64). `scratch` holds
+# 64 * words numbers, which need not be prepared.
 cdef void sample_bits(const uint64_t* codes, size_t n, size_t words, const uint64_t* positions, size_t count,
                       uint64_t* scratch, uint64_t* out) noexcept nogil
 
-# Each `rows` bits, 1 to 63, as one number: n rows of `bands` numbers; a code has bands rows bits or more.
+# Write each group of `rows` bits, 1 to 63, as one number: `out` is (n, bands). A code has at least bands * rows bits, for
+# `bands` groups.
 cdef void bands_of_bits(const uint64_t* codes, size_t n, size_t words, size_t bands, size_t rows,
                         uint64_t* out) noexcept nogil
 
-# The hashes of the codes under `count` masks of `words` words: n rows of `count` numbers, none of them all ones.
+# Write the hashes of the codes under `count` `masks`, (count, words): `out` is (n, count). None of them is all ones.
 cdef void hash_masked_bits(const uint64_t* codes, size_t n, size_t words, const uint64_t* masks, size_t count,
                            uint64_t* out) noexcept nogil

@@ -37,7 +37,7 @@ void cardinality_registers_by_hashes(const uint64_t *hashes, size_t n, unsigned 
 
 uint8_t cardinality_highest_register(const uint8_t *registers, size_t n);
 
-/* How many registers have each value; they must be at most CARDINALITY_MAX_REGISTER. */
+/* How many registers have each value; those above CARDINALITY_MAX_REGISTER are not counted. */
 void cardinality_count_registers(const uint8_t *registers, unsigned p, uint32_t counts[CARDINALITY_MAX_REGISTER + 1]);
 
 /* The estimated number of distinct hashes of `width` bits, p < width <= 64; counts are those of 2^p registers, none

@@ -163,20 +163,26 @@ cdef int _count(object registers, int width, uint32_t* counts) except -1:
     cdef Py_buffer view
     cdef unsigned p
     cdef uint8_t highest
+    cdef uint32_t counted = 0
+    cdef int r
     PyObject_GetBuffer(registers, &view, PyBUF_FORMAT | PyBUF_ND)
     try:
         if view.ndim != 1 or view.itemsize != 1 or view.format[0] not in (b"b", b"B"):
             raise TypeError("registers must be int8 or uint8 of one dimension")
         p = _precision(view.len)
         _check_width(width, p)
+        if counts != NULL:
+            cardinality_count_registers(<const uint8_t*>view.buf, p, counts)
+            for r in range(width - p + 2):
+                counted += counts[r]
+            if counted == <uint32_t>1 << p:
+                return p
         highest = cardinality_highest_register(<const uint8_t*>view.buf, view.len)
         if highest > width - p + 1:
             # bytes of numbers with a sign are read as such
             raise ValueError(
                 f"registers must be in 0..{width - p + 1}, as p is {p}, not {highest if highest < 128 else highest - 256}"
             )
-        if counts != NULL:
-            cardinality_count_registers(<const uint8_t*>view.buf, p, counts)
     finally:
         PyBuffer_Release(&view)
     return p

@@ -383,8 +383,6 @@ def test_sketches_that_are_not_alike(changed, what):
             with pytest.raises(ValueError, match=what):
                 call(y)
         assert x != y
-    with pytest.raises(ValueError, match="schemes"):
-        a.jaccard(None)
     for call in (a.jaccard, a.merge):
         with pytest.raises(TypeError, match="bBitMinHash"):
             call(bBitMinHash(a, 32))
@@ -424,10 +422,52 @@ def test_lean_bytes(scheme, byteorder, k):
     for size in range(len(buffer) - 4):
         with pytest.raises((struct.error, ValueError)):
             LeanMinHash.deserialize(buffer[:size], byteorder)
-    with pytest.raises(ValueError, match="buf must have"):
+    with pytest.raises(ValueError, match="buf must be a writable buffer of at least"):
         sketch.serialize(bytearray(sketch.bytesize(byteorder) - 1), byteorder)
     with pytest.raises(TypeError):
         sketch.serialize(bytes(len(buffer)), byteorder)
+
+
+@pytest.mark.parametrize("sketch", [LeanMinHash(MinHash(8)), HyperLogLog(4)], ids=lambda sketch: type(sketch).__name__)
+def test_buffers_to_write_to_are_checked(sketch):
+    needed = f"buf must be a writable buffer of at least {sketch.bytesize()} bytes, such as a bytearray, not "
+    for buffer, error, said in (
+        (b"", ValueError, "bytes of 0 bytes"),
+        (bytes(100), TypeError, "bytes, which is read-only"),
+        (None, TypeError, "NoneType"),
+    ):
+        with pytest.raises(error, match=needed + said):
+            sketch.serialize(buffer)
+
+
+@pytest.mark.parametrize("other", [{1}, None, "text"])
+def test_what_is_not_a_sketch_is_named(other):
+    kind = type(other).__name__
+    for call in (
+        MinHash(8).jaccard,
+        MinHash(8).merge,
+        partial(MinHash.union, MinHash(8)),
+        LeanMinHash(MinHash(8)).merge,
+    ):
+        with pytest.raises(ValueError, match=f"a MinHash or LeanMinHash is needed, not {kind}"):
+            call(other)
+
+
+@EACH
+def test_counts_are_numpy_floats(scheme):
+    for sketch in (sketched([], scheme=scheme), sketched(words(0, 30), scheme=scheme)):
+        assert type(sketch.count()) is type(LeanMinHash(sketch).count()) is np.float64
+    assert [type(kind().count()) for kind in (HyperLogLog, HyperLogLogPlusPlus)] == [np.float64, np.float64]
+    assert 20 < sketch.count().round(2) < 40
+
+
+def test_copies_leave_the_attributes_where_they_are_read_fast():
+    sketch = sketched([b"a"])
+    copies = [sketch.copy(), copy.copy(sketch), copy.deepcopy(sketch), pickle.loads(pickle.dumps(sketch))]
+    assert [vars(one) for one in (sketch, *copies)] == 5 * [{}]  # a dict of the attributes would be read more slowly
+    sketch.label = ["own"]
+    assert [sketch.copy().label, copy.deepcopy(sketch).label] == [["own"], ["own"]]
+    assert copy.deepcopy(sketch).label is not sketch.label
 
 
 def test_lean_byte_orders():
@@ -824,7 +864,7 @@ def test_buffers_of_any_format():
     buffer = np.zeros(-(-size // 4), np.uint32)
     lean.serialize(memoryview(buffer), "<")
     assert LeanMinHash.deserialize(memoryview(buffer), "<") == LeanMinHash.deserialize(buffer.tobytes(), "<") == lean
-    with pytest.raises(ValueError, match="buf must have"):
+    with pytest.raises(ValueError, match="buf must be a writable buffer of at least"):
         lean.serialize(memoryview(np.zeros(size // 4 - 1, np.uint32)), "<")
     counter = HyperLogLog(4)
     counter.update(b"a")

@@ -295,6 +295,11 @@ def test_agreement_refuses():
         kernels.agreements(np.zeros((1, 3, 2), np.int64), np.zeros((1, 4, 2), np.int64))
 
 
+def test_a_dimension_out_of_range_is_named():
+    with pytest.raises(ValueError, match=r"dim must be in 1\.\.2147483647, not 0"):
+        WeightedMinHashGenerator(0)
+
+
 # datasketch itself
 
 

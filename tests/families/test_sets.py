@@ -204,7 +204,7 @@ def test_descriptions():
         (lambda: MinHashFamily(seed=-1), ValueError, "seed must be in"),
         (lambda: WeightedMinHashFamily("slow"), ValueError, "scheme must be"),
         (lambda: SimHashFamily(1.5), TypeError, "seed must be"),
-        (lambda: MinHashFamily().hash(sets_of([[1]]), 0), ValueError, "num_perm must be"),
+        (lambda: MinHashFamily().hash(sets_of([[1]]), 0), ValueError, "count must be"),
         (lambda: MinHashFamily().hash([["a"]], 4), TypeError, "items must be uint64"),
         (lambda: MinHashFamily().hash(MinHasher(8).sketch(sets_of([[1]])), 4), ValueError, "num_perm = 4"),
         (lambda: MinHashFamily("classic").hash(np.zeros((1, 3), np.uint64), 4), ValueError, "num_perm = 4"),

@@ -416,6 +416,8 @@ def test_parameters_are_checked():
         SignVectors(2**24 + 1)
     with pytest.raises(ValueError, match="zero must be"):
         SignVectors(3, zero="none")
+    with pytest.raises(ValueError, match=r"count must be in 1\.\.4096, not 4097"):
+        SignVectors(3).collide(np.ones(3), np.ones(3), 4097)
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, CrossPolytope(40, structured=False)], ids=str)

@@ -676,10 +676,32 @@ def test_the_page_answers_as_the_python_api(project):
         assert ours == theirs, name
 
 
+# The modules whose functions are for this package alone.
+OWN = {"arrays", "cpu", "gate", "guards", "keys", "names", "tables_files", "tables_queries", "tables_search"}
+
+
+def declared(path):
+    """Return the functions that a .pxd file declares: their types and names, arguments, and the comment above them."""
+    paragraphs = path.read_text(encoding="utf-8").split("\n\n")
+    head = "\n".join(line for line in paragraphs[0].splitlines() if line.startswith("#"))
+    comment = ""
+    for paragraph in paragraphs:
+        found = re.findall(r"^cdef (?:inline )?([^(\n]+)\(([^)]*)\)", paragraph, re.MULTILINE)
+        above = "\n".join(line for line in paragraph.splitlines() if line.startswith("#"))
+        comment = above or comment
+        for name, arguments in found:
+            yield name, arguments, head + "\n" + comment
+
+
 def test_the_page_names_every_function():
-    # for this package's own modules
-    own = {"arrays", "cpu", "gate", "guards", "keys", "names", "tables_files", "tables_queries", "tables_search"}
-    offered = [path for path in KERNELS.glob("*.pxd") if path.stem not in own]
-    declared = "\n".join(path.read_text(encoding="utf-8") for path in offered)
-    functions = set(re.findall(r"^cdef \w+ (\w+)\(", declared, re.MULTILINE))
+    offered = [path for path in KERNELS.glob("*.pxd") if path.stem not in OWN]
+    functions = {name.split()[-1].lstrip("*") for path in offered for name, _, _ in declared(path)}
+    assert len(functions) > 40
     assert functions - set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8"))) == set()
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.pxd")), ids=lambda path: path.stem)
+def test_comments_name_every_argument(path):
+    for name, arguments, comment in declared(path):
+        names = set(re.findall(r"(\w+)(?:\[[^]]*\])?\s*(?:,|$)", re.sub(r"\[[^]]*\]", "", arguments)))
+        assert names - set(re.findall(r"`(\w+)`", comment)) == set(), name

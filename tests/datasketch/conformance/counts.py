@@ -8,7 +8,7 @@ CASES = {
     kind: {
         "no arguments": f"h = {kind}(); h; h.p; h.m; len(h); h.alpha; h.max_rank; h.hashfunc(b'a')",
         **{
-            f"p {p}": f"h = {kind}({p}); len(h); h.alpha; h.max_rank; h.count(); h.is_empty()"
+            f"p {p}": f"h = {kind}({p}); len(h); float(h.alpha); h.max_rank; h.count(); h.is_empty()"
             for p in ("4", "5", "6", "7", "12", "16", "3", "17", "0", "-1", "'8'", "8.0", "None", "True", "np.int64(8)")
         },
         **{

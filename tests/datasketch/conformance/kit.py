@@ -71,9 +71,9 @@ def attempt(call: Any, *args: Any, **options: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as nested tuples that compare by type and content; a numpy number is the number that it is."""
+    """Return a value as nested tuples that compare by type and content; an integer of numpy is the int that it is."""
     if isinstance(value, float | np.floating):
-        return ("float", float(value))
+        return (type(value).__name__, float(value))
     if isinstance(value, np.integer):
         return ("int", int(value))
     if isinstance(value, np.ndarray):

@@ -73,6 +73,7 @@ GENERATOR = {
         f"sample_size {size}": f"WeightedMinHashGenerator(2, {size}).minhash([1, 2])"
         for size in ("-1", "'8'", "1.0", "2.5", "None", "1", "np.int64(3)")
     },
+    "dim 0, not used": "WeightedMinHashGenerator(0).dim",
     "sample_size 0": "len(WeightedMinHashGenerator(2, 0).minhash([1, 2]))",
     **{
         f"seed {seed}": f"WeightedMinHashGenerator(2, 4, {seed}).minhash([1, 2])"

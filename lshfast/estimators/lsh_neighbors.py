@@ -1,4 +1,4 @@
-"""`LSHNeighbors`: near-neighbour search as an estimator of scikit-learn, which the extra `sklearn` installs."""
+"""`LSHNeighbors`: near-neighbour search as an estimator of scikit-learn."""
 
 from __future__ import annotations
 
