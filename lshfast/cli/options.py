@@ -33,6 +33,15 @@ Encoding = Annotated[str, typer.Option(help="Encoding of JSONL, CSV, TSV and tex
 FormatOption = Annotated[
     Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
 ]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What separates the cells of CSV and TSV, or tab; by default detected in each file.",
+        show_default=False,
+    ),
+]
 MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
 Threshold = Annotated[float, typer.Option(help="Least similarity, in (0, 1].")]
 UnitOption = Annotated[Unit, typer.Option(help="What shingles are made of.")]

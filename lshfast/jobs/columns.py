@@ -54,6 +54,11 @@ class ColumnReader:
         return [file.path for file in self._corpus.files]
 
     @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return self._corpus.delimiters
+
+    @property
     def read(self) -> int:
         """The number of all rows that were read."""
         return self.accepted + len(self.rejected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,6 +104,8 @@ class PassagesSummary:
         Rows of the other texts.
     stages : dict of str to Stage
     seconds : float
+    delimiters : dict of str to str
+        As for `lshfast.pipeline.report.Summary`.
 
     Raises
     ------
@@ -126,6 +128,7 @@ class PassagesSummary:
     against_rejected: int
     stages: dict[str, Stage]
     seconds: float
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
@@ -292,4 +295,5 @@ def _summary(
         against_rejected=0 if other is None else len(other.rejected),
         stages=clock.stages,
         seconds=clock.seconds,
+        delimiters=corpus.delimiters | (other.delimiters if other else {}),
     )

@@ -19,6 +19,7 @@ from lshfast.pipeline.display import (
     Figure,
     as_html,
     as_text,
+    delimiter_notes,
     place_of_recall,
     removed_as_html,
 )
@@ -107,6 +108,8 @@ class Summary:
         Entries of the index that are new or replaced; None if no rows were inserted into an index.
     advice : str
         Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
+    delimiters : dict of str to str
+        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
 
     Raises
     ------
@@ -141,6 +144,7 @@ class Summary:
     indexed: int | None = None
     advice: str = ""
     measure: PairMeasure = "jaccard"
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
@@ -169,6 +173,8 @@ def _figures(s: Summary) -> Iterator[Figure]:
         yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s.measure)}: {s.recall:.4f}")
     else:
         yield Figure("join", "exact", "every similar pair is found")
+    for name, note in delimiter_notes(s.delimiters):
+        yield Figure("delimiter", name, note)
     yield Figure("seconds", f"{s.seconds:,.2f}")
 
 
@@ -198,7 +204,7 @@ class IndexSummary:
         See `IndexStats`.
     expected_candidates : float
         See `IndexStats`.
-    stages, seconds
+    stages, seconds, delimiters
         As for `Summary`.
     """
 
@@ -214,6 +220,7 @@ class IndexSummary:
     expected_candidates: float
     stages: dict[str, Stage] = field(repr=False)
     seconds: float = field(repr=False)
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, added=self.added, replaced=self.replaced, skipped=self.skipped, rejected=self.rejected)
@@ -239,7 +246,7 @@ class QuerySummary:
         The least estimated similarity of a match.
     recall : float
         Probability that an entry whose similarity equals `threshold` becomes a candidate.
-    stages, seconds
+    stages, seconds, delimiters
         As for `Summary`.
     """
 
@@ -252,6 +259,7 @@ class QuerySummary:
     recall: float
     stages: dict[str, Stage] = field(repr=False)
     seconds: float = field(repr=False)
+    delimiters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

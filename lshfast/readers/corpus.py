@@ -22,6 +22,7 @@ from lshfast.common.extras import optional
 from lshfast.kernels.text import Texts
 from lshfast.readers import csv_files, folder, jsonl, parquet
 from lshfast.readers.cells import CellType, merged
+from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
 from lshfast.readers.keys import RowKeys
 from lshfast.readers.lines import long_row
@@ -80,6 +81,7 @@ def open_corpus(
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
     output: Format | None = None,
+    delimiter: str | None = None,
 ) -> Corpus:
     """List the inputs without reading them.
 
@@ -124,6 +126,9 @@ def open_corpus(
         The format that `write_rows` will write, if it will be called. Rows that this format cannot hold are then bad:
         for JSONL or Parquet, a CSV row with a cell that does not convert to the type of its column in other inputs. For
         ``on_error="skip"`` and JSONL or CSV, also a Parquet row with a string or bytes that are not UTF-8.
+    delimiter : str, optional
+        The character between the cells of CSV and TSV: one ASCII character, or "tab". By default that of each file is
+        detected in its first rows (see docs/command-line.md).
 
     Returns
     -------
@@ -149,7 +154,7 @@ def open_corpus(
     """
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
-        output,
+        output, delimiter,
     )  # fmt: skip
     return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
@@ -217,6 +222,11 @@ class Corpus:
         found = merged(chain.from_iterable(typed))
         wanted = found if self.layout.typed else self.layout.keys
         return {name: found[name] for name in wanted if name in found and name != self.layout.column}
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """Return the delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
 
     @property
     def accepted(self) -> int:

@@ -93,6 +93,7 @@ class Layout:
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     output: Format | None = None
+    delimiter: str | None = None
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
 
     def __post_init__(self) -> None:
@@ -106,6 +107,7 @@ class Layout:
             if value is not None and value not in get_args(Format):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}")
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
+        object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
 
     @property
     def keyed(self) -> bool:
@@ -135,6 +137,7 @@ class File:
     version: object  # changes with the content, like the size
     layout: Layout
     types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
+    found: dict[str, str] = field(default_factory=dict, compare=False)  # the delimiter, detected; copies share it
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Return an error that names this file."""
@@ -158,6 +161,14 @@ class Block:
     ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
     orders: list[Any] = field(default_factory=list)
     spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
+
+
+def checked_delimiter(name: str | None) -> str | None:
+    """Return the delimiter with this name, None for None; raise ValueError if it cannot separate cells."""
+    character = "\t" if name in ("tab", "\\t") else name
+    if character is None or (len(character) == 1 and character.isascii() and character not in '"\r\n\0'):
+        return character
+    raise ValueError(f"delimiter must be one ASCII character (no quote, line end or NUL) or 'tab', not {name!r}")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.readers import csv_files, jsonl, parquet
+from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
 from lshfast.readers.keys import RowKeys
 from lshfast.readers.listing import list_files
@@ -50,6 +51,11 @@ class WholeTable:
     def read(self) -> int:
         """Number of all rows that were read, including rejected rows."""
         return len(self) + len(self.rejected)
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
 
     @property
     def ids(self) -> Sequence[Any]:
@@ -201,6 +207,7 @@ def read_whole(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
     progress: ReadProgress | None = None,
 ) -> WholeTable:
     """Read all columns of the rows of some inputs.
@@ -224,8 +231,9 @@ def read_whole(
     (['Ann', ''], ['7', '8'])
     """
     layout = Layout(
-        id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format, max_row_bytes=max_row_bytes
-    )
+        id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format,
+        max_row_bytes=max_row_bytes, delimiter=delimiter,
+    )  # fmt: skip
     table = WholeTable(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
     table.read_all(progress)
     return table
