@@ -18,7 +18,8 @@ Paths = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT",
-        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', URLs, - (stdin).",
+        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, folders, 'patterns*', "
+        "URLs, - (stdin).",
         show_default=False,
     ),
 ]
@@ -31,7 +32,10 @@ Glob = Annotated[
 ]
 Encoding = Annotated[str, typer.Option(help="Encoding of JSONL, CSV, TSV and texts, any that Python knows.")]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
+    Format | None,
+    typer.Option(
+        "--format", help="What the inputs are, whatever their names say; lines: one text a line.", show_default=False
+    ),
 ]
 DelimiterOption = Annotated[
     str | None,

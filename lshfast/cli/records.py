@@ -36,7 +36,7 @@ records_app: typer.Typer = typer.Typer(
     help="Find records that describe the same thing.",
 )
 
-KINDS = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, a folder, a 'pattern*' or a URL."
+KINDS = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, .arrow, a folder, a 'pattern*' or a URL."
 TableA = Annotated[str, typer.Argument(metavar="A", help=KINDS, show_default=False)]
 TableB = Annotated[str, typer.Argument(metavar="B", help="The other table.", show_default=False)]
 Links = Annotated[

@@ -34,7 +34,7 @@ web_app: typer.Typer = typer.Typer(
     help="Find mirror hosts, contract link graphs.",
 )
 
-KINDS = ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', - (stdin)."
+KINDS = ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, .arrow, folders, 'patterns*', - (stdin)."
 
 
 @web_app.command(no_args_is_help=True)

@@ -69,13 +69,14 @@ def dedup_files(
 
     The arguments are the options of ``lshfast dedup``, without ``--split`` (see `lshfast.jobs.paragraphs`). Either all
     outputs are written completely or none. Texts are held in memory, unless `memory` is given; other columns are not.
-    Parquet requires pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
+    Parquet and Arrow require pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
 
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
-        read in this order; "-" is standard input. docs/command-line.md lists which files of a folder are read.
+        Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz; .parquet, .arrow, .feather), folders,
+        patterns and URLs, read in this order; "-" is standard input. docs/command-line.md lists which files of a folder
+        are read.
     output : path, optional
         The file for the rows that are kept, with all their columns and in their order: .jsonl, .csv, .tsv (each also
         .gz, .zst, .bz2, .xz) or .parquet. Without it no rows are written.
@@ -85,8 +86,8 @@ def dedup_files(
         Pattern of the files of a folder to read. By default its data files, or its .txt files if it has no data files.
     encoding : str, default "utf-8"
         The encoding of JSONL, CSV, TSV and texts; any that Python supports.
-    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
-        The format of the inputs, regardless of their names.
+    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"}, optional
+        The format of the inputs, regardless of their names; "lines" is one text a line.
     max_row_bytes : int, default 2**28
         The largest size of a row of JSONL, CSV or TSV, or of a text, in bytes. A longer one is an error.
     delimiter : str, optional

@@ -35,9 +35,9 @@ class Names:
 class ColumnReader:
     """Reads columns of files, a batch at a time; `accepted` rows were read, and `rejected` ones were refused.
 
-    In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain text (.txt), a row is
-    a line: a name, or two names between which there is white space. Blank lines, and lines that begin with #, are not
-    rows.
+    In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain text (.txt, or the
+    format "lines"), a row is a line: a name, or two names between which there is white space. Blank lines, and lines
+    that begin with #, are not rows.
     """
 
     inputs: Inputs
@@ -84,7 +84,7 @@ class ColumnReader:
                 if progress:
                     progress("input", before + position, total)
 
-            rows = self._text_rows if file.format == "text" else self._table_rows
+            rows = self._text_rows if file.format in ("text", "lines") else self._table_rows
             for names in rows(file, tell):
                 self.accepted += len(names.first)
                 yield names

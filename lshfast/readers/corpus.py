@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.kernels.text import Texts
-from lshfast.readers import csv_files, folder, jsonl, parquet
+from lshfast.readers import csv_files, folder, jsonl, parquet, text_lines
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
@@ -41,11 +41,13 @@ _READERS: dict[Format, _Reader] = {
     "csv": csv_files,
     "tsv": csv_files,
     "parquet": parquet,
+    "arrow": parquet,
     "text": folder,
+    "lines": text_lines,
 }
 
 
-_TYPED = {"parquet": parquet.column_types, "jsonl": jsonl.column_types}
+_TYPED = {"parquet": parquet.column_types, "arrow": parquet.column_types, "jsonl": jsonl.column_types}
 
 
 class Batch(NamedTuple):
@@ -89,14 +91,15 @@ def open_corpus(
     ----------
     inputs : path or paths
         Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also with .gz, .zst, .bz2
-        or .xz, and .parquet. Folders: their .parquet, .jsonl, .ndjson, .csv and .tsv files at any depth, or their .txt
-        files if there are no others; hidden files and folders are skipped. Glob patterns. URLs of files, folders and
+        or .xz, .parquet, .arrow and .feather. Folders: their .parquet, .arrow, .feather, .jsonl, .ndjson, .csv and .tsv
+        files at any depth, or their .txt files if there are no others; hidden files and folders are skipped. Of a
+        dataset that `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
         patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first copied into a
         temporary file, and requires `format`. Rows keep the order of the inputs; files of a folder or pattern are
         sorted.
     column : str
         Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a column has the full name.
-        In Parquet it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
+        In Parquet and Arrow it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
     id_column : str, optional
         Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its path.
     order_column : str, optional
@@ -116,9 +119,9 @@ def open_corpus(
     encoding : str
         The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte order mark of UTF-16
         or UTF-32 is recognised.
-    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
-        The format of the inputs, regardless of their names. Without `glob`, the files of this format are read from a
-        folder.
+    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"}, optional
+        The format of the inputs, regardless of their names; "lines" is one text a line. Without `glob`, the files of
+        this format are read from a folder ("lines": its .txt files).
     max_row_bytes : int
         The largest size of a row of JSONL or of a text in bytes of UTF-8; approximate for CSV and TSV. A longer row is
         a bad row.
@@ -334,8 +337,8 @@ class Corpus:
         Yields
         ------
         rows : list or pyarrow.RecordBatch
-            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of str. Parquet: a record
-            batch of all columns. Text: a list of one str.
+            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of str. Parquet and
+            Arrow: a record batch of all columns. Text: a list of one str. Lines: a list of str.
         position : int
             Bytes of the file on disk read so far.
 

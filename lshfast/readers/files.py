@@ -19,7 +19,8 @@ from lshfast.readers.sources import Source
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "text"]
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"]
+COLUMNAR: tuple[Format, ...] = "parquet", "arrow"
 OnError: TypeAlias = Literal["stop", "skip"]
 
 MAX_ROW_BYTES = 256 << 20
@@ -38,6 +39,8 @@ _FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
     ".txt": "text",
 }
 _KINDS = {
@@ -141,12 +144,17 @@ class File:
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Return an error that names this file."""
-        return DataError(self.name, line, reason, self.format == "parquet")
+        return DataError(self.name, line, reason, self.columnar)
 
     @property
     def delimited(self) -> bool:
         """Return whether the file is CSV or TSV."""
         return self.format in ("csv", "tsv")
+
+    @property
+    def columnar(self) -> bool:
+        """Return whether the file has record batches of Arrow: Parquet, or Arrow's own formats."""
+        return self.format in COLUMNAR
 
 
 @dataclass
@@ -193,7 +201,7 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
     codec = codec_of(path)
     stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)
     kind = _FORMATS.get(os.path.splitext(stem)[1].lower())
-    return None if kind is None or (codec and kind == "parquet") else (kind, codec)
+    return None if kind is None or (codec and kind in COLUMNAR) else (kind, codec)
 
 
 def codec_of(path: str | os.PathLike[str]) -> str | None:

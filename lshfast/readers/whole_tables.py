@@ -70,14 +70,14 @@ class WholeTable:
         total, done = sum(file.size for file in self.files), 0
         for file in self.files:
             self._first.append(len(self))
-            if file.format == "text":
-                raise file.fault(None, "a file of one text has no columns; records are in CSV, JSONL or Parquet")
+            if file.format in ("text", "lines"):
+                raise file.fault(None, "a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow")
 
             def tell(position: int, before: int = done) -> None:
                 if progress:
                     progress(before + position, total)
 
-            {"jsonl": self._jsonl, "parquet": self._parquet}.get(file.format, self._csv)(file, tell)
+            (self._parquet if file.columnar else self._jsonl if file.format == "jsonl" else self._csv)(file, tell)
             done += file.size
         for values in self.columns.values():
             values.extend([None] * (len(self) - len(values)))
