@@ -16,6 +16,7 @@ from lshfast.common.progress import Progress
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
 from lshfast.jobs.inputs import Inputs
 from lshfast.readers import DataError, check_outputs, write_rejects, write_table
+from lshfast.readers.advice import advising
 from lshfast.readers.csv_files import records
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import File, Reject, column_index
@@ -74,7 +75,8 @@ class _Minutiae:
         """Read all files, and return the prints."""
         done, total = 0, sum(file.size for file in self.files)
         for file in self.files:
-            self._read_file(file)
+            with advising(file):
+                self._read_file(file)
             done += file.size
             if progress:
                 progress("input", done, total)

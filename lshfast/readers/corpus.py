@@ -21,6 +21,7 @@ import numpy.typing as npt
 from lshfast.common.extras import optional
 from lshfast.kernels.text import Texts
 from lshfast.readers import csv_files, folder, jsonl, parquet, text_lines
+from lshfast.readers.advice import advising
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
@@ -297,8 +298,7 @@ class Corpus:
         for file in self.files:
             self._first.append(self.accepted)
             done = 0
-            for block in self._blocks(file):
-                texts, place = self._admit(file, block)
+            for block, texts, place in self._admitted_blocks(file):
                 if len(texts):
                     fits = size + block.size <= self.layout.batch_bytes
                     if pending and not (fits and _can_join(pending[-1], texts)):
@@ -314,6 +314,12 @@ class Corpus:
         self.complete = True
         if pending or source:
             yield _batch(pending, source, places)
+
+    def _admitted_blocks(self, file: File) -> Iterator[tuple[Block, Any, StoredTexts | None]]:
+        """Read a file: yield each block, and what `_admit` returns for it."""
+        with advising(file):
+            for block in self._blocks(file):
+                yield block, *self._admit(file, block)
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:

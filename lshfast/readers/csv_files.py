@@ -17,6 +17,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from lshfast.readers.advice import advising
 from lshfast.readers.cells import converter
 from lshfast.readers.delimiters import delimiter_of
 from lshfast.readers.encodings import undecodable
@@ -104,7 +105,8 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
 
 def columns(file: File) -> list[str]:
     """Return the column names of a CSV file; an empty list if it is empty."""
-    return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
+    with advising(file):
+        return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
 
 
 class _TooLong(Exception):

@@ -22,7 +22,7 @@ def record(file: File, text: str) -> dict[str, str]:
     return {file.layout.column: text}
 
 
-class _Part(NamedTuple):
+class _TextLines(NamedTuple):
     """Consecutive lines: the number of the first one, their texts, reasons of bad ones, bytes, position in the file."""
 
     first: int
@@ -60,14 +60,14 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
     yield from again(file, wanted)
 
 
-def _parts(file: File) -> Iterator[_Part]:
+def _parts(file: File) -> Iterator[_TextLines]:
     read, line = Lines(file, file.layout.batch_bytes), 1
     for buffer, start, end, position in whole_lines(read):
         if end == start > 0:  # the end of a line that was too long
             continue
         data = bytes(memoryview(buffer)[start:end])
         texts, bad = _decoded(data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n"), read.encoding)
-        yield _Part(line, texts, bad if end else {0: long_row(file)}, len(data), position)
+        yield _TextLines(line, texts, bad if end else {0: long_row(file)}, len(data), position)
         line += len(texts)
         read.count = line - 1
 

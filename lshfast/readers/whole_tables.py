@@ -11,6 +11,7 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.readers import csv_files, jsonl, parquet
+from lshfast.readers.advice import advising
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
 from lshfast.readers.keys import RowKeys
@@ -77,7 +78,8 @@ class WholeTable:
                 if progress:
                     progress(before + position, total)
 
-            (self._parquet if file.columnar else self._jsonl if file.format == "jsonl" else self._csv)(file, tell)
+            with advising(file):
+                (self._parquet if file.columnar else self._jsonl if file.format == "jsonl" else self._csv)(file, tell)
             done += file.size
         for values in self.columns.values():
             values.extend([None] * (len(self) - len(values)))
