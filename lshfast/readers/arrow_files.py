@@ -25,9 +25,10 @@ def schema_of(file: File) -> Any:
     """Return the schema of a file, with strings and bytes instead of views of them."""
     with _opened(file) as stream:
         schema = _reader(file, stream, None).schema
-        fields = list(schema)
-        for field in fields:  # each name is decoded here, where an error names the file
-            fields += [field.type.field(place) for place in range(field.type.num_fields) if field.name is not None]
+        level = list(schema)
+        while level:  # decode the names at all depths, where an error names the file
+            _ = [field.name for field in level]
+            level = [field.type.field(place) for field in level for place in range(field.type.num_fields)]
         return optional("pyarrow").schema([_without_views(field) for field in schema], schema.metadata)
 
 
@@ -63,6 +64,8 @@ def _opened(file: File) -> Iterator[_Bounded]:
     try:
         with steady(file), closing(file.source.open()) as stream:
             yield _Bounded(stream, file.size)
+    except pa.ArrowMemoryError as error:
+        raise file.fault(None, f"a batch is damaged or does not fit into memory: {error}") from error
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:

@@ -96,7 +96,7 @@ def test_damaged_files_are_errors_that_name_them(tmp_path: Path, kind: str) -> N
         assert str(bad_row(path)).startswith(f"{path}: cannot be read as Arrow")
     for place in range(0, len(data), 37):
         path.write_bytes(data[:place] + b"\xff\xff\xff\x7f" + data[place + 4 :])
-        with suppress(DataError, MemoryError):  # no crash, and no other error
+        with suppress(DataError):
             read(path)
 
 
