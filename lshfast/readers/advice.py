@@ -61,7 +61,8 @@ def _utf16(sample: bytes) -> str | None:
 
 def _one_byte(sample: bytes) -> str | None:
     """Return an encoding of one byte a character; None for UTF-8 with some damage, and for data that are no text."""
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
+    characters = re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]", b"", sample)  # lone surrogates, written as if in UTF-8
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(characters)
     wrong, right = text.count("\ufffd"), len(re.findall("[^\0-\x7f\ufffd]", text))
     if b"\0" in sample or right >= wrong:
         return None

@@ -68,6 +68,7 @@ def test_a_bad_row_of_json_lines_is_no_other_json(tmp_path: Path, content: str) 
         (b"caf\xe9 \x81", "latin-1"),
         ("été à côté".encode() + b" caf\xe9", None),
         (b"caf\xe9 \0", None),
+        (b"a lone surrogate \xed\xa0\x80", None),
     ],
 )
 def test_the_encoding_to_try(tmp_path: Path, kind: Any, data: bytes, encoding: str | None) -> None:
