@@ -90,6 +90,8 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
         return reader
     known = reader.schema.names
     wanted = {known.index(name if name in known else name.partition(".")[0]) for name in names}
+    if len(wanted) == len(known):  # to choose columns takes their memory twice: 652 MB, not 415 MB, for 311 MB of text
+        return reader
     stream.seek(0)
     return read(pa.PythonFile(stream, "r"), options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
 
