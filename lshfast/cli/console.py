@@ -150,6 +150,13 @@ def _advice(advice: str) -> list[str]:
     return [f"note: {options}"] if advice else []
 
 
+def delimiter_lines(delimiters: Mapping[str, str]) -> list[str]:
+    """Return a line for each delimiter that is not that of a format."""
+    from lshfast.pipeline.display import delimiter_notes
+
+    return [_line("delimiter", name, note) for name, note in delimiter_notes(delimiters)]
+
+
 def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
     """Return the figures of a run as lines of text; the figures of removal only if `removing`."""
     from lshfast.pipeline.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall
@@ -184,7 +191,7 @@ def closing_table(s: Summary, memory: int | None, removing: bool = True) -> str:
         if s.bands
         else _line("join", "exact", "every similar pair is found"),
     ]
-    lines += _advice(s.advice)
+    lines += [*delimiter_lines(s.delimiters), *_advice(s.advice)]
     total = s.seconds + sum(s.stages[name].seconds for name in ("write", "save") if name in s.stages)
     return "\n".join([*lines, "", *_stage_lines(s.stages, total, memory)])
 
@@ -217,6 +224,7 @@ def filling_table(path: str, s: IndexSummary, memory: int | None) -> str:
         _line("entries", s.entries, f"keys: {KEYS[s.kind]}"),
         _line("file", f"{s.file_bytes / 1e6:,.1f} MB", path),
         _line("candidates", f"{s.expected_candidates:,.2f}", EXPECTED),
+        *delimiter_lines(s.delimiters),
         "",
     ]
     return "\n".join([*lines, *_stage_lines(s.stages, s.seconds, memory)])
@@ -229,6 +237,7 @@ def mirrors_table(s: MirrorSummary, memory: int | None) -> str:
         _line("read", s.read, f"{s.urls:,} URLs + {s.rejected:,} rejected"),
         _line("hosts", s.hosts, f"{s.kept:,} kept + {s.removed:,} mirrors of them", few),
         _line("compared", s.compared, f"pairs of hosts; recall at the threshold {s.threshold:g}: {s.recall:.4f}"),
+        *delimiter_lines(s.delimiters),
     ]
     return "\n".join([*lines, *_ending(s.seconds, memory)])
 
@@ -241,6 +250,7 @@ def contraction_table(s: ContractionSummary, memory: int | None) -> str:
         _line("read", s.read, account),
         _line("nodes", s.nodes, f"{s.kept:,} kept + {s.removed:,} merged into them"),
         _line("rounds", s.rounds, "with merges"),
+        *delimiter_lines(s.delimiters),
     ]
     return "\n".join([*lines, *_ending(s.seconds, memory)])
 
@@ -253,6 +263,7 @@ def fingerprints_table(s: FingerprintSummary, memory: int | None) -> str:
         _line("prints", s.prints, f"compared with {counted(s.database, 'print')}"),
         _line("matched", s.matched, f"prints with a match; {rates}"),
         _line("matches", s.matches, "pairs of prints"),
+        *delimiter_lines(s.delimiters),
     ]
     return "\n".join([*lines, *_ending(s.seconds, memory)])
 
@@ -314,7 +325,7 @@ def query_table(s: QuerySummary) -> str:
     if s.threshold:
         recall = "of candidates exactly at that similarity, before estimates are compared"
         lines.append(_line("recall", f"{s.recall:.4f}", recall))
-    return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, None)])
+    return "\n".join([*lines, *delimiter_lines(s.delimiters), "", *_stage_lines(s.stages, s.seconds, None)])
 
 
 def paragraphs_table(s: ParagraphsSummary, memory: int | None) -> str:
@@ -329,6 +340,7 @@ def paragraphs_table(s: ParagraphsSummary, memory: int | None) -> str:
         _line("paragraphs", p.read, _empty(p.empty)),
         _line("", "", f"{p.kept:,} kept, {p.removed:,} removed"),
         _line("groups", p.groups, f"the largest has {counted(p.largest_group, 'paragraph')}" if p.groups else ""),
+        *delimiter_lines(p.delimiters),
         *_advice(p.advice),
     ]
     total = sum(stage.seconds for stage in p.stages.values())
@@ -365,7 +377,7 @@ def passages_table(s: PassagesSummary, unit: str, writes_rows: bool, memory: int
     left = sum(row.shared for row in s.files) - len(s.contaminated) if s.against_read else 0
     if left:
         lines.append(_line("", "", f"and {counted(left, 'row')} with smaller shares"))
-    return "\n".join([*lines, "", *_stage_lines(s.stages, s.seconds, memory)])
+    return "\n".join([*lines, *delimiter_lines(s.delimiters), "", *_stage_lines(s.stages, s.seconds, memory)])
 
 
 def reject_line(fault: Reject) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from lshfast.cli.console import Watch, counted, fingerprints_table, show
 from lshfast.cli.errors import memory_advice, one_line_errors
-from lshfast.cli.options import TABLES, OnErrorOption, Overwrite, Quiet, SeedOption
+from lshfast.cli.options import TABLES, DelimiterOption, Encoding, OnErrorOption, Overwrite, Quiet, SeedOption
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs
 
@@ -37,6 +37,8 @@ def fingerprints(
     groups: Annotated[int, typer.Option(help="Groups, of which each must say yes.")] = 2,
     minutia: Annotated[float, typer.Option(help="Share of squares with a minutia, for the expected rates.")] = 0.2,
     match: Annotated[float, typer.Option(help="Share of them in another print of the finger, as well.")] = 0.8,
+    encoding: Encoding = "utf-8",
+    delimiter: DelimiterOption = None,
     seed: SeedOption = 1,
     on_error: OnErrorOption = "stop",
     overwrite: Overwrite = False,
@@ -53,7 +55,7 @@ def fingerprints(
 
         grid = FingerprintGrid(square, columns, rows)
         matcher = FingerprintMatcher(GridSquares(grid.size, squares, minutia, match, seed), functions, groups)
-        source = Inputs(minutiae, on_error=on_error)
+        source = Inputs(minutiae, on_error=on_error, encoding=encoding, delimiter=delimiter)
         with memory_advice(source), Watch(quiet) as watch:
             summary = match_fingerprints(
                 source, output, grid, matcher, against=against, overwrite=overwrite, progress=watch

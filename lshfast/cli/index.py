@@ -13,6 +13,7 @@ from lshfast.cli.options import (
     TABLES,
     BandsOption,
     Column,
+    DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
@@ -77,6 +78,7 @@ def build(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -102,7 +104,7 @@ def build(
             threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
             recall=recall, bands=bands, rows=rows, threads=threads, seed=seed,
         )  # fmt: skip
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source, plan), Watch(quiet) as watch:
             summary = build_index(source, output, plan, on_duplicate=on_duplicate, overwrite=overwrite, progress=watch)
         finish(output, summary, quiet)
@@ -118,6 +120,7 @@ def add(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     on_error: OnErrorOption = "stop",
     on_duplicate: OnDuplicateOption = "error",
     threads: Threads = None,
@@ -129,7 +132,7 @@ def add(
     The index determines shingles and signatures.
     """
     with one_line_errors():
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source), Watch(quiet) as watch:
             summary = add_to_index(
                 index, source, on_duplicate=on_duplicate, overwrite=overwrite, threads=threads, progress=watch
@@ -181,6 +184,7 @@ def query(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -202,7 +206,7 @@ def query(
             if not found and not quiet:
                 print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
             return
-        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source), Watch(quiet) as watch:
             summary = query_files(
                 index, source, lambda found: printer(*found),

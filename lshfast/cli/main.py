@@ -16,6 +16,7 @@ from lshfast.cli.console import (
     closing_table,
     counted,
     curve_table,
+    delimiter_lines,
     forecast_table,
     memory_table,
     paragraphs_table,
@@ -29,6 +30,7 @@ from lshfast.cli.options import (
     TABLES,
     BandsOption,
     Column,
+    DelimiterOption,
     Encoding,
     ExactOption,
     FormatOption,
@@ -102,7 +104,7 @@ Engine: TypeAlias = Literal["local", "spark"]
 
 # Options of `dedup` that a run on Spark does not have.
 LOCAL_OPTIONS = (
-    "glob", "encoding", "format", "max_row_bytes", "exact", "annotate", "pairs", "against", "save_index",
+    "glob", "encoding", "format", "max_row_bytes", "delimiter", "exact", "annotate", "pairs", "against", "save_index",
     "on_duplicate", "on_error", "threads", "memory", "work", "resume", "split",
 )  # fmt: skip
 
@@ -133,6 +135,7 @@ def dedup(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -224,7 +227,7 @@ def dedup(
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         if split:
             from lshfast.jobs.paragraphs import run_paragraphs
 
@@ -257,6 +260,7 @@ def pairs_command(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -288,7 +292,7 @@ def pairs_command(
             recall=recall, bands=bands, rows=rows, verify=verify, threads=threads, seed=seed, exact=exact,
             measure=measure,
         )  # fmt: skip
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
             cap = cap_of(memory, work, resume)
             result = run_files(source, Outputs(pairs=output, overwrite=overwrite), plan, cap=cap, progress=watch)
@@ -309,6 +313,7 @@ def tune(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     unit: UnitOption = "word",
     size: Size = None,
     threshold: Threshold = 0.8,
@@ -343,7 +348,7 @@ def tune(
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         amount = None if documents is None else (documents, documents * mean_bytes)
-        source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes)
+        source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
         if inputs:
             amount = measure_inputs(source)
         if plot is not None:
@@ -365,6 +370,8 @@ def tune(
             expected = forecast(source, plan, cap.memory)
             table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
             print(f"\n{table}")
+        if inputs and "-" not in inputs and (other := delimiter_lines(source.open().delimiters)):
+            print("\n" + "\n".join(other))
         better = recommend_for(source) if inputs else None
         if better is not None:
             threshold = threshold_for(measure, better)

@@ -18,7 +18,8 @@ Paths = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT",
-        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', URLs, - (stdin).",
+        help=".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow, .feather, folders, 'patterns*', "
+        "URLs, - (stdin).",
         show_default=False,
     ),
 ]
@@ -31,7 +32,19 @@ Glob = Annotated[
 ]
 Encoding = Annotated[str, typer.Option(help="Encoding of JSONL, CSV, TSV and texts, any that Python knows.")]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
+    Format | None,
+    typer.Option(
+        "--format", help="What the inputs are, whatever their names say; lines: one text a line.", show_default=False
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What separates the cells of CSV and TSV, or tab; by default detected in each file.",
+        show_default=False,
+    ),
 ]
 MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
 Threshold = Annotated[float, typer.Option(help="Least similarity, in (0, 1].")]

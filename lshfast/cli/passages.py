@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
@@ -12,6 +13,7 @@ from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     Column,
+    DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
@@ -57,6 +59,7 @@ def passages_command(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     min_words: Annotated[int, typer.Option(help="Words of the shortest passage, 1 to 65536.")] = 50,
     min_chars: Annotated[
         int | None, typer.Option(help="Characters of the shortest passage, instead of words.", show_default=False)
@@ -98,12 +101,10 @@ def passages_command(
             if value is not None and not against:
                 raise ValueError(f"{option} needs --against")
         outputs = outputs_of(output, passages, report, remove, overwrite)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         other = None
         if against:
-            other = Inputs(
-                against, against_column or column, against_id_column, glob, on_error, encoding, format, max_row_bytes
-            )
+            other = replace(source, paths=against, column=against_column or column, id_column=against_id_column)
         with memory_advice(source), Watch(quiet) as watch:
             summary = find_in_files(source, other, outputs, plan, stream_against=stream_against, progress=watch)
         if not quiet:

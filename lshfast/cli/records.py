@@ -11,6 +11,7 @@ from lshfast.cli.console import Watch, counted, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
     TABLES,
+    DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
@@ -35,7 +36,7 @@ records_app: typer.Typer = typer.Typer(
     help="Find records that describe the same thing.",
 )
 
-KINDS = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, a folder, a 'pattern*' or a URL."
+KINDS = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, .arrow, a folder, a 'pattern*' or a URL."
 TableA = Annotated[str, typer.Argument(metavar="A", help=KINDS, show_default=False)]
 TableB = Annotated[str, typer.Argument(metavar="B", help="The other table.", show_default=False)]
 Links = Annotated[
@@ -108,6 +109,7 @@ def match(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -122,7 +124,7 @@ def match(
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
-        inputs = RecordInputs(a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes)
+        inputs = RecordInputs(a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter)
         outputs = RecordOutputs(output, None, rates, plot, overwrite)
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
@@ -155,6 +157,7 @@ def dedup(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -168,7 +171,7 @@ def dedup(
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
-        inputs = RecordInputs(a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes)
+        inputs = RecordInputs(a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter)
         outputs = RecordOutputs(output, groups, rates, plot, overwrite)
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
@@ -216,13 +219,16 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
         if rejected:
             print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
         return
+    from lshfast.pipeline.display import delimiter_notes
+
     s = result.summary
     show(result.describe() + "\n", sys.stderr)
     if result.rates is not None:
         show(f"{result.rates}\n", sys.stderr)
     for account in accounts:
+        lines = [f"delimiter {name} {note}" for name, note in delimiter_notes(account.delimiters)]
         parts = f"{account.linked:,} linked + {account.unlinked:,} unlinked + {account.rejected:,} rejected"
-        show(f"{account.path}: {parts} = {account.read:,} read", sys.stderr)
+        show("\n".join([f"{account.path}: {parts} = {account.read:,} read", *lines]), sys.stderr)
     show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)
     show(f"links: {s.links:,}; {s.above:,} pairs have at least {s.threshold:.2f}", sys.stderr)
     times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in s.seconds.items())

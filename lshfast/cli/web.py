@@ -11,6 +11,7 @@ from lshfast.cli.console import Watch, contraction_table, counted, mirrors_table
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
+    DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
@@ -33,7 +34,7 @@ web_app: typer.Typer = typer.Typer(
     help="Find mirror hosts, contract link graphs.",
 )
 
-KINDS = ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, folders, 'patterns*', - (stdin)."
+KINDS = ".txt, .csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, .arrow, folders, 'patterns*', - (stdin)."
 
 
 @web_app.command(no_args_is_help=True)
@@ -59,6 +60,7 @@ def mirrors(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -75,7 +77,7 @@ def mirrors(
         plan = mirror_plan(
             threshold=threshold, min_paths=min_paths, num_perm=num_perm, recall=recall, seed=seed, threads=threads
         )
-        source = Inputs(urls, column, content_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(urls, column, content_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source), Watch(quiet) as watch:
             _, summary = mirrors_of_files(source, output, plan, overwrite=overwrite, progress=watch)
         _finish(mirrors_table(summary, peak_memory()), summary.rejected, quiet)
@@ -106,6 +108,7 @@ def contract(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    delimiter: DelimiterOption = None,
     on_error: OnErrorOption = "stop",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -117,7 +120,7 @@ def contract(
     with one_line_errors():
         from lshfast.jobs.web import contract_files
 
-        source = Inputs(edges, source_column, target_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(edges, source_column, target_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         with memory_advice(source), Watch(quiet) as watch:
             summary = contract_files(
                 source, output, labels=labels, same=same or (), threshold=threshold, min_links=min_links,

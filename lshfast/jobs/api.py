@@ -34,6 +34,7 @@ def dedup_files(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
     threshold: float | None = None,
     unit: Unit | None = None,
     size: int | None = None,
@@ -68,13 +69,14 @@ def dedup_files(
 
     The arguments are the options of ``lshfast dedup``, without ``--split`` (see `lshfast.jobs.paragraphs`). Either all
     outputs are written completely or none. Texts are held in memory, unless `memory` is given; other columns are not.
-    Parquet requires pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
+    Parquet and Arrow require pyarrow, and JSONL requires orjson (``pip install "lshfast[cli]"``).
 
     Parameters
     ----------
     inputs : path or iterable of paths
-        Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz, and .parquet), folders, patterns and URLs,
-        read in this order; "-" is standard input. docs/command-line.md lists which files of a folder are read.
+        Files (.jsonl, .csv, .tsv and .txt, each also .gz, .zst, .bz2 or .xz; .parquet, .arrow, .feather), folders,
+        patterns and URLs, read in this order; "-" is standard input. docs/command-line.md lists which files of a folder
+        are read.
     output : path, optional
         The file for the rows that are kept, with all their columns and in their order: .jsonl, .csv, .tsv (each also
         .gz, .zst, .bz2, .xz) or .parquet. Without it no rows are written.
@@ -84,10 +86,13 @@ def dedup_files(
         Pattern of the files of a folder to read. By default its data files, or its .txt files if it has no data files.
     encoding : str, default "utf-8"
         The encoding of JSONL, CSV, TSV and texts; any that Python supports.
-    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
-        The format of the inputs, regardless of their names.
+    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"}, optional
+        The format of the inputs, regardless of their names; "lines" is one text a line.
     max_row_bytes : int, default 2**28
         The largest size of a row of JSONL, CSV or TSV, or of a text, in bytes. A longer one is an error.
+    delimiter : str, optional
+        The character between the cells of CSV and TSV inputs: one ASCII character, or "tab". By default that of each
+        file is detected in its first rows; `summary.delimiters` has those that are not the comma, or the tab of TSV.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
@@ -170,12 +175,10 @@ def dedup_files(
     others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)
     earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
-    source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]
     outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
     result = run_files(
-        Inputs(
-            [os.fspath(path) for path in source], column, id_column, glob, on_error, encoding, format, max_row_bytes
-        ),
+        Inputs(source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter),
         Outputs(overwrite=overwrite) if dry_run else outputs,
         plan,
         keep=keep,

@@ -197,8 +197,8 @@ class Budget:
 
 
 def reads_parquet(corpus: Corpus) -> bool:
-    """Return whether an input is a Parquet file."""
-    return any(file.format == "parquet" for file in corpus.files)
+    """Return whether pyarrow reads an input, a Parquet or Arrow file."""
+    return any(file.columnar for file in corpus.files)
 
 
 def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, parquet: bool = False) -> Cap | None:

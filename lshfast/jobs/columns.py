@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from lshfast.common.progress import Progress
 from lshfast.jobs.inputs import Inputs
 from lshfast.readers import Corpus
+from lshfast.readers.advice import advising
 from lshfast.readers.files import File, Reject
 from lshfast.readers.lines import Lines, long_row, whole_lines
 
@@ -35,9 +37,9 @@ class Names:
 class ColumnReader:
     """Reads columns of files, a batch at a time; `accepted` rows were read, and `rejected` ones were refused.
 
-    In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain text (.txt), a row is
-    a line: a name, or two names between which there is white space. Blank lines, and lines that begin with #, are not
-    rows.
+    In a table, the columns are `Inputs.column` and, if it is wanted, `Inputs.id_column`. In plain text (.txt, or the
+    format "lines"), a row is a line: a name, or two names between which there is white space. Blank lines, and lines
+    that begin with #, are not rows.
     """
 
     inputs: Inputs
@@ -52,6 +54,11 @@ class ColumnReader:
     def files(self) -> list[str]:
         """The paths of all files."""
         return [file.path for file in self._corpus.files]
+
+    @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return self._corpus.delimiters
 
     @property
     def read(self) -> int:
@@ -79,10 +86,12 @@ class ColumnReader:
                 if progress:
                     progress("input", before + position, total)
 
-            rows = self._text_rows if file.format == "text" else self._table_rows
-            for names in rows(file, tell):
-                self.accepted += len(names.first)
-                yield names
+            is_text = file.format in ("text", "lines")
+            rows = self._text_rows(file, tell) if is_text else self._table_rows(file, tell)
+            with advising(file) if is_text else nullcontext():  # a corpus gives advice itself
+                for names in rows:
+                    self.accepted += len(names.first)
+                    yield names
 
     def _table_rows(self, file: File, tell: Callable[[int], None]) -> Iterator[Names]:
         corpus, first, position = Corpus(self._corpus.layout, [file]), 0, 0

@@ -168,7 +168,7 @@ def run_files(
         stages["write"] = Stage(saved - start, stages["read"].nbytes)
     if saving:
         stages["save"] = Stage(time.perf_counter() - saved, 0)
-    return replace(result, summary=replace(result.summary, stages=stages))
+    return replace(result, summary=replace(result.summary, stages=stages, delimiters=corpus.delimiters))
 
 
 def _run_within(
@@ -202,7 +202,7 @@ def _run_within(
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
-    return replace(result, summary=replace(result.summary, stages=clock.stages))
+    return replace(result, summary=replace(result.summary, stages=clock.stages, delimiters=corpus.delimiters))
 
 
 def _find(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from lshfast.common.progress import Progress
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
 from lshfast.jobs.inputs import Inputs
 from lshfast.readers import DataError, check_outputs, write_rejects, write_table
+from lshfast.readers.advice import advising
 from lshfast.readers.csv_files import records
+from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import File, Reject, column_index
 from lshfast.tokens import TokenSets
 
@@ -36,6 +38,8 @@ class FingerprintSummary:
     found, false : float
         The expected rates of the matcher; see `lshfast.fingerprints.Rates`.
     seconds : float
+    delimiters : dict of str to str
+        As for `lshfast.pipeline.report.Summary`.
     """
 
     read: int
@@ -48,6 +52,7 @@ class FingerprintSummary:
     found: float
     false: float
     seconds: float
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, minutiae=self.minutiae, rejected=self.rejected)
@@ -70,7 +75,8 @@ class _Minutiae:
         """Read all files, and return the prints."""
         done, total = 0, sum(file.size for file in self.files)
         for file in self.files:
-            self._read_file(file)
+            with advising(file):
+                self._read_file(file)
             done += file.size
             if progress:
                 progress("input", done, total)
@@ -160,10 +166,10 @@ def match_fingerprints(
     own = _Minutiae(grid, _tables(inputs))
     database = None
     if against is not None:
-        database = _Minutiae(grid, _tables(Inputs([against], on_error=inputs.on_error, encoding=inputs.encoding)))
-    paths = [file.path for part in (own, database) if part is not None for file in part.files]
+        database = _Minutiae(grid, _tables(replace(inputs, paths=[against])))
+    files = [file for part in (own, database) if part is not None for file in part.files]
     rejects = f"{output}.rejects.jsonl" if inputs.on_error == "skip" else None
-    check_outputs([output, rejects], paths, overwrite)
+    check_outputs([output, rejects], [file.path for file in files], overwrite)
     prints = own.read(progress)
     others = None if database is None else database.read(progress)
     found = matcher.match(prints, others, progress=progress)
@@ -194,6 +200,7 @@ def match_fingerprints(
         found=rates.found,
         false=rates.false,
         seconds=time.perf_counter() - start,
+        delimiters=other_delimiters(files),
     )
 
 

@@ -300,6 +300,7 @@ def _summary(index: LSHIndex, path: str, corpus: Corpus, empty: int, before: int
         expected_candidates=index.stats().expected_candidates,
         stages=clock.stages,
         seconds=clock.seconds,
+        delimiters=corpus.delimiters,
     )
 
 

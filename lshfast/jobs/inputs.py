@@ -25,6 +25,7 @@ class Inputs:
     encoding: str = "utf-8"
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
+    delimiter: str | None = None
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, cast
 
@@ -185,7 +185,7 @@ def run_paragraphs(
         removed=corpus.accepted - kept,
         rejected=len(corpus.rejected),
         shortened=int(shortened.sum()),
-        paragraphs=result.summary,
+        paragraphs=replace(result.summary, delimiters=corpus.delimiters),
     )
 
 

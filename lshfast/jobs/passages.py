@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -117,6 +117,8 @@ class PassagesSummary:
         The rows of the other texts with the greatest shares in passages, at most 20, the greatest share first.
     stages : dict of str to Stage
     seconds : float
+    delimiters : dict of str to str
+        As for `lshfast.pipeline.report.Summary`.
 
     Raises
     ------
@@ -140,6 +142,7 @@ class PassagesSummary:
     contaminated: list[Contaminated]
     stages: dict[str, Stage]
     seconds: float
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
@@ -316,4 +319,5 @@ def _summary(
         contaminated=[] if other is None else _contaminated(other, result),
         stages=clock.stages,
         seconds=clock.seconds,
+        delimiters=corpus.delimiters | (other.delimiters if other else {}),
     )

@@ -139,6 +139,7 @@ def query_files(
             recall=float(index.bands.probability(least or 0.0)),
             stages=clock.stages,
             seconds=clock.seconds,
+            delimiters=corpus.delimiters,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class RecordInputs:
     encoding: str = "utf-8"
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
+    delimiter: str | None = None
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
         """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
@@ -61,7 +62,7 @@ class RecordInputs:
         return [
             read_whole(
                 path, id_column=column, glob=self.glob, on_error=self.on_error, encoding=self.encoding,
-                format=self.format, max_row_bytes=self.max_row_bytes, progress=tell,
+                format=self.format, max_row_bytes=self.max_row_bytes, delimiter=self.delimiter, progress=tell,
             )
             for path, column in zip([self.a, self.b], ids, strict=True) if path is not None
         ]  # fmt: skip
@@ -99,6 +100,8 @@ class RecordOutputs:
 class TableAccount:
     """What became of the rows of one table: read = linked + unlinked + rejected.
 
+    `delimiters` are as for `lshfast.pipeline.report.Summary`.
+
     Raises
     ------
     RuntimeError
@@ -110,6 +113,7 @@ class TableAccount:
     linked: int
     unlinked: int
     rejected: int
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, linked=self.linked, unlinked=self.unlinked, rejected=self.rejected)
@@ -153,7 +157,7 @@ def link_files(
     ]
     result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
     accounts = [
-        TableAccount(name, table.read, linked, unlinked, len(table.rejected))
+        TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters)
         for name, table, linked, unlinked in zip(
             _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
         )

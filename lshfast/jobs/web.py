@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class MirrorSummary:
     compared : int
         Pairs of hosts that were compared.
     threshold, recall, seconds : float
+    delimiters : dict of str to str
+        As for `lshfast.pipeline.report.Summary`.
     """
 
     read: int
@@ -51,6 +53,7 @@ class MirrorSummary:
     threshold: float
     recall: float
     seconds: float
+    delimiters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class ContractionSummary:
         Nodes, classes, and nodes that are merged into another one.
     rounds : int
     seconds : float
+    delimiters : dict of str to str
+        As for `lshfast.pipeline.report.Summary`.
     """
 
     read: int
@@ -78,6 +83,7 @@ class ContractionSummary:
     removed: int
     rounds: int
     seconds: float
+    delimiters: dict[str, str] = field(default_factory=dict)
 
 
 def mirrors_of_files(
@@ -139,6 +145,7 @@ def mirrors_of_files(
         threshold=plan.threshold,
         recall=float(plan.bands.probability(plan.threshold)),
         seconds=time.perf_counter() - start,
+        delimiters=reader.delimiters,
     )
     check_account(summary.read, urls=summary.urls, rejected=summary.rejected)
     return found, summary
@@ -214,6 +221,7 @@ def contract_files(
         removed=found.removed,
         rounds=found.rounds,
         seconds=time.perf_counter() - start,
+        delimiters=reader.delimiters | (others.delimiters if others else {}),
     )
     check_account(
         summary.read, links=summary.links, repeated=summary.repeated, same=summary.same, rejected=summary.rejected

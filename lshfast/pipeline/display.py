@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -27,6 +27,14 @@ SHOWN_CHARACTERS = 60
 def place_of_recall(measure: PairMeasure) -> str:
     """Return for which pairs the recall of a run holds."""
     return "at the threshold" if measure == "jaccard" else "at the threshold, for texts of one size"
+
+
+def delimiter_notes(delimiters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each delimiter, and how many files have it; `delimiters` are those of files, by name."""
+    for delimiter in dict.fromkeys(delimiters.values()):
+        files = [name for name, other in delimiters.items() if other == delimiter]
+        more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        yield "tab" if delimiter == "\t" else delimiter, f"separates the cells of {files[0]}{more}"
 
 
 def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, measure: PairMeasure) -> str:

@@ -14,7 +14,13 @@ from lshfast.common.display import Figure, Shown
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.join.jaccard import PairMeasure
-from lshfast.pipeline.display import SIMILARITY_KINDS, SIMILARITY_NAMES, place_of_recall, removed_as_html
+from lshfast.pipeline.display import (
+    SIMILARITY_KINDS,
+    SIMILARITY_NAMES,
+    delimiter_notes,
+    place_of_recall,
+    removed_as_html,
+)
 from lshfast.pipeline.plan import Verify
 from lshfast.readers.files import Reject
 
@@ -127,6 +133,8 @@ class Summary(Shown):
         Entries of the index that are new or replaced; None if no rows were inserted into an index.
     advice : str
         Better shingles (see `recommend`) if most texts are too short for those of the run; otherwise "".
+    delimiters : dict of str to str
+        The delimiters of CSV and TSV inputs that are not the comma, or the tab of TSV, by the names of the files.
 
     Raises
     ------
@@ -161,6 +169,7 @@ class Summary(Shown):
     indexed: int | None = None
     advice: str = ""
     measure: PairMeasure = "jaccard"
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, kept=self.kept, removed=self.removed, rejected=self.rejected)
@@ -186,6 +195,8 @@ def _figures(s: Summary) -> Iterator[Figure]:
         yield Figure("bands x rows", f"{s.bands} x {s.rows}", f"recall {place_of_recall(s.measure)}: {s.recall:.4f}")
     else:
         yield Figure("join", "exact", "every similar pair is found")
+    for name, note in delimiter_notes(s.delimiters):
+        yield Figure("delimiter", name, note)
     yield Figure("seconds", f"{s.seconds:,.2f}")
 
 
@@ -215,7 +226,7 @@ class IndexSummary:
         See `IndexStats`.
     expected_candidates : float
         See `IndexStats`.
-    stages, seconds
+    stages, seconds, delimiters
         As for `Summary`.
     """
 
@@ -231,6 +242,7 @@ class IndexSummary:
     expected_candidates: float
     stages: dict[str, Stage] = field(repr=False)
     seconds: float = field(repr=False)
+    delimiters: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_account(self.read, added=self.added, replaced=self.replaced, skipped=self.skipped, rejected=self.rejected)
@@ -256,7 +268,7 @@ class QuerySummary:
         The least estimated similarity of a match.
     recall : float
         Probability that an entry whose similarity equals `threshold` becomes a candidate.
-    stages, seconds
+    stages, seconds, delimiters
         As for `Summary`.
     """
 
@@ -269,6 +281,7 @@ class QuerySummary:
     recall: float
     stages: dict[str, Stage] = field(repr=False)
     seconds: float = field(repr=False)
+    delimiters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

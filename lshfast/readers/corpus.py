@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.kernels.text import Texts
-from lshfast.readers import csv_files, folder, jsonl, parquet
+from lshfast.readers import csv_files, folder, jsonl, parquet, text_lines
+from lshfast.readers.advice import advising
 from lshfast.readers.cells import CellType, merged
+from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
 from lshfast.readers.keys import RowKeys
 from lshfast.readers.lines import long_row
@@ -40,11 +42,13 @@ _READERS: dict[Format, _Reader] = {
     "csv": csv_files,
     "tsv": csv_files,
     "parquet": parquet,
+    "arrow": parquet,
     "text": folder,
+    "lines": text_lines,
 }
 
 
-_TYPED = {"parquet": parquet.column_types, "jsonl": jsonl.column_types}
+_TYPED = {"parquet": parquet.column_types, "arrow": parquet.column_types, "jsonl": jsonl.column_types}
 
 
 class Batch(NamedTuple):
@@ -80,6 +84,7 @@ def open_corpus(
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
     output: Format | None = None,
+    delimiter: str | None = None,
 ) -> Corpus:
     """List the inputs without reading them.
 
@@ -87,14 +92,15 @@ def open_corpus(
     ----------
     inputs : path or paths
         Files: .jsonl, .ndjson, .json (one object per line), .csv, .tsv, .txt (one text), each also with .gz, .zst, .bz2
-        or .xz, and .parquet. Folders: their .parquet, .jsonl, .ndjson, .csv and .tsv files at any depth, or their .txt
-        files if there are no others; hidden files and folders are skipped. Glob patterns. URLs of files, folders and
+        or .xz, .parquet, .arrow and .feather. Folders: their .parquet, .arrow, .feather, .jsonl, .ndjson, .csv and .tsv
+        files at any depth, or their .txt files if there are no others; hidden files and folders are skipped. Of a
+        dataset that `datasets` saved, the data files are read. Glob patterns. URLs of files, folders and
         patterns that fsspec supports (s3://, hf://, ...). ``-`` is standard input, which is first copied into a
         temporary file, and requires `format`. Rows keep the order of the inputs; files of a folder or pattern are
         sorted.
     column : str
         Column of the texts. ``a.b`` is b inside the JSON object or Parquet struct a, unless a column has the full name.
-        In Parquet it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
+        In Parquet and Arrow it holds strings, bytes (UTF-8) or a dictionary of them. A null is a text without shingles.
     id_column : str, optional
         Column of the ids: all strings or all 64-bit integers. The id of a file of one text is its path.
     order_column : str, optional
@@ -114,9 +120,9 @@ def open_corpus(
     encoding : str
         The encoding of JSONL, CSV, TSV and texts; any that Python supports. If it is UTF-8, a byte order mark of UTF-16
         or UTF-32 is recognised.
-    format : {"jsonl", "csv", "tsv", "parquet", "text"}, optional
-        The format of the inputs, regardless of their names. Without `glob`, the files of this format are read from a
-        folder.
+    format : {"jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"}, optional
+        The format of the inputs, regardless of their names; "lines" is one text a line. Without `glob`, the files of
+        this format are read from a folder ("lines": its .txt files).
     max_row_bytes : int
         The largest size of a row of JSONL or of a text in bytes of UTF-8; approximate for CSV and TSV. A longer row is
         a bad row.
@@ -124,6 +130,9 @@ def open_corpus(
         The format that `write_rows` will write, if it will be called. Rows that this format cannot hold are then bad:
         for JSONL or Parquet, a CSV row with a cell that does not convert to the type of its column in other inputs. For
         ``on_error="skip"`` and JSONL or CSV, also a Parquet row with a string or bytes that are not UTF-8.
+    delimiter : str, optional
+        The character between the cells of CSV and TSV: one ASCII character, or "tab". By default that of each file is
+        detected in its first rows (see docs/command-line.md).
 
     Returns
     -------
@@ -149,7 +158,7 @@ def open_corpus(
     """
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
-        output,
+        output, delimiter,
     )  # fmt: skip
     return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
@@ -219,6 +228,11 @@ class Corpus:
         return {name: found[name] for name in wanted if name in found and name != self.layout.column}
 
     @property
+    def delimiters(self) -> dict[str, str]:
+        """Return the delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
+
+    @property
     def accepted(self) -> int:
         """Return the number of good rows; only these are numbered."""
         return len(self._lines)
@@ -284,8 +298,7 @@ class Corpus:
         for file in self.files:
             self._first.append(self.accepted)
             done = 0
-            for block in self._blocks(file):
-                texts, place = self._admit(file, block)
+            for block, texts, place in self._admitted_blocks(file):
                 if len(texts):
                     fits = size + block.size <= self.layout.batch_bytes
                     if pending and not (fits and _can_join(pending[-1], texts)):
@@ -301,6 +314,12 @@ class Corpus:
         self.complete = True
         if pending or source:
             yield _batch(pending, source, places)
+
+    def _admitted_blocks(self, file: File) -> Iterator[tuple[Block, Any, StoredTexts | None]]:
+        """Read a file: yield each block, and what `_admit` returns for it."""
+        with advising(file):
+            for block in self._blocks(file):
+                yield block, *self._admit(file, block)
 
     def _blocks(self, file: File) -> Iterator[Block]:
         try:
@@ -324,8 +343,8 @@ class Corpus:
         Yields
         ------
         rows : list or pyarrow.RecordBatch
-            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of str. Parquet: a record
-            batch of all columns. Text: a list of one str.
+            JSONL: list of bytes, each a line of UTF-8 without its line end. CSV: list of list of str. Parquet and
+            Arrow: a record batch of all columns. Text: a list of one str. Lines: a list of str.
         position : int
             Bytes of the file on disk read so far.
 

@@ -17,7 +17,9 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from lshfast.readers.advice import advising
 from lshfast.readers.cells import converter
+from lshfast.readers.delimiters import delimiter_of
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, File, Rows, column_index
 from lshfast.readers.lines import Lines, line_numbers, long_row, too_long
@@ -103,7 +105,8 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
 
 def columns(file: File) -> list[str]:
     """Return the column names of a CSV file; an empty list if it is empty."""
-    return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
+    with advising(file):
+        return next((fields for _, fields, _, _, _ in _records(file, 1 << 16)), [])
 
 
 class _TooLong(Exception):
@@ -128,7 +131,7 @@ class _Text:
         self.ended = self.nul = self.lone_cr = False
         self.faults: dict[int, str] = {}  # by line: the reason why it does not decode
         self._file, self._size, self._encoding = file, size, ""
-        self._delimiter = "\t" if file.format == "tsv" else ","
+        self._delimiter = delimiter_of(file)
         self._end: RecordEnd | None = None  # of the record that is being skipped
         self._held: list[tuple[int, int, list[bytes]]] = []  # of the current record: first line, bytes, pieces
         self._rest = self._pieces()

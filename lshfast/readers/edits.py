@@ -39,7 +39,7 @@ def edited(
     def new_text(i: int, text: str) -> str:
         return edits.new_text(int(rows[i]), text)
 
-    if file.format == "parquet":
+    if file.columnar:
         return replaced_texts(chunk, column, which, new_text)
     chunk = list(chunk)
     index = column_index(file, names, column) if file.delimited else 0

@@ -19,7 +19,8 @@ from lshfast.readers.sources import Source
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
-Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "text"]
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines"]
+COLUMNAR: tuple[Format, ...] = "parquet", "arrow"
 OnError: TypeAlias = Literal["stop", "skip"]
 
 MAX_ROW_BYTES = 256 << 20
@@ -38,6 +39,8 @@ _FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
     ".txt": "text",
 }
 _KINDS = {
@@ -93,6 +96,7 @@ class Layout:
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     output: Format | None = None
+    delimiter: str | None = None
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
 
     def __post_init__(self) -> None:
@@ -106,6 +110,7 @@ class Layout:
             if value is not None and value not in get_args(Format):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(Format))}, not {value!r}")
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
+        object.__setattr__(self, "delimiter", checked_delimiter(self.delimiter))
 
     @property
     def keyed(self) -> bool:
@@ -135,15 +140,21 @@ class File:
     version: object  # changes with the content, like the size
     layout: Layout
     types: Mapping[str, CellType] = field(default_factory=dict)  # of columns whose cells are converted, in CSV
+    found: dict[str, str] = field(default_factory=dict, compare=False)  # the delimiter, detected; copies share it
 
     def fault(self, line: int | None, reason: str) -> DataError:
         """Return an error that names this file."""
-        return DataError(self.name, line, reason, self.format == "parquet")
+        return DataError(self.name, line, reason, self.columnar)
 
     @property
     def delimited(self) -> bool:
         """Return whether the file is CSV or TSV."""
         return self.format in ("csv", "tsv")
+
+    @property
+    def columnar(self) -> bool:
+        """Return whether the file has record batches of Arrow: Parquet, or Arrow's own formats."""
+        return self.format in COLUMNAR
 
 
 @dataclass
@@ -158,6 +169,14 @@ class Block:
     ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
     orders: list[Any] = field(default_factory=list)
     spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
+
+
+def checked_delimiter(name: str | None) -> str | None:
+    """Return the delimiter with this name, None for None; raise ValueError if it cannot separate cells."""
+    character = "\t" if name in ("tab", "\\t") else name
+    if character is None or (len(character) == 1 and character.isascii() and character not in '"\r\n\0'):
+        return character
+    raise ValueError(f"delimiter must be one ASCII character (no quote, line end or NUL) or 'tab', not {name!r}")
 
 
 @contextmanager
@@ -182,7 +201,7 @@ def file_format(path: str | os.PathLike[str]) -> tuple[Format, str | None] | Non
     codec = codec_of(path)
     stem = os.path.splitext(os.fspath(path))[0] if codec else os.fspath(path)
     kind = _FORMATS.get(os.path.splitext(stem)[1].lower())
-    return None if kind is None or (codec and kind == "parquet") else (kind, codec)
+    return None if kind is None or (codec and kind in COLUMNAR) else (kind, codec)
 
 
 def codec_of(path: str | os.PathLike[str]) -> str | None:

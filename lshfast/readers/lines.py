@@ -121,6 +121,20 @@ def read_whole(file: File) -> bytes | None:
     return b"".join(parts)
 
 
+def beginning(file: File, size: int) -> tuple[bytes, bool]:
+    """Return the first `size` bytes of a file as UTF-8, and whether these are the whole file."""
+    with opened(file) as (stream, _):
+        head = _first_bytes(stream)
+        encoding = actual_encoding(head, file.layout.encoding)
+        if encoding != "utf-8":
+            stream, head = Utf8Stream(stream, head, encoding), b""
+        buffer, have, got = bytearray(head.ljust(size + 1)), len(head), 1
+        while got and have <= size:
+            got = stream.readinto(memoryview(buffer)[have:])
+            have += got
+    return bytes(buffer[: min(have, size)]).removeprefix(_BOM), have <= size
+
+
 def too_long(file: File, line: int | None, hint: str = "") -> DataError:
     """Return the error for a row of more than `Layout.max_row_bytes`."""
     return file.fault(line, f"{long_row(file)}; {hint}" if hint else long_row(file))

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import posixpath
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, get_args
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
-from lshfast.readers.files import DataError, File, Layout, codec_of, file_format, reason_of
+from lshfast.readers.files import COLUMNAR, DataError, File, Format, Layout, codec_of, file_format, reason_of
 from lshfast.readers.sources import LocalFile, RemoteFile, Source, Spool, remote_errors
 
-_SHARDS = re.compile(r"\.parquet$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_SHARDS = re.compile(r"\.(parquet|arrow|feather)$|\.(jsonl|ndjson|csv|tsv)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _TEXTS = re.compile(r"\.txt(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _HIDDEN = re.compile(rf"(^|[/{re.escape(os.sep)}])\.")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::.*)?://")
-_KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz) or .parquet"
+MOST_STATE_BYTES = 16 << 20
+_KINDS = ".jsonl, .csv, .tsv, .txt (also .gz, .zst, .bz2, .xz), .parquet, .arrow or .feather"
 
 
 class _Found(NamedTuple):
@@ -54,7 +56,7 @@ def _file(found: _Found, layout: Layout) -> File:
     """Determine the format of a file, and record its state."""
     known = file_format(found.path)
     if layout.format is not None:
-        known = layout.format, None if layout.format == "parquet" else codec_of(found.path)
+        known = layout.format, None if layout.format in COLUMNAR else codec_of(found.path)
     elif known is None and found.matched:
         known = "text", None
     if known is None:
@@ -77,7 +79,7 @@ def _listed(given: str, layout: Layout) -> Iterator[_Found]:
 def _standard_input(layout: Layout) -> _Found:
     name = "<stdin>"
     if layout.format is None:
-        raise ValueError("standard input (-) needs format (--format): jsonl, csv, tsv, parquet or text")
+        raise ValueError(f"standard input (-) needs format (--format): one of {', '.join(get_args(Format))}")
     if sys.stdin is None:
         raise DataError(name, None, "there is no standard input")
     try:
@@ -122,6 +124,9 @@ def _in_folder(path: str, layout: Layout) -> Iterator[_Found]:
 
     if layout.glob is None:
         chosen = [str(Path(path, name)) for name in _chosen(inside, printable(path), layout)]
+        chosen = _without_caches(
+            chosen, [str(Path(path, name)) for name in inside], lambda found: LocalFile(found).open()
+        )
     else:
         try:
             chosen = [str(found) for found in Path(path).glob(layout.glob)]
@@ -142,16 +147,50 @@ def _chosen(inside: list[str], name: str, layout: Layout) -> list[str]:
     for suffixes in (_SHARDS, _TEXTS):
         chosen = [path for path in seen if suffixes.search(path)]
         if layout.format is not None:
-            chosen = [path for path in chosen if (file_format(path) or ("",))[0] == layout.format]
+            suffix = "text" if layout.format == "lines" else layout.format
+            chosen = [path for path in chosen if (file_format(path) or ("",))[0] == suffix]
         if chosen:
             return chosen
     raise _nothing(name, layout)
 
 
+def _without_caches(chosen: list[str], inside: Iterable[str], opened: Callable[[str], Any]) -> list[str]:
+    """Leave out the Arrow files beside the data of a saved dataset, such as its caches; state.json names the data.
+
+    `inside` are all files of the folder, and `opened` opens one of them.
+    """
+    states = {os.path.dirname(path): path for path in inside if os.path.basename(path) == "state.json"}
+    for folder in {os.path.dirname(path) for path in chosen if path.endswith(".arrow")} & states.keys():
+        names = _data_files(states[folder], opened)
+        own = {path: os.path.basename(path) for path in chosen if os.path.dirname(path) == folder}
+        missing = names - set(own.values())
+        if missing:
+            raise DataError(printable(states[folder]), None, f"names {min(missing)!r}, which is not in this folder")
+        chosen = [path for path in chosen if not (names and own.get(path, "").endswith(".arrow")) or own[path] in names]
+    return chosen
+
+
+def _data_files(path: str, opened: Callable[[str], Any]) -> set[str]:
+    """Return the names of the data files in the state of a saved dataset; none if the file is something else."""
+    try:
+        with remote_errors(), opened(path) as stream:
+            data = stream.read(MOST_STATE_BYTES)
+        state = json.loads(data)
+        names = {str(entry["filename"]) for entry in state["_data_files"]}
+        mapped = any(state.get(name) for name in ("_indices_data_files", "_indices_files"))
+    except OSError as error:
+        raise DataError(printable(path), None, f"cannot be read: {reason_of(error)}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return set()
+    if mapped:
+        raise DataError(printable(path), None, "the dataset is a selection of rows; save it after flatten_indices()")
+    return names
+
+
 def _nothing(name: str, layout: Layout) -> DataError:
     if layout.glob is not None:
         return DataError(name, None, f"no file in this folder matches {layout.glob!r}")
-    what = layout.format or ".parquet, .jsonl, .csv, .tsv or .txt"
+    what = layout.format or ".parquet, .arrow, .jsonl, .csv, .tsv or .txt"
     return DataError(name, None, f"no {what} file in this folder; glob (--glob) names others")
 
 
@@ -200,7 +239,8 @@ def _remote_paths(system: Any, path: str, name: str, layout: Layout) -> list[str
         found = sorted(match for match in system.glob(f"{path.rstrip('/')}/{layout.glob}") if system.isfile(match))
     else:
         inside = {posixpath.relpath(member, path): member for member in system.find(path)}
-        found = sorted(inside[member] for member in _chosen(list(inside), name, layout))
+        chosen = [inside[member] for member in _chosen(list(inside), name, layout)]
+        found = sorted(_without_caches(chosen, inside.values(), lambda member: system.open(member, "rb")))
     if not found:
         raise _nothing(name, layout)
     return found

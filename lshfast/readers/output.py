@@ -90,7 +90,7 @@ def check_place(
 def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
     """Return format and compression by an output's name."""
     known = file_format(path)
-    if known is None or known[0] == "text":
+    if known is None or known[0] in ("text", "arrow"):
         name = printable(os.fspath(path))
         kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
         raise ValueError(f"{name}: unknown kind of output: not {kinds}")

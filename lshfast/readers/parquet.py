@@ -1,4 +1,4 @@
-"""Parquet: record batches, whose texts stay in Arrow memory."""
+"""Parquet, and record batches of Arrow, whose texts stay in Arrow memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.extras import optional
+from lshfast.readers import arrow_files
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, DataError, File, Layout, Rows, reason_of, steady
@@ -27,7 +28,7 @@ def blocks(file: File) -> Iterator[Block]:
         hint = f"columns of strings are: {', '.join(others)}" if others else "there is no column of strings"
         raise file.fault(None, f"column {layout.column!r} is {kinds[layout.column]}, not strings; {hint}")
     carried = _carried_texts(layout, schema)
-    for first, batch, position in _record_batches(file, list(dict.fromkeys([*names, *carried]))):
+    for first, batch, position in _batches_of(file, list(dict.fromkeys([*names, *carried]))):
         texts = _as_strings(_column(batch, layout.column))
         block = Block(texts, range(first, first + len(texts)), texts.nbytes, position)
         if texts.null_count:
@@ -58,7 +59,7 @@ def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Any, int]]:
 
 def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[tuple[Any, int]]:
     """Read these rows, or some of their columns, again, and yield them with the position in the file: pass two."""
-    for first, batch, position in _record_batches(file, names, wanted):
+    for first, batch, position in _batches_of(file, names, wanted):
         low, high = np.searchsorted(wanted, (first, first + len(batch)))
         if high - low == len(batch):
             yield batch, position
@@ -68,16 +69,25 @@ def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[
 
 def batches(file: File) -> Iterator[tuple[int, Any, int]]:
     """Yield record batches of all columns: the number of the first row from 1, the batch, the position in the file."""
-    yield from _record_batches(file, None)
+    yield from _batches_of(file, None)
+
+
+def _batches_of(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
+    """Read record batches of a file in either format, as `_record_batches` does."""
+    if file.format == "arrow":
+        return arrow_files.record_batches(file, names)
+    return _record_batches(file, names, wanted)
 
 
 def columns(file: File) -> list[str]:
-    """Return the column names of a Parquet file."""
+    """Return the column names of a file."""
     return list(schema_of(file).names)
 
 
 def schema_of(file: File) -> Any:
-    """Return the Arrow schema of a Parquet file."""
+    """Return the Arrow schema of a file."""
+    if file.format == "arrow":
+        return arrow_files.schema_of(file)
     with _opened(file) as source:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):

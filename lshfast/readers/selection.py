@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
-from lshfast.readers import csv_files, folder, parquet
+from lshfast.readers import csv_files, folder, parquet, text_lines
 from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
@@ -27,7 +27,9 @@ _COLUMNS = {
     "csv": csv_files.columns,
     "tsv": csv_files.columns,
     "parquet": parquet.columns,
+    "arrow": parquet.columns,
     "text": folder.columns,
+    "lines": text_lines.columns,
 }
 
 
@@ -136,8 +138,9 @@ class Selection:
             convert = converter(names, self.types)
             rows_of_values = chunk if convert is None else each(convert, chunk, self.misfit(rows))
             return [dict(zip(names, fields, strict=True)) for fields in rows_of_values]
-        if file.format == "text":
-            return [folder.record(file, text) for text in chunk]
+        if file.format in ("text", "lines"):
+            record = folder.record if file.format == "text" else text_lines.record
+            return [record(file, text) for text in chunk]
         values = []
         for name, column in zip(names, chunk.columns, strict=True):
             try:

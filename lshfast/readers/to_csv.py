@@ -23,7 +23,7 @@ def check(selection: Selection) -> list[str]:
             names = selection.names(file)
             if only_csv and columns and names and names != columns:
                 raise file.fault(1, f"the header is not that of the inputs before: {', '.join(columns)}")
-            for field in schema_of(file) if file.format == "parquet" else ():
+            for field in schema_of(file) if file.columnar else ():
                 if not _fits(field.type, field.name == file.layout.column):
                     raise file.fault(None, f"column {field.name!r} is {field.type}: CSV output cannot hold it")
         columns = list(dict.fromkeys([*columns, *names]))

@@ -32,7 +32,7 @@ def check(selection: Selection) -> Any:
         else:
             known = {name: pa.type_for_alias(kind.name) for name, kind in selection.types.items() if file.delimited}
             part = pa.schema([(name, known.get(name, pa.string())) for name in selection.names(file)])
-            part = schema_of(file) if file.format == "parquet" else part
+            part = schema_of(file) if file.columnar else part
         try:
             schema = pa.unify_schemas([schema, part], promote_options="permissive") if len(schema) else part
         except pa.ArrowException:
@@ -88,7 +88,7 @@ def id_kind(corpus: Corpus) -> str:
         return "string"
     if corpus.ids:
         return "int64" if isinstance(corpus.ids[0], int) else "string"
-    kinds = (type_of(file, schema_of(file), name) for file in corpus.files if file.format == "parquet")
+    kinds = (type_of(file, schema_of(file), name) for file in corpus.files if file.columnar)
     return "int64" if any(optional("pyarrow").types.is_integer(kind) for kind in kinds) else "string"
 
 
@@ -155,7 +155,7 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
 def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any) -> list[Any]:
     """Convert rows to the columns of the schema."""
     pa, misfit = optional("pyarrow"), selection.misfit(rows)
-    if file.format != "parquet":
+    if not file.columnar:
         records = selection.records(file, rows, chunk, iso_times)
         return [array_of([r.get(f.name) for r in records], f.type, f.name, misfit) for f in schema]
     columns, arrays = dict(zip(selection.names(file), chunk.columns, strict=True)), []

@@ -11,6 +11,8 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.readers import csv_files, jsonl, parquet
+from lshfast.readers.advice import advising
+from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
 from lshfast.readers.keys import RowKeys
 from lshfast.readers.listing import list_files
@@ -52,6 +54,11 @@ class WholeTable:
         return len(self) + len(self.rejected)
 
     @property
+    def delimiters(self) -> dict[str, str]:
+        """The delimiters that are not those of the formats, by the names of the files."""
+        return other_delimiters(self.files)
+
+    @property
     def ids(self) -> Sequence[Any]:
         """The id of each row, or FILE:LINE without an id column."""
         return self._keys.ids if self._layout.id_column is not None else _RowNames(self._place, len(self))
@@ -64,14 +71,15 @@ class WholeTable:
         total, done = sum(file.size for file in self.files), 0
         for file in self.files:
             self._first.append(len(self))
-            if file.format == "text":
-                raise file.fault(None, "a file of one text has no columns; records are in CSV, JSONL or Parquet")
+            if file.format in ("text", "lines"):
+                raise file.fault(None, "a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow")
 
             def tell(position: int, before: int = done) -> None:
                 if progress:
                     progress(before + position, total)
 
-            {"jsonl": self._jsonl, "parquet": self._parquet}.get(file.format, self._csv)(file, tell)
+            with advising(file):
+                (self._parquet if file.columnar else self._jsonl if file.format == "jsonl" else self._csv)(file, tell)
             done += file.size
         for values in self.columns.values():
             values.extend([None] * (len(self) - len(values)))
@@ -201,6 +209,7 @@ def read_whole(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    delimiter: str | None = None,
     progress: ReadProgress | None = None,
 ) -> WholeTable:
     """Read all columns of the rows of some inputs.
@@ -224,8 +233,9 @@ def read_whole(
     (['Ann', ''], ['7', '8'])
     """
     layout = Layout(
-        id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format, max_row_bytes=max_row_bytes
-    )
+        id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format,
+        max_row_bytes=max_row_bytes, delimiter=delimiter,
+    )  # fmt: skip
     table = WholeTable(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
     table.read_all(progress)
     return table

@@ -83,7 +83,7 @@ def test_bad_urls(tmp_path):
     text.write_bytes("".join(f"{row['url']}\n" for row in ROWS[:3]).encode() + b"ftp://x/\n\xff\n" + b"a.example/last")
     out = tmp_path / "out.csv"
     line = failing(1, "web", "mirrors", text, "-o", out)
-    assert line.endswith("urls.txt:5: not UTF-8: invalid start byte")
+    assert "urls.txt:5: not UTF-8: invalid start byte; try encoding cp1252" in line
     assert not out.exists()
     text.write_text("a.example/x\nftp://x/\n")
     assert "urls.txt:2: not a URL of http or https: 'ftp://x/'" in failing(1, "web", "mirrors", text, "-o", out)

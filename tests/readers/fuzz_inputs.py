@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from lshfast.readers import DataError, open_corpus, write_rows
 from tests.corpora import pack
 
-KINDS = [".parquet", ".jsonl", ".csv", ".jsonl.gz", ".csv.zst", ".csv.bz2", ".jsonl.xz"]
+KINDS = [".parquet", ".arrow", ".feather", ".jsonl", ".csv", ".jsonl.gz", ".csv.zst", ".csv.bz2", ".jsonl.xz"]
 
 
 def sample(kind: str, chance: random.Random) -> bytes:
@@ -29,11 +29,17 @@ def sample(kind: str, chance: random.Random) -> bytes:
         {"id": f"k{i}", "text": f"Größe {i} " * chance.randrange(9), "n": [i] * chance.randrange(3), "é": {"a": i}}
         for i in range(chance.randrange(1, 9))
     ]
-    if kind == ".parquet":
+    if kind in (".parquet", ".arrow", ".feather"):
         sink = io.BytesIO()
         table = pa.Table.from_pylist(rows)
         if chance.random() < 0.5:
             table = table.set_column(1, "text", table["text"].dictionary_encode())
+        if kind != ".parquet":
+            options = pa.ipc.IpcWriteOptions(compression=chance.choice([None, "lz4", "zstd"]))
+            new = pa.ipc.new_stream if kind == ".arrow" else pa.ipc.new_file
+            with new(sink, table.schema, options=options) as writer:
+                writer.write_table(table, max_chunksize=3)
+            return sink.getvalue()
         pq.write_table(table, sink, row_group_size=3, compression=chance.choice(["none", "snappy", "zstd"]))
         return sink.getvalue()
     if ".csv" in kind:
@@ -88,7 +94,7 @@ def main(folder: Path, seed: int, rounds: int) -> None:
         kind = chance.choice([".parquet", ".parquet", *KINDS])
         data = sample(kind, chance)
         path = folder / f"a{kind}"
-        if chance.random() < 0.5 or kind == ".parquet":
+        if chance.random() < 0.5 or kind in (".parquet", ".arrow", ".feather"):
             pack(data, path)
             path.write_bytes(mutated(path.read_bytes(), chance))
         else:

@@ -67,7 +67,7 @@ def test_format_says_what_names_do_not(tmp_path: Path) -> None:
         open_corpus(path)
     assert read(path, format="tsv")[1] == ["x, y"]
     assert read(pack(b"text\nx\n", tmp_path / "table.gz"), format="csv")[1] == ["x"]
-    with pytest.raises(ValueError, match="format must be one of jsonl, csv, tsv, parquet, text, not 'xml'"):
+    with pytest.raises(ValueError, match=r"format must be one of jsonl, .*, text, lines, not 'xml'"):
         open_corpus(path, format="xml")
 
 
@@ -91,6 +91,55 @@ def test_several_kinds_keep_their_columns(tmp_path: Path) -> None:
     write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
     given = [{name: value for name, value in row.items() if value is not None} for row in rows]
     assert load(tmp_path / "out.jsonl") == given
+
+
+@pytest.mark.parametrize("batch_bytes", BATCH_BYTES)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_one_text_a_line(tmp_path: Path, end: str, batch_bytes: int) -> None:
+    lines = ["plain", "", 'a, "b"; {c}', "Größe 漢字", "x" * 5000, " ", "# last"]
+    path = pack(end.join(lines).encode(), tmp_path / "a.md.gz")
+    corpus, texts = read(path, format="lines", batch_bytes=batch_bytes, column="body")
+    assert texts == lines
+    assert corpus.key(2) == f"{path}:3"
+    rows = [{"body": line} for line in lines]
+    for name in ("out.jsonl", "out.csv", "out.parquet"):
+        write_rows(corpus, tmp_path / name, keep=keep_all(corpus))
+        assert load(tmp_path / name) == rows
+    some = np.arange(len(lines)) % 2 == 1
+    write_rows(corpus, tmp_path / "some.jsonl", keep=some)
+    assert load(tmp_path / "some.jsonl") == rows[1::2]
+
+
+def test_bad_lines_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"good\ncaf\xe9\n" + b"x" * 5000 + b"\nfine\n")
+    corpus, texts = read(tmp_path / "a.txt", format="lines", on_error="skip", max_row_bytes=1000, batch_bytes=100)
+    assert texts == ["good", "fine"]
+    assert [(reject.line, reject.reason[:20]) for reject in corpus.rejected] == [
+        (2, "not UTF-8: byte 0xe9"),
+        (3, "a row of more than 1"),
+    ]
+    assert "no column 'id'; columns are: text" in bad_row(tmp_path / "a.txt", format="lines", id_column="id").reason
+
+
+def test_the_command_reads_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a b c d e f\nother\nA b c d e f!\n\n")
+    for options in ([], ["--memory", "1500M", "--threads", "1"]):
+        run(
+            "dedup",
+            tmp_path,
+            "--format",
+            "lines",
+            "--glob",
+            "a.txt",
+            "-o",
+            tmp_path / "b.jsonl",
+            "--overwrite",
+            *options,
+        )
+        assert read_jsonl(tmp_path / "b.jsonl") == [{"text": "a b c d e f"}, {"text": "other"}, {"text": ""}]
+    run("dedup", tmp_path, "--format", "lines", "-o", tmp_path / "c.csv", "--removed", tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text().splitlines()[1:] == [f"{tmp_path}/a.txt:3,{tmp_path}/a.txt:1,1.0"]
+    assert len(read(tmp_path / "a.txt")[1]) == 1  # without --format, a .txt file is one text
 
 
 # Standard input

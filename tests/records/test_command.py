@@ -227,7 +227,7 @@ def test_several_files_of_one_table(tmp_path):
 def test_files_without_columns_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("text")
     message = failing(1, "records", "dedup", tmp_path / "a.txt", "-o", tmp_path / "links.csv")
-    assert message.endswith("a file of one text has no columns; records are in CSV, JSONL or Parquet")
+    assert message.endswith("a file of texts has no columns; records are in CSV, JSONL, Parquet or Arrow")
     (tmp_path / "b.csv").write_text("a,a \n1,2\n")
     assert "the header names a column twice: a" in failing(1, "records", "dedup", tmp_path / "b.csv", "-o", "x.csv")
 

@@ -1,0 +1,163 @@
+"""Arrow files (also called Feather) and streams, as record batches. Datasets that `save_to_disk` writes are streams.
+
+Batches are read, not mapped: a mapped file that another process truncates would end this process. Lengths in a file are
+checked before they are used: a read ends with the file, and all offsets and indices of a batch are validated.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.extras import optional
+from lshfast.readers.files import DataError, File, Rows, reason_of, steady
+
+_MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
+_CUT = "cannot be read as Arrow, it is cut off: "
+MOST_ROWS = 1 << 16  # of a batch
+
+
+def schema_of(file: File) -> Any:
+    """Return the schema of a file, with strings and bytes instead of views of them."""
+    with _opened(file) as stream:
+        schema = _reader(file, stream, None).schema
+        level = list(schema)
+        while level:  # decode the names at all depths, where an error names the file
+            _ = [field.name for field in level]
+            level = [field.type.field(place) for field in level for place in range(field.type.num_fields)]
+        return optional("pyarrow").schema([_without_views(field) for field in schema], schema.metadata)
+
+
+def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
+    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`, the position."""
+    row = 1
+    with _opened(file) as stream:
+        for batch, position in _stored_batches(file, stream, names):
+            for column in batch.columns:
+                _check(column)
+            for part in _parts(batch, file.layout.batch_bytes):
+                yield row, part, position
+                row += len(part)
+
+
+class _Bounded:
+    """A stream for pyarrow. A read beyond the end, of a length in a damaged file, takes no memory."""
+
+    closed = False
+
+    def __init__(self, stream: Any, size: int) -> None:
+        self._stream, self._size = io.BufferedReader(stream), size
+        self.seek, self.tell = self._stream.seek, self._stream.tell
+
+    def read(self, count: int) -> bytes:
+        return self._stream.read(max(0, min(count, self._size - self.tell())))
+
+
+@contextmanager
+def _opened(file: File) -> Iterator[_Bounded]:
+    """Open a file; any error of pyarrow is raised as an error that names the file."""
+    pa = optional("pyarrow")
+    try:
+        with steady(file), closing(file.source.open()) as stream:
+            yield _Bounded(stream, file.size)
+    except pa.ArrowMemoryError as error:
+        raise file.fault(None, f"a batch is damaged or does not fit into memory: {error}") from error
+    except (DataError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else str(error)
+        raise file.fault(None, f"cannot be read as Arrow: {reason or type(error).__name__}") from error
+
+
+def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
+    """Return pyarrow's reader of some columns of a file or stream."""
+    pa = optional("pyarrow")
+    stream.seek(0)
+    start = stream.read(len(_MAGIC))
+    if start.startswith(_OLD_MAGIC):
+        raise file.fault(None, "Feather of version 1 is not read; pyarrow.feather.write_feather writes version 2")
+    read = pa.ipc.open_file if start == _MAGIC else pa.ipc.open_stream
+    stream.seek(max(0, file.size - len(_MAGIC)))
+    if start == _MAGIC != stream.read(len(_MAGIC)):
+        raise file.fault(None, f"{_CUT}the mark at the end of the file is missing")
+    stream.seek(0)
+    reader = read(pa.PythonFile(stream, "r"))
+    if names is None:
+        return reader
+    known = reader.schema.names
+    wanted = {known.index(name if name in known else name.partition(".")[0]) for name in names}
+    if len(wanted) == len(known):  # to choose columns takes their memory twice: 652 MB, not 415 MB, for 311 MB of text
+        return reader
+    stream.seek(0)
+    return read(pa.PythonFile(stream, "r"), options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
+
+
+def _stored_batches(file: File, stream: _Bounded, names: list[str] | None) -> Iterator[tuple[Any, int]]:
+    """Yield the batches as they are stored, with the position behind each."""
+    reader = _reader(file, stream, names)
+    if hasattr(reader, "num_record_batches"):
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number), stream.tell()
+        return
+    before = stream.tell()
+    for batch in reader:
+        before = stream.tell()
+        yield batch, before
+    if before == file.size:
+        raise file.fault(None, f"{_CUT}the mark at the end of the stream is missing")
+    if stream.tell() < file.size:
+        raise file.fault(None, "cannot be read as Arrow: there are data behind the end of the stream")
+
+
+def _check(column: Any) -> None:
+    """Raise an error of pyarrow if offsets or indices are invalid. Strings that are not UTF-8 make bad rows later."""
+    types, pa = optional("pyarrow").types, optional("pyarrow")
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        column = column.view(pa.large_binary() if types.is_large_string(column.type) else pa.binary())
+    column.validate(full=True)
+
+
+def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
+    """Divide a batch into parts of about so many bytes, and convert views in them."""
+    pa = optional("pyarrow")
+    schema = pa.schema([_without_views(field) for field in batch.schema])
+    sizes = sum((_sizes(column) for column in batch.columns), np.zeros(len(batch), np.int64))
+    part_of = np.maximum((np.cumsum(sizes) - sizes) // batch_bytes, np.arange(len(batch)) // MOST_ROWS)
+    starts = np.flatnonzero(np.diff(part_of, prepend=-1)).tolist()
+    for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
+        part = batch.slice(start, end - start)
+        if schema.types != batch.schema.types:
+            columns = [column.cast(field.type) for column, field in zip(part.columns, schema, strict=True)]
+            part = pa.RecordBatch.from_arrays(columns, schema=schema)
+        yield part
+
+
+def _sizes(column: Any) -> Rows:
+    """Return the bytes of each value, without dictionaries and views; those of nested values are their mean."""
+    pa, pc = optional("pyarrow"), optional("pyarrow.compute")
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind) and not types.is_nested(kind.value_type):
+        places = column.indices.cast(pa.int64()).fill_null(len(column.dictionary)).to_numpy()
+        of_values = np.append(_sizes(column.dictionary), 0)
+        return np.asarray(of_values[places])
+    if _is_view(kind):  # a view begins with its length, 32 bits
+        views = np.frombuffer(column.buffers()[1], np.int32)[::4][column.offset :][: len(column)]
+        return np.where(column.is_valid().to_numpy(zero_copy_only=False), views, 0).astype(np.int64)
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        return np.asarray(pc.binary_length(column).fill_null(0).to_numpy(), np.int64)
+    return np.full(len(column), column.nbytes // max(1, len(column)), np.int64)
+
+
+def _is_view(kind: Any) -> bool:
+    return str(kind) in ("string_view", "binary_view")
+
+
+def _without_views(field: Any) -> Any:
+    """Return a field with strings or bytes if it has views of them, of which pyarrow cannot take some rows."""
+    if not _is_view(field.type):
+        return field
+    return field.with_type(optional("pyarrow").type_for_alias(str(field.type).removesuffix("_view")))

@@ -1,0 +1,69 @@
+"""The delimiter of a CSV or TSV file: the one that is given, or else the one on which its first rows agree."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from itertools import islice
+
+from lshfast.readers.files import File
+from lshfast.readers.lines import beginning
+
+DELIMITERS = ";", "\t", "|", "#", ","  # of equally good ones, the first is taken
+
+# What is read of a file to detect its delimiter.
+SAMPLE_BYTES = 1 << 16
+SAMPLE_ROWS = 100
+
+
+def delimiter_of(file: File) -> str:
+    """Return the delimiter of a CSV or TSV file, which is read at the first call if the layout gives none.
+
+    The delimiter of the format is taken if it divides the header and all sampled rows into the same number of cells,
+    two or more. Otherwise it is the one that does so with the most cells, if the header has two names or more then. If
+    there is none, it is the delimiter of the format: a single column of text is not divided.
+    """
+    if "delimiter" not in file.found:
+        file.found["delimiter"] = file.layout.delimiter or _detected(file)
+    return file.found["delimiter"]
+
+
+def other_delimiters(files: Iterable[File]) -> dict[str, str]:
+    """Return the delimiters that are not those of the formats, by the names of the files."""
+    found = ((file, delimiter_of(file)) for file in files if file.delimited)
+    return {file.name: delimiter for file, delimiter in found if delimiter != _of_format(file)}
+
+
+def _of_format(file: File) -> str:
+    return "\t" if file.format == "tsv" else ","
+
+
+def _detected(file: File) -> str:
+    data, whole = beginning(file, SAMPLE_BYTES)
+    if not whole:
+        data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1]
+    sample = data.decode("utf-8", "replace").replace("\0", " ")  # Python 3.10's csv refuses NUL
+    own = _of_format(file)
+    if _cells(sample, own):
+        return own
+    cells = {delimiter: _cells(sample, delimiter, 2) for delimiter in DELIMITERS}
+    best = max(cells, key=cells.__getitem__)
+    return best if cells[best] else own
+
+
+def _cells(sample: str, delimiter: str, names: int = 0) -> int:
+    """Return the number of cells of all rows; 0 if it is less than two or differs, or the header has too few names."""
+    lines, width = io.StringIO(sample, newline=""), 0
+    rows = (row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row)
+    try:
+        for row in islice(rows, SAMPLE_ROWS):
+            if not width and sum(bool(name.strip()) for name in row) < names:
+                return 0
+            if width not in (0, len(row)):
+                return 0
+            width = len(row)
+    except csv.Error:
+        if lines.read(1):  # an error in the last record may be due to the end of the sample
+            return 0
+    return width if width > 1 else 0
