@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,12 +16,17 @@ from lshfast.readers import csv_files, folder, parquet
 from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
-from lshfast.readers.files import DataError, File, Rows
+from lshfast.readers.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
+
+# The bytes of lines of JSON, and of nested columns, that are parsed at a time: they take up to 30 times as many as Python
+# values. A line counts at least this much.
+PARSED_BYTES = 1 << 20
+ROW_BYTES = 64
 
 _COLUMNS = {
     "csv": csv_files.columns,
@@ -52,8 +57,9 @@ class Selection:
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds, self._edits = kinds or {}, edits
-        self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
-        typed = corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet")
+        self._format = output_format(out)[0]
+        self.delimiter = "\t" if self._format == "tsv" else ","
+        typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
@@ -90,10 +96,23 @@ class Selection:
         rows = np.flatnonzero(self.keep[first:last]) + first
         at = 0
         for chunk, position in self.corpus.again(index, rows, joined=joined):
-            yield rows[at : at + len(chunk)], chunk, position
-            at += len(chunk)
+            for part in self._parts(chunk):
+                yield rows[at : at + len(part)], part, position
+                at += len(part)
         if at != len(rows):
             raise self.corpus.files[index].fault(None, "changed while it was in use")
+
+    def _parts(self, chunk: Any) -> Iterator[Any]:
+        """Split a chunk into parts that are small as Python values. CSV comes in such parts; Parquet may stay Parquet."""
+        if isinstance(chunk, list) and isinstance(chunk[0], bytes):
+            ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES)
+            cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]
+            return (chunk[at:end] for at, end in pairwise(cuts))
+        if self._format == "parquet" or not hasattr(chunk, "num_columns"):
+            return iter([chunk])
+        cells = min(MOST_CELLS, MOST_CELLS * PARSED_BYTES // max(PARSED_BYTES, chunk.nbytes))
+        step = max(1, cells // (chunk.num_columns + ROW_CELLS))
+        return (chunk.slice(at, step) for at in range(0, len(chunk), step))
 
     def misfit(self, rows: Rows) -> Misfit:
         """Return a function that creates errors for values of these rows."""
