@@ -42,6 +42,7 @@ from lshfast.readers import (
     write_tables,
 )
 from lshfast.readers.output import output_format
+from lshfast.readers.selection import SparseColumn
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -338,8 +339,7 @@ def _write(
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
-        account = _account(corpus, result, gone, plan, kinds) if outputs.annotate else {}
-        _write_rows(corpus, result, outputs, gone, account, kinds, plan.threads, progress)
+        _write_rows(corpus, result, outputs, gone, plan, kinds, progress)
 
 
 def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
@@ -362,19 +362,19 @@ def _write_rows(
     result: DedupResult,
     outputs: Outputs,
     gone: Int64Array,
-    account: Table,
+    plan: Plan,
     kinds: dict[str, str],
-    threads: int,
     progress: Progress | None,
 ) -> None:
     assert outputs.rows is not None
-    annotations = None
+    annotations = {}
     if outputs.annotate:
-        annotations = {}
-        for name, values in account.items():
-            column = np.full(len(result.keep), None, object)
-            column[gone] = values.tolist() if isinstance(values, np.ndarray) else values
-            annotations["duplicate_of" if name == "kept_key" else name] = column
+        for name in _account(corpus, result, gone[:0], plan, kinds):
+
+            def values(places: Int64Array, name: str = name) -> Any:
+                return _account(corpus, result, gone[places], plan, kinds)[name]
+
+            annotations["duplicate_of" if name == "kept_key" else name] = SparseColumn(gone, values, len(result.keep))
     keep = np.ones_like(result.keep) if outputs.annotate else result.keep
     done = 0
 
@@ -386,7 +386,7 @@ def _write_rows(
 
     write_rows(
         corpus, outputs.rows, keep=keep, annotations=annotations, kinds=kinds, overwrite=outputs.overwrite,
-        progress=tell, threads=threads,
+        progress=tell, threads=plan.threads,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
 Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
 
 # The bytes of lines of JSON, and of nested columns, that are parsed at a time: they take up to 30 times as many as Python
@@ -36,13 +37,43 @@ _COLUMNS = {
 }
 
 
+class SparseColumn:
+    """An annotation of some rows, made when they are written; it is None in the other rows.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (m,)
+        The rows that have it, ascending.
+    values : callable
+        Returns the values of some of them, given their places in `rows`.
+    length : int
+        The number of all rows.
+    """
+
+    def __init__(self, rows: Rows, values: Callable[[Rows], Sequence[Any]], length: int) -> None:
+        self._rows, self._values, self._length = rows, values, length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def at(self, rows: Rows) -> list[Any]:
+        """Return the values of some rows."""
+        places = np.searchsorted(self._rows, rows)
+        places[places == len(self._rows)] = 0
+        have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places
+        found: list[Any] = [None] * len(rows)
+        for i, value in zip(have.tolist(), plain(self._values(places[have])), strict=True):
+            found[i] = value
+        return found
+
+
 class Selection:
     """The rows of a corpus to write to `out`; `keep` is None while they are unknown."""
 
     corpus: Corpus
     out: str
     keep: npt.NDArray[np.bool_] | None
-    annotations: Columns
+    annotations: Annotations
     kinds: Mapping[str, str]
 
     def __init__(
@@ -50,7 +81,7 @@ class Selection:
         corpus: Corpus,
         out: str | os.PathLike[str],
         keep: npt.NDArray[np.bool_] | None,
-        annotations: Columns,
+        annotations: Annotations,
         progress: Callable[[int], object] | None = None,
         kinds: Mapping[str, str] | None = None,
         edits: Edits | None = None,
@@ -139,12 +170,19 @@ class Selection:
 
     def added(self, rows: Rows) -> list[dict[str, Any]]:
         """Return the annotations of some rows."""
-        columns = [
-            plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
-            for values in self.annotations.values()
-        ]
+        columns = self.added_columns(rows).values()
         added = [dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)]
         return added or [{} for _ in rows]
+
+    def added_columns(self, rows: Rows) -> dict[str, list[Any]]:
+        """Return the annotations of some rows by their names."""
+        found = {}
+        for name, values in self.annotations.items():
+            if isinstance(values, SparseColumn):
+                found[name] = values.at(rows)
+            else:
+                found[name] = plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
+        return found
 
     def records(self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]) -> list[dict[str, Any]]:
         """Return rows as Python values; `cast` converts a column of Parquet to one that the output can hold."""
