@@ -29,7 +29,6 @@ from lshfast.readers.listing import list_files
 from lshfast.readers.stored_texts import LinesOfFile, StoredTexts
 from lshfast.readers.string_file import RejectFile, StringFile
 
-
 # The file of rejected rows.
 REJECTS = "rejects.jsonl"
 
@@ -405,7 +404,7 @@ class Corpus:
     def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
         """Return what pass one has recorded, as arrays and as values of JSON, for `restore`.
 
-        What `hold_in_files` has put into files is not among it: `files` are a part of the state.
+        What `hold_in_files` has put into files is not part of it; `files_of_state` names these files.
         """
         arrays = {"lines": np.array(self._lines, np.int64), "starts": np.array(self._first, np.int64)}
         values: dict[str, Any] = {}
@@ -427,7 +426,9 @@ class Corpus:
         held = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
         return [name for name, column in held.items() if isinstance(column, (StringFile, RejectFile))]
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]], values: Mapping[str, Any], files: Iterable[str] = ()) -> None:
+    def restore(
+        self, arrays: Mapping[str, npt.NDArray[Any]], values: Mapping[str, Any], files: Iterable[str] = ()
+    ) -> None:
         """Take over what another corpus with the same files and layout has recorded in pass one.
 
         `files` are its `files_of_state`, in the folder of `hold_in_files`.

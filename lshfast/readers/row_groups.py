@@ -1,8 +1,8 @@
 """Row groups of Parquet in batches of a bounded decoded size, whatever the encoding.
 
-A dictionary of a few kilobytes can stand for gigabytes of decoded texts, so the size of a row group in the file does not
-bound what its rows take. Before a group is read, the longest value of each dictionary is looked up. A batch then has so
-few rows that it fits even if each of them holds this value.
+A dictionary of a few kilobytes can stand for gigabytes of decoded texts, so the size of a row group in the file does
+not bound what its rows take. Before a group is read, the longest value of each dictionary is looked up. A batch then
+has so few rows that it fits even if each of them holds this value.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from typing import Any
 
 from lshfast.common.extras import optional
 
-# A batch whose rows hold the longest values of their dictionaries has at most this multiple of the wanted bytes.
-_MOST_TIMES = 2
-
 # Batches of few rows are joined until they have this share of the wanted bytes: each call of pyarrow takes 30 us.
-_LEAST_SHARE = 1 / 8
+_LEAST_SHARE = 1 / 16
 
 # The most rows of the first batch and of any batch. The bytes of a row may grow after the rows that were measured.
 _FIRST_ROWS, _MOST_ROWS = 1 << 10, 1 << 16
@@ -25,9 +22,7 @@ _FIRST_ROWS, _MOST_ROWS = 1 << 10, 1 << 16
 _PAGE_BYTES = 1 << 20
 
 
-def bounded_batches(
-    source: Any, dictionaries: Any, group: int, names: list[str] | None, wanted: int
-) -> Iterator[Any]:
+def bounded_batches(source: Any, dictionaries: Any, group: int, names: list[str] | None, wanted: int) -> Iterator[Any]:
     """Yield the rows of a row group in record batches of about `wanted` decoded bytes.
 
     `source` is a pyarrow.parquet.ParquetFile, and `dictionaries` the same file opened with ``read_dictionary=`` the
@@ -36,7 +31,7 @@ def bounded_batches(
     about = source.metadata.row_group(group)
     average = max(1, about.total_byte_size // max(1, about.num_rows))
     longest = _longest_row(dictionaries, group, names)
-    most = min(_MOST_ROWS, max(1, _MOST_TIMES * wanted // max(1, longest)))
+    most = min(_MOST_ROWS, max(1, wanted // max(1, longest)))
     rows = min(most, _FIRST_ROWS, max(1, wanted // average))
     held, size = [], 0
     for batch in source.iter_batches(rows, row_groups=[group], columns=names):

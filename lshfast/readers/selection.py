@@ -24,8 +24,8 @@ Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
 Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
 
-# The bytes of lines of JSON, and of nested columns, that are parsed at a time: they take up to 30 times as many as Python
-# values. A line counts at least this much.
+# The bytes of lines of JSON, and of columns, that are converted at a time: as Python values they take up to 30 times as
+# much. Each line counts ROW_BYTES more.
 PARSED_BYTES = 1 << 20
 ROW_BYTES = 64
 
@@ -134,7 +134,7 @@ class Selection:
             raise self.corpus.files[index].fault(None, "changed while it was in use")
 
     def _parts(self, chunk: Any) -> Iterator[Any]:
-        """Split a chunk into parts that are small as Python values. CSV comes in such parts; Parquet may stay Parquet."""
+        """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet may stay Parquet."""
         if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
             ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES)
             cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]

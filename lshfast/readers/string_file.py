@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import weakref
@@ -33,7 +34,7 @@ class _Appended:
     def __init__(self, path: str, written: bool) -> None:
         self.path, self._held, self._size = path, list[bytes](), 0
         with _named_errors(path):
-            self.file = open(path, "rb" if written else "w+b", buffering=0)
+            self.file = io.FileIO(path, "r" if written else "w+")
         weakref.finalize(self, self.file.close)
 
     def append(self, data: bytes) -> None:
@@ -180,7 +181,8 @@ class RejectFile:
 class HashedKeys:
     """The rows of keys, found by hashes of 64 bits: 16 bytes a key.
 
-    The hashes have a secret key, so nobody can choose keys whose hashes are equal. A row that is found must be compared.
+    The hashes have a secret key, so nobody can choose keys whose hashes are equal. The key of a row that is found must
+    be compared.
     """
 
     def __init__(self) -> None:
