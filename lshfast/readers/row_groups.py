@@ -12,6 +12,9 @@ from typing import Any
 
 from lshfast.common.extras import optional
 
+# A batch takes at most this multiple of the wanted bytes if all its rows hold the longest dictionary values.
+_MOST_TIMES = 2
+
 # Batches of few rows are joined until they have this share of the wanted bytes: each call of pyarrow takes 30 us.
 _LEAST_SHARE = 1 / 16
 
@@ -28,17 +31,18 @@ def bounded_batches(source: Any, dictionaries: Any, group: int, names: list[str]
     `source` is a pyarrow.parquet.ParquetFile, and `dictionaries` the same file opened with ``read_dictionary=`` the
     columns of `dictionary_columns`. `names` are the columns to read, None for all.
     """
-    about = source.metadata.row_group(group)
+    about, is_dictionary = source.metadata.row_group(group), optional("pyarrow").types.is_dictionary
     average = max(1, about.total_byte_size // max(1, about.num_rows))
     longest = _longest_row(dictionaries, group, names)
-    most = min(_MOST_ROWS, max(1, wanted // max(1, longest)))
+    most = min(_MOST_ROWS, max(1, _MOST_TIMES * wanted // max(1, longest)))
     rows = min(most, _FIRST_ROWS, max(1, wanted // average))
     held, size = [], 0
     for batch in source.iter_batches(rows, row_groups=[group], columns=names):
         nbytes = max(1, sum(map(_decoded_bytes, batch.columns)))
         held.append(batch)
         size += nbytes
-        if size >= wanted * _LEAST_SHARE:
+        # Joining arrays of dictionaries takes several times their bytes.
+        if size >= wanted * _LEAST_SHARE or any(map(is_dictionary, batch.schema.types)):
             yield _joined(held)
             held, size = [], 0
         rows = min(most, 4 * rows, max(1, wanted * len(batch) // nbytes))
