@@ -1,5 +1,6 @@
 """The memory of reading and writing does not grow with the objects that short rows or encoded values become."""
 
+import json
 import tracemalloc
 from contextlib import contextmanager
 
@@ -82,3 +83,28 @@ def test_bad_lines_take_little_memory(tmp_path, monkeypatch):
         assert sum(len(batch.texts) for batch in corpus.batches()) == 1
     assert peak[0] < 2 << 20
     assert len(corpus.rejected) == sum(1 for _ in corpus.rejected) == 10_000
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_keys_in_files_are_those_in_memory(tmp_path, kind):
+    """Ids that occur twice are found in any block; the state of a corpus is restored with its files."""
+    ids = [kind(i) for i in [*range(40), 7, 41, 41, 39, *range(42, 60), 0]]
+    rows = [{"text": "a", "id": one, "day": f"2024-{i % 7}-\ud800" * (i % 5)} for i, one in enumerate(ids)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"id_column": "id", "order_column": "day", "on_error": "skip", "batch_bytes": 300}
+    wanted, found, again = (open_corpus(tmp_path / "in.jsonl", **options) for _ in range(3))
+    found.hold_in_files(str(tmp_path))
+    for corpus in (wanted, found):
+        assert sum(len(batch.texts) for batch in corpus.batches()) == corpus.accepted
+    arrays, values = found.state()
+    again.hold_in_files(str(tmp_path))
+    again.restore(arrays, json.loads(json.dumps(values)), found.files_of_state)
+    for corpus in (found, again):
+        assert list(corpus.rejected) == wanted.rejected
+        assert list(corpus.ids) == wanted.ids
+        assert list(corpus.order) == wanted.order
+        some = np.array([9, 3, 20], np.int64)
+        assert corpus.keys_of(some) == [wanted.key(row) for row in some]
+    assert len(wanted.rejected) > 4
+    found.hold_in_memory()
+    assert found.ids == wanted.ids
