@@ -24,9 +24,9 @@ PROCESS_BYTES = 86 << 20
 PARQUET_BYTES = 192 << 20
 
 # Bytes that are held for each row, whatever it holds: its line, order value, length, label, hash, part, keeper and
-# similarity, and arrays that are in use while these are computed; and for each row with an id of up to 20 characters.
+# similarity, and arrays that are in use while these are computed; and the place of its id in a file.
 STATE_BYTES = 128
-ID_BYTES = 80
+ID_BYTES = 24
 
 # The least memory for records, and for a part.
 LEAST_WORK = 32 << 20
@@ -180,10 +180,11 @@ class Budget:
     def records(self, longest: int = 0) -> int:
         """Return the memory for bucket records while rows are read, if the longest row has so many bytes.
 
-        What is held of the rows, whose number is not known yet, takes the rest: most of it if they have ids.
+        What is held of the rows, whose number is not known yet, takes the rest: most of it if they have ids, whose
+        hashes are held meanwhile.
         """
         work = self.work(0, longest)
-        return max(obtainable(work // 8 if self.ids else work * 3 // 4), least_memory(self.plan.bands.bands))
+        return max(obtainable(work // 4 if self.ids else work * 3 // 4), least_memory(self.plan.bands.bands))
 
     def least(self, rows: int, longest: int = 0) -> int:
         """Return the least memory for so many rows, of which the longest has so many bytes."""

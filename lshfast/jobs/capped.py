@@ -55,6 +55,7 @@ from lshfast.pipeline.short_texts import FEWEST_TEXTS, LONG_BYTES, advice_of, le
 from lshfast.pipeline.similar_pairs import PairArray
 from lshfast.pipeline.sketching import Clock, Sketched, naming_stage, sketched
 from lshfast.readers import Corpus
+from lshfast.readers.string_file import StringFile
 from lshfast.sketch.minhash import EMPTY
 
 # Bytes of the inputs that are checked between two calls of `progress`.
@@ -228,10 +229,12 @@ class _CappedRun:
         sums = InputSums([] if self.folder.temporary else self.corpus.files)
         most = self.longest if done is None else int(done["longest_row"])
         self.corpus.limit_rows(most, "more memory (--memory) raises this limit")
+        self.corpus.hold_in_files(self.folder.path)
         if done is not None:
             self._check_inputs(sums, done["inputs"])
             arrays = self.folder.load("sketch", "rows.npz")
-            self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()))
+            self.folder.check("sketch", done["files"])
+            self.corpus.restore(arrays, json.loads(arrays["values"].tobytes()), done["files"])
             for name in ("read", "sketch", "match"):
                 clock.add(name, 0.0, 0)
             return _PassOne(arrays["nbytes"], arrays["labels"], arrays["first"], arrays["alone"], done["empty"])
@@ -286,8 +289,10 @@ class _CappedRun:
         of_corpus, values = self.corpus.state()
         of_corpus["values"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
         of_rows = {"nbytes": nbytes, "labels": labels, "first": rows.first, "alone": rows.alone}
-        figures = {"empty": rows.empty, "longest_row": most, "inputs": sums.finished()}
-        self.folder.finish("sketch", figures, self.folder.save("rows.npz", {**of_corpus, **of_rows}))
+        files = self.corpus.files_of_state
+        figures = {"empty": rows.empty, "longest_row": most, "inputs": sums.finished(), "files": files}
+        saved = self.folder.save("rows.npz", {**of_corpus, **of_rows}) | self.folder.sums(files)
+        self.folder.finish("sketch", figures, saved)
         return rows
 
     def _check_inputs(self, sums: InputSums, before: Mapping[str, int]) -> None:
@@ -531,7 +536,9 @@ def _texts_of(column: Column) -> Texts:
 def order_ranks(corpus: Corpus, keep: str) -> Int64Array:
     """Return a value for each row by which max:COLUMN or min:COLUMN prefers rows."""
     values = corpus.order
-    if isinstance(values, list):  # an array of strings would take the length of the longest one for each
+    if isinstance(values, StringFile):
+        ranks = values.ranks()
+    elif isinstance(values, list):  # an array of strings would take the length of the longest one for each
         rank_of = {value: rank for rank, value in enumerate(sorted(set(values)))}
         ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
     else:

@@ -100,7 +100,7 @@ class ColumnReader:
             rows = range(first, first + len(texts))
             first, position = rows.stop, position + batch.source_bytes
             tell(position)
-            ids = corpus.ids[rows.start : rows.stop] if corpus.ids is not None else []
+            ids = list(corpus.ids[rows.start : rows.stop]) if corpus.ids is not None else []
             yield Names(file, texts, ids, [corpus.place(row)[1] or 0 for row in rows])
         self.rejected += corpus.rejected
 

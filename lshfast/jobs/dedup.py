@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ from lshfast.readers import (
     write_tables,
 )
 from lshfast.readers.output import output_format
+from lshfast.readers.selection import SparseColumn
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -202,6 +204,8 @@ def _run_within(
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
                 folder.finish("outputs", {"paths": outputs.paths})
+        if sys.platform == "win32":  # which removes no open files
+            corpus.hold_in_memory()
     return replace(result, summary=replace(result.summary, stages=clock.stages, delimiters=corpus.delimiters))
 
 
@@ -284,8 +288,9 @@ def _kinds(corpus: Corpus, index: LSHIndex | None) -> dict[str, str]:
     return kinds | dict.fromkeys(SIMILARITY_NAMES.values(), "double") | dict.fromkeys(OF_EARLIER, "bool")
 
 
-# The number of rows of a table whose keys are in memory at a time.
+# The rows of a table whose keys are in memory at a time, and the bytes of these keys if they are in a file.
 ROWS_AT_ONCE = 1 << 16
+KEY_BYTES_AT_ONCE = 8 << 20
 
 
 def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray[np.void]], similarity: str) -> None:
@@ -293,12 +298,11 @@ def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray
 
     def tables() -> Iterator[Table]:
         for found in chain([np.empty(0, PAIR)], batches):
-            for at in range(0, max(1, len(found)), ROWS_AT_ONCE):
-                part = found[at : at + ROWS_AT_ONCE]
+            for part in _parts(corpus, found["i"], found["j"]):
                 yield {
-                    "key_i": _keys_of(corpus, part["i"]),
-                    "key_j": _keys_of(corpus, part["j"]),
-                    similarity: part["similarity"],
+                    "key_i": corpus.keys_of(found["i"][part]),
+                    "key_j": corpus.keys_of(found["j"][part]),
+                    similarity: found["similarity"][part],
                 }
 
     assert outputs.pairs is not None
@@ -306,8 +310,17 @@ def _write_pairs(corpus: Corpus, outputs: Outputs, batches: Iterator[npt.NDArray
         write_tables(outputs.pairs, tables(), outputs.overwrite, _kinds(corpus, None))
 
 
-def _keys_of(corpus: Corpus, rows: npt.NDArray[Any]) -> list[Any]:
-    return [corpus.key(row) for row in rows.tolist()]
+def _parts(corpus: Corpus, *columns: Int64Array) -> Iterator[slice]:
+    """Yield slices of a table that has the keys of these rows in its columns: one at least."""
+    at, n = 0, len(columns[0])
+    while True:
+        window = slice(at, at + ROWS_AT_ONCE)
+        nbytes = np.cumsum(sum(corpus.key_bytes(rows[window]) for rows in columns))
+        end = at + max(1, int(np.searchsorted(nbytes, KEY_BYTES_AT_ONCE, "right")))
+        yield slice(at, end)
+        at = end
+        if at >= n:
+            return
 
 
 def _write(
@@ -320,19 +333,21 @@ def _write(
 ) -> None:
     gone = np.flatnonzero(~result.keep)
     if outputs.removed:
-        parts = (gone[at : at + ROWS_AT_ONCE] for at in range(0, max(1, len(gone)), ROWS_AT_ONCE))
-        tables = ({"key": _keys_of(corpus, part), **_account(result, part, plan, kinds)} for part in parts)
+        parts = (gone[part] for part in _parts(corpus, gone, result.keeper[gone]))
+        tables = ({"key": corpus.keys_of(part), **_account(corpus, result, part, plan, kinds)} for part in parts)
         write_tables(outputs.removed, tables, outputs.overwrite, kinds)
     if outputs.rejects and corpus.layout.on_error == "skip":
         write_rejects(outputs.rejects, corpus.rejected, outputs.overwrite)
     if outputs.rows is not None:
-        account = _account(result, gone, plan, kinds) if outputs.annotate else {}
-        _write_rows(corpus, result, outputs, gone, account, kinds, plan.threads, progress)
+        _write_rows(corpus, result, outputs, gone, plan, kinds, progress)
 
 
-def _account(result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
+def _account(corpus: Corpus, result: DedupResult, gone: Int64Array, plan: Plan, kinds: dict[str, str]) -> Table:
     """Return what is said of removed rows; the last two columns only if a keeper may be an entry of an index."""
-    kept_keys = [result.kept_key(row) for row in gone.tolist()]
+    if result.earlier is None:
+        kept_keys = corpus.keys_of(result.keeper[gone])
+    else:
+        kept_keys = [result.kept_key(row) for row in gone.tolist()]
     if kinds["kept_key"] == "string":
         kept_keys = list(map(str, kept_keys))
     account: Table = {"kept_key": kept_keys, SIMILARITY_NAMES[plan.measure]: result.similarity[gone]}
@@ -347,19 +362,19 @@ def _write_rows(
     result: DedupResult,
     outputs: Outputs,
     gone: Int64Array,
-    account: Table,
+    plan: Plan,
     kinds: dict[str, str],
-    threads: int,
     progress: Progress | None,
 ) -> None:
     assert outputs.rows is not None
-    annotations = None
+    annotations = {}
     if outputs.annotate:
-        annotations = {}
-        for name, values in account.items():
-            column = np.full(len(result.keep), None, object)
-            column[gone] = values.tolist() if isinstance(values, np.ndarray) else values
-            annotations["duplicate_of" if name == "kept_key" else name] = column
+        for name in _account(corpus, result, gone[:0], plan, kinds):
+
+            def values(places: Int64Array, name: str = name) -> Any:
+                return _account(corpus, result, gone[places], plan, kinds)[name]
+
+            annotations["duplicate_of" if name == "kept_key" else name] = SparseColumn(gone, values, len(result.keep))
     keep = np.ones_like(result.keep) if outputs.annotate else result.keep
     done = 0
 
@@ -371,7 +386,7 @@ def _write_rows(
 
     write_rows(
         corpus, outputs.rows, keep=keep, annotations=annotations, kinds=kinds, overwrite=outputs.overwrite,
-        progress=tell, threads=threads,
+        progress=tell, threads=plan.threads,
     )  # fmt: skip
 
 

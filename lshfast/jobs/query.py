@@ -131,7 +131,7 @@ def query_files(
                     write_rejects(rejects, corpus.rejected, overwrite)
         return QuerySummary(
             read=corpus.read,
-            rejected=corpus.rejected,
+            rejected=list(corpus.rejected),
             empty=empty,
             matched=matched,
             matches=matches,

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
@@ -24,7 +24,7 @@ from lshfast.common.errors import FormatError
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
-VERSION = 5
+VERSION = 6
 
 # Bytes of a file that are read at a time for its checksum.
 PIECE_BYTES = 1 << 20
@@ -33,7 +33,7 @@ PIECE_BYTES = 1 << 20
 OVER = "over"
 
 _OWN = re.compile(
-    r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|slots\.bin"
+    r"manifest\.json|lock|\..*\.part|(rows|texts|part-\d+)\.npz|part-\d+\.(texts|signatures)|slots\.bin|(ids|orders)\.strings|rejects\.jsonl"
     r"|(band|pairs)-\d+-\d+\.run|pairs-(\d+|copies|copies-\d+|merged-\d+)\.run"
 )
 
@@ -190,19 +190,36 @@ class WorkFolder:
         """Write arrays to a file, and return its name and checksum for `finish`."""
         with self._replacing(name) as file:
             np.savez(file, **dict[str, Any](arrays))
-        with open(os.path.join(self.path, name), "rb", buffering=0) as file:
-            return {name: _sum_of_file(file)}
+        return self.sums([name])
+
+    def sums(self, names: Iterable[str]) -> dict[str, int | None]:
+        """Return the checksums of complete files for `finish`."""
+        found = dict[str, int | None]()
+        for name in names:
+            with open(os.path.join(self.path, name), "rb", buffering=0) as file:
+                found[name] = _sum_of_file(file)
+        return found
+
+    def check(self, stage: str, names: Iterable[str]) -> None:
+        """Compare files with the checksums of a stage; a FormatError names a file that is damaged."""
+        for name in names:
+            with self._checked_file(stage, name):
+                pass
 
     def load(self, stage: str, name: str) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a file of a stage; a FormatError names a file that is damaged."""
+        with self._checked_file(stage, name) as file, np.load(file, allow_pickle=False) as content:
+            return {key: content[key] for key in content.files}
+
+    @contextmanager
+    def _checked_file(self, stage: str, name: str) -> Iterator[BinaryIO]:
         path = os.path.join(self.path, name)
         try:
             with open(path, "rb") as file:
                 if _sum_of_file(file) != self._stages[stage]["files"].get(name):
                     raise FormatError(f"{printable(path)}: damaged: its checksum differs")
                 file.seek(0)
-                with np.load(file, allow_pickle=False) as content:
-                    return {key: content[key] for key in content.files}
+                yield file
         except OSError as error:
             raise FormatError(f"{printable(path)}: damaged or missing: {error.strerror or error}") from None
 

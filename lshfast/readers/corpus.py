@@ -25,10 +25,14 @@ from lshfast.readers.advice import advising
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
-from lshfast.readers.keys import RowKeys
+from lshfast.readers.keys import IDS, ORDERS, Ids, RowKeys
 from lshfast.readers.lines import long_row
 from lshfast.readers.listing import list_files
 from lshfast.readers.stored_texts import LinesOfFile, StoredTexts
+from lshfast.readers.string_file import RejectFile, StringFile
+
+# The file of rejected rows.
+REJECTS = "rejects.jsonl"
 
 
 class _Reader(Protocol):
@@ -176,7 +180,7 @@ class Corpus:
         All input files, including the files of folders.
     total_bytes : int
         Their size on disk.
-    rejected : list of Reject
+    rejected : list of Reject, or RejectFile
         Bad rows that were skipped (``on_error="skip"``).
     complete : bool
         Whether `batches` has reached the end of the inputs.
@@ -185,11 +189,13 @@ class Corpus:
     layout: Layout
     files: list[File]
     total_bytes: int
+    rejected: list[Reject] | RejectFile
     complete: bool
 
     def __init__(self, layout: Layout, files: list[File]) -> None:
         self.layout, self.files = layout, files
         self._longest_text: int | None = None
+        self._folder: str | None = None
         self.total_bytes = sum(file.size for file in files)
         self._reset()
 
@@ -202,12 +208,24 @@ class Corpus:
             self.layout, self._longest_text = replace(self.layout, max_row_bytes=most, remedy=remedy), most
             self.files = [replace(file, layout=self.layout) for file in self.files]
 
+    def hold_in_files(self, folder: str) -> None:
+        """Keep ids and order values that are strings, and rejected rows, in files of a folder, not in memory.
+
+        Call it before rows are read or restored. The folder may be removed when the outputs have been written.
+        """
+        self._folder = folder
+
+    def hold_in_memory(self) -> None:
+        """Read the ids into memory, and close all files of `hold_in_files`."""
+        self._folder, self.rejected = None, list[Reject]()
+        self._keys.restore(list(self._keys.ids), array("q"))
+
     def _reset(self) -> None:
         self.complete = False
-        self.rejected: list[Reject] = []
+        self.rejected = []
         self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
-        self._keys = RowKeys(self.layout, self.place)
+        self._keys = RowKeys(self.layout, self.place, self._folder)
 
     @property
     def held(self) -> bool:
@@ -243,17 +261,17 @@ class Corpus:
         return self.accepted + len(self.rejected)
 
     @property
-    def ids(self) -> list[str | int] | None:
+    def ids(self) -> Ids | None:
         """Return the id of each row; None without an id column."""
         return self._keys.ids if self.layout.id_column is not None else None
 
     @property
-    def order(self) -> npt.NDArray[Any] | list[str] | None:
-        """Return the order value of each row: an int64 or float64 array or list of str; None without a column."""
+    def order(self) -> npt.NDArray[Any] | list[str] | StringFile | None:
+        """Return the order value of each row: an int64 or float64 array or strings; None without a column."""
         if self.layout.order_column is None:
             return None
         orders = self._keys.orders
-        return orders if isinstance(orders, list) else np.array(orders)
+        return np.array(orders) if isinstance(orders, array) else orders
 
     def place(self, row: int) -> tuple[str, int | None]:
         """Return a row's file and its line or Parquet row, from 1 (None for a file of one text)."""
@@ -270,6 +288,16 @@ class Corpus:
             return self._keys.ids[row]
         name, line = self.place(row)
         return name if line is None else f"{name}:{line}"
+
+    def keys_of(self, rows: Rows) -> list[str | int]:
+        """Return the keys of some rows."""
+        ids = self.ids
+        return list(ids.take(rows)) if isinstance(ids, StringFile) else [self.key(row) for row in rows.tolist()]
+
+    def key_bytes(self, rows: Rows) -> Rows:
+        """Return the bytes that are read from a file for the keys of some rows."""
+        ids = self.ids
+        return ids.lengths(rows) if isinstance(ids, StringFile) else np.zeros(len(rows), np.int64)
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the half-open range of the rows of ``files[index]``."""
@@ -292,6 +320,8 @@ class Corpus:
             If an input needs orjson or pyarrow, and it is not installed.
         """
         self._reset()
+        if self._folder is not None and self.layout.on_error == "skip":
+            self.rejected = RejectFile(os.path.join(self._folder, REJECTS))
         pending: list[Any] = []
         places: list[StoredTexts | None] = []
         size = source = 0
@@ -391,26 +421,55 @@ class Corpus:
             yield own[:0], [], file.size - done
 
     def state(self) -> tuple[dict[str, Rows], dict[str, Any]]:
-        """Return what pass one has recorded, as arrays and as values of JSON, for `restore`."""
-        orders = self._keys.orders
+        """Return what pass one has recorded, as arrays and as values of JSON, for `restore`.
+
+        What `hold_in_files` has put into files is not part of it; `files_of_state` names these files.
+        """
         arrays = {"lines": np.array(self._lines, np.int64), "starts": np.array(self._first, np.int64)}
-        if not isinstance(orders, list):
-            arrays["orders"] = np.array(orders)
-        values: dict[str, Any] = {"rejected": [tuple(reject) for reject in self.rejected], "ids": self._keys.ids}
-        if isinstance(orders, list):
-            values["orders"] = orders
+        values: dict[str, Any] = {}
+        for name, column in (("ids", self._keys.ids), ("orders", self._keys.orders)):
+            if isinstance(column, list):
+                values[name] = column
+            else:
+                arrays[name] = column.ends() if isinstance(column, StringFile) else np.array(column)
+        if isinstance(self.rejected, RejectFile):
+            self.rejected.flush()
+            values["rejected"] = len(self.rejected)
+        else:
+            values["rejected"] = [tuple(reject) for reject in self.rejected]
         return arrays, values
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]], values: Mapping[str, Any]) -> None:
-        """Take over what another corpus with the same files and layout has recorded in pass one."""
+    @property
+    def files_of_state(self) -> list[str]:
+        """Return the names of the files that `hold_in_files` has written, which are complete after `state`."""
+        held = {IDS: self._keys.ids, ORDERS: self._keys.orders, REJECTS: self.rejected}
+        return [name for name, column in held.items() if isinstance(column, (StringFile, RejectFile))]
+
+    def restore(
+        self, arrays: Mapping[str, npt.NDArray[Any]], values: Mapping[str, Any], files: Iterable[str] = ()
+    ) -> None:
+        """Take over what another corpus with the same files and layout has recorded in pass one.
+
+        `files` are its `files_of_state`, in the folder of `hold_in_files`.
+        """
         self._reset()
+        paths = {name: os.path.join(self._folder or "", name) for name in files}
         self._lines.frombytes(arrays["lines"].tobytes())
         self._first = arrays["starts"].tolist()
-        self.rejected = [Reject(*reject) for reject in values["rejected"]]
-        orders: Any = values.get("orders")
-        if orders is None:
-            orders = array("d" if arrays["orders"].dtype.kind == "f" else "q", arrays["orders"].tobytes())
-        self._keys.restore(values["ids"], orders)
+        self.rejected = (
+            RejectFile(paths[REJECTS], values["rejected"])
+            if REJECTS in paths
+            else [Reject(*reject) for reject in values["rejected"] or ()]
+        )
+
+        def column(name: str, file: str) -> Any:
+            if name in values:
+                return values[name]
+            if file in paths:
+                return StringFile(paths[file], arrays[name])
+            return array("d" if arrays[name].dtype.kind == "f" else "q", arrays[name].tobytes())
+
+        self._keys.restore(column("ids", IDS), column("orders", ORDERS))
         self.complete = True
 
     def _file(self, row: int) -> File:
@@ -427,6 +486,8 @@ class Corpus:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
             return block.texts, _stored(file, block.texts, block.spans)
         good = []
+        if self.layout.keyed:
+            self._keys.begin_block(block.ids)
         for i, line in enumerate(np.asarray(block.lines, np.int64).tolist()):
             reason = block.bad.get(i)
             if reason is None and self.layout.keyed:

@@ -17,11 +17,12 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from lshfast.kernels.text import Texts
 from lshfast.readers.advice import advising
 from lshfast.readers.cells import converter
 from lshfast.readers.delimiters import delimiter_of
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Rows, column_index
+from lshfast.readers.files import BLOCK_ROWS, MOST_CELLS, ROW_CELLS, Block, File, Rows, column_index
 from lshfast.readers.lines import Lines, line_numbers, long_row, too_long
 from lshfast.readers.record_end import RecordEnd
 
@@ -49,12 +50,13 @@ def blocks(file: File) -> Iterator[Block]:
     convert = converter(header, file.types)
     texts: list[str] = []
     lines: list[int] = []
-    block = Block(texts, lines, done, position)
-    for line, fields, reason, seen, position in records:
-        if seen != done:
-            yield block
+    block = Block(texts, lines)
+    for line, fields, reason, seen, at in records:
+        if seen != done or len(lines) == BLOCK_ROWS:
+            yield _finished(block, position)
             texts, lines = [], []
-            block, done = Block(texts, lines, seen - done, position), seen
+            block, done = Block(texts, lines), seen
+        position = at
         if convert is not None and reason is None:
             try:
                 convert(fields)
@@ -68,7 +70,14 @@ def blocks(file: File) -> Iterator[Block]:
         if keyed:
             block.ids.append(None if identity is None else fields[identity])
             block.orders.append(None if order is None else fields[order])
-    yield block
+    yield _finished(block, position)
+
+
+def _finished(block: Block, position: int) -> Block:
+    """Return a block whose texts are compact: a str takes 50 bytes more than its characters."""
+    block.texts, block.position = Texts(block.texts), position
+    block.size = block.texts.nbytes + 8 * len(block.texts)
+    return block
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
@@ -76,13 +85,14 @@ def again(file: File, wanted: Rows) -> Iterator[tuple[list[list[str]], int]]:
     left = line_numbers(wanted)
     target = next(left, None)
     found: list[list[str]] = []
-    done = position = 0
+    done = position = cells = 0
     for line, fields, _, seen, position in _records(file, file.layout.batch_bytes):
         if line == target:
-            if found and seen != done:
+            if found and (seen != done or cells > MOST_CELLS):
                 yield found, position
-                found = []
+                found, cells = [], 0
             found.append(fields)
+            cells += len(fields) + ROW_CELLS
             done, target = seen, next(left, None)
         if target is None:
             break

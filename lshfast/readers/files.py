@@ -25,6 +25,13 @@ OnError: TypeAlias = Literal["stop", "skip"]
 
 MAX_ROW_BYTES = 256 << 20
 
+# The most rows of a block: an object takes much more than the few bytes of a short row.
+BLOCK_ROWS = 1 << 15
+
+# The most cells that are Python objects at a time; a row takes as much as so many cells.
+MOST_CELLS = 1 << 17
+ROW_CELLS = 8
+
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _MAGIC = {
     rb"\x1f\x8b\x08": "gzip",

@@ -22,7 +22,7 @@ from lshfast.kernels.json import PADDING, ScannedLines, line_ends, read_spans, s
 from lshfast.kernels.text import Texts
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
-from lshfast.readers.files import Block, File, Layout, Rows, is_int64, kind_of
+from lshfast.readers.files import BLOCK_ROWS, Block, File, Layout, Rows, is_int64, kind_of
 from lshfast.readers.lines import Lines, has_places, long_row, opened, whole_lines
 
 GAP_BYTES = 1 << 14  # reading so many bytes takes about as long as a call
@@ -38,16 +38,29 @@ def blocks(file: File) -> Iterator[Block]:
     names = _scannable(layout)
     optional("orjson")  # if it is missing, the error does not depend on the lines
     for buffer, start, end, position in whole_lines(read):
-        block = Block([], [], end - start, position)
         if not end:
             line += 1
-            block = Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
-        elif names:
-            line += _scan(block, line, (buffer, start, end), names, layout, read)
-        else:
-            line += _parse(block, line, _pieces(buffer, start, end), layout, read.encoding)
-        read.count = line
-        yield block
+            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+        for at, stop in _ranges(buffer, start, end):
+            block = Block([], [], stop - at, position)
+            if names:
+                line += _scan(block, line, (buffer, at, stop), names, layout, read)
+            else:
+                line += _parse(block, line, _pieces(buffer, at, stop), layout, read.encoding)
+            read.count = line
+            yield block
+
+
+def _ranges(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Split lines into ranges of at most about `BLOCK_ROWS` lines."""
+    if buffer.count(b"\n", start, end) <= BLOCK_ROWS:
+        if end > start:
+            yield start, end
+        return
+    middle = (start + end) // 2
+    middle = buffer.find(b"\n", middle, end - 1) + 1 or buffer.rfind(b"\n", start, middle) + 1
+    yield from _ranges(buffer, start, middle)
+    yield from _ranges(buffer, middle, end)
 
 
 def records(file: File) -> Iterator[tuple[int, dict[str, Any], str | None, int]]:

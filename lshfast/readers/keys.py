@@ -2,30 +2,64 @@
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from lshfast.readers.files import Layout, is_int64, kind_of
+from lshfast.readers.string_file import HashedKeys, StringFile
+
+# The files of strings.
+IDS, ORDERS = "ids.strings", "orders.strings"
+
+Ids: TypeAlias = "list[str | int] | array[int] | StringFile"
+Orders: TypeAlias = "list[str] | array[int] | array[float] | StringFile"
 
 
 class RowKeys:
-    """The ids and order values of the rows read so far; `place` returns the position of one of these rows."""
+    """The ids and order values of the rows read so far.
 
-    def __init__(self, layout: Layout, place: Callable[[int], tuple[str, int | None]]) -> None:
-        self.ids: list[str | int] = []
-        self.orders: array[int] | array[float] | list[str] = array("q")
-        self._layout, self._place = layout, place
-        self._row_of: dict[str | int, int] = {}
+    `place` returns the position of one of these rows. With a folder, strings are in files of it, and the rows of ids
+    are found by hashes.
+    """
+
+    def __init__(
+        self, layout: Layout, place: Callable[[int], tuple[str, int | None]], folder: str | None = None
+    ) -> None:
+        self.ids: Ids = [] if folder is None else array("q")
+        self.orders: Orders = array("q")
+        self._layout, self._place, self._folder = layout, place, folder
+        self._kind: type = str
+        self._row_of: dict[str | int, int] = {}  # with a folder: of the ids of the current block
+        self._hashed, self._known = 0, HashedKeys()
 
     def close(self) -> None:
         """Release the data that is only needed to add more rows."""
         self._row_of.clear()
+        self._known = HashedKeys()
 
-    def restore(self, ids: list[str | int], orders: array[int] | array[float] | list[str]) -> None:
+    def restore(self, ids: Ids, orders: Orders) -> None:
         """Take over the ids and order values of all rows."""
         self.ids, self.orders = ids, orders
+
+    def begin_block(self, ids: list[Any]) -> None:
+        """Look up the ids of the next rows among those of earlier rows, if these are not in `_row_of`."""
+        if self._folder is None or self._layout.id_column is None or not self._layout.unique_ids:
+            return
+        fresh = [(key, row) for key, row in self._row_of.items() if row >= self._hashed]
+        self._known.add([key for key, _ in fresh], np.array([row for _, row in fresh], np.int64))
+        self._hashed = len(self.ids)
+        ids = [key if type(key) in (str, int) else "" for key in ids]
+        rows = self._known.find(ids).tolist()
+        self._row_of = {key: row for key, row in zip(ids, rows, strict=True) if row >= 0 and self.ids[row] == key}
+
+    def _strings(self, name: str) -> Any:
+        """Return a new sequence for strings."""
+        return [] if self._folder is None else StringFile(os.path.join(self._folder, name))
 
     def take(self, identity: Any, order: Any, untyped: bool) -> str | None:
         """Record the next row's id and order value, or return the reason to reject the row."""
@@ -38,6 +72,9 @@ class RowKeys:
             if reason:
                 return f"order column {self._layout.order_column!r} {reason}"
         if self._layout.id_column is not None:
+            if not self.ids:
+                self._kind = type(identity)
+                self.ids = self._strings(IDS) if self._kind is str else self.ids
             if self._layout.unique_ids:
                 self._row_of[identity] = len(self.ids)
             self.ids.append(identity)
@@ -50,7 +87,7 @@ class RowKeys:
             return f"id {_short(identity)} is neither a string nor a 64-bit integer"
         if isinstance(identity, str) and not _writable(identity):
             return f"id {_short(identity)} holds a lone surrogate, which is no character"
-        if self.ids and type(identity) is not type(self.ids[0]):
+        if self.ids and type(identity) is not self._kind:
             return f"id {_short(identity)} is {kind_of(identity)}, the ids before it are not"
         if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
@@ -60,13 +97,14 @@ class RowKeys:
     def _take_order(self, value: Any, untyped: bool) -> str | None:
         if value is None or value == "" or value != value:
             return "is missing or null"
-        if untyped and isinstance(value, str) and not isinstance(self.orders, list):
+        numbers = isinstance(self.orders, array)
+        if untyped and isinstance(value, str) and numbers:
             value = _number(value)
         if type(value) not in (str, float) and not is_int64(value):
             return f"holds {_short(value)}, neither a string nor a 64-bit number"
-        if isinstance(value, str) and not self.orders:
-            self.orders = []
-        if isinstance(value, str) != isinstance(self.orders, list):
+        if isinstance(value, str) and numbers and not self.orders:
+            self.orders, numbers = self._strings(ORDERS), False
+        if isinstance(value, str) == numbers:
             return f"holds {_short(value)}, {kind_of(value)}, but those before it are not"
         if isinstance(value, float) and isinstance(self.orders, array) and self.orders.typecode == "q":
             self.orders = array("d", self.orders)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from lshfast.readers import arrow_files
 from lshfast.readers.cells import OTHER, CellType
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, DataError, File, Layout, Rows, reason_of, steady
+from lshfast.readers.row_groups import bounded_batches, dictionary_columns
 from lshfast.readers.sources import LocalFile
 
 
@@ -159,15 +160,20 @@ def iso_times(column: Any) -> Any:
 
 
 @contextmanager
-def _opened(file: File) -> Iterator[Any]:
-    """Open a file; any error of pyarrow is raised as an error that names the file."""
+def _opened(file: File, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a file; any error of pyarrow is raised as an error that names the file.
+
+    The columns in `dictionaries` are read as dictionaries of strings or bytes.
+    """
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     try:
         with steady(file), ExitStack() as stack:
             local = isinstance(file.source, LocalFile)
             source = file.path if local else stack.enter_context(file.source.open())
             # Remote files are read ahead: that takes more memory, and fewer requests.
-            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=not local))
+            ahead = not (local or dictionaries)
+            read = pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries)
+            yield stack.enter_context(read)
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
@@ -178,25 +184,18 @@ def _opened(file: File) -> Iterator[Any]:
 def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
     """Read record batches of about `batch_bytes`: yield the number of the first row from 1, the batch, the position.
 
-    With `wanted`, row groups without any of these rows are skipped. The size of the columns in a row group is estimated
-    from the previous groups, because reading a column's size from a damaged file can crash the process.
+    With `wanted`, row groups without any of these rows are skipped.
     """
-    with _opened(file) as source:
-        row, share = 1, 1.0
-        rows = max(1, source.metadata.num_rows)
+    with _opened(file) as source, _opened(file, dictionary_columns(source)) as dictionaries:
+        row, rows = 1, max(1, source.metadata.num_rows)
         for group in range(source.metadata.num_row_groups):
-            about = source.metadata.row_group(group)
-            if wanted is not None and not np.any((wanted >= row) & (wanted < row + about.num_rows)):
-                row += about.num_rows
+            many = source.metadata.row_group(group).num_rows
+            if wanted is not None and not np.any((wanted >= row) & (wanted < row + many)):
+                row += many
                 continue
-            width = max(1, about.total_byte_size)
-            many = int(file.layout.batch_bytes * about.num_rows / max(1.0, share * width))
-            size = 0
-            for batch in source.iter_batches(min(max(1, many), 1 << 16), row_groups=[group], columns=names):
-                size += batch.nbytes
+            for batch in bounded_batches(source, dictionaries, group, names, file.layout.batch_bytes):
                 row += len(batch)
                 yield row - len(batch), batch, file.size * (row - 1) // rows
-            share = size / width
 
 
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:

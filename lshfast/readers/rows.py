@@ -19,7 +19,7 @@ from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits
 from lshfast.readers.files import Format
 from lshfast.readers.output import check_output, open_output, output_format, write_behind
-from lshfast.readers.selection import Columns, Selection
+from lshfast.readers.selection import Annotations, Selection
 
 
 class _Writer(Protocol):
@@ -58,7 +58,7 @@ def write_rows(
     out: str | os.PathLike[str],
     *,
     keep: npt.NDArray[np.bool_],
-    annotations: Columns | None = None,
+    annotations: Annotations | None = None,
     kinds: Mapping[str, str] | None = None,
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
@@ -86,7 +86,7 @@ def write_rows(
         The output; its suffix determines format and compression.
     keep : bool array of shape (corpus.accepted,)
         Which rows to write.
-    annotations : mapping of str to sequences of length corpus.accepted, optional
+    annotations : mapping of str to sequences or SparseColumn of length corpus.accepted, optional
         Columns to add: a value or None for each row, including rows that are not kept.
     kinds : mapping of str to str, optional
         Arrow's names for the types of annotations in Parquet ("string", "int64", "double", "bool"). By default the

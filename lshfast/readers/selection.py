@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,12 +16,18 @@ from lshfast.readers import csv_files, folder, parquet, text_lines
 from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
-from lshfast.readers.files import DataError, File, Rows
+from lshfast.readers.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
 Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
+
+# The bytes of lines of JSON, and of columns, that are converted at a time: as Python values they take up to 30 times as
+# much. Each line counts ROW_BYTES more.
+PARSED_BYTES = 1 << 20
+ROW_BYTES = 64
 
 _COLUMNS = {
     "csv": csv_files.columns,
@@ -33,13 +39,43 @@ _COLUMNS = {
 }
 
 
+class SparseColumn:
+    """An annotation of some rows, made when they are written; it is None in the other rows.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (m,)
+        The rows that have it, ascending.
+    values : callable
+        Returns the values of some of them, given their places in `rows`.
+    length : int
+        The number of all rows.
+    """
+
+    def __init__(self, rows: Rows, values: Callable[[Rows], Sequence[Any]], length: int) -> None:
+        self._rows, self._values, self._length = rows, values, length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def at(self, rows: Rows) -> list[Any]:
+        """Return the values of some rows."""
+        places = np.searchsorted(self._rows, rows)
+        places[places == len(self._rows)] = 0
+        have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places
+        found: list[Any] = [None] * len(rows)
+        for i, value in zip(have.tolist(), plain(self._values(places[have])), strict=True):
+            found[i] = value
+        return found
+
+
 class Selection:
     """The rows of a corpus to write to `out`; `keep` is None while they are unknown."""
 
     corpus: Corpus
     out: str
     keep: npt.NDArray[np.bool_] | None
-    annotations: Columns
+    annotations: Annotations
     kinds: Mapping[str, str]
 
     def __init__(
@@ -47,15 +83,16 @@ class Selection:
         corpus: Corpus,
         out: str | os.PathLike[str],
         keep: npt.NDArray[np.bool_] | None,
-        annotations: Columns,
+        annotations: Annotations,
         progress: Callable[[int], object] | None = None,
         kinds: Mapping[str, str] | None = None,
         edits: Edits | None = None,
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds, self._edits = kinds or {}, edits
-        self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
-        typed = corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet")
+        self._format = output_format(out)[0]
+        self.delimiter = "\t" if self._format == "tsv" else ","
+        typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)
         self._names: dict[str, list[str]] = {}
@@ -92,10 +129,23 @@ class Selection:
         rows = np.flatnonzero(self.keep[first:last]) + first
         at = 0
         for chunk, position in self.corpus.again(index, rows, joined=joined):
-            yield rows[at : at + len(chunk)], chunk, position
-            at += len(chunk)
+            for part in self._parts(chunk):
+                yield rows[at : at + len(part)], part, position
+                at += len(part)
         if at != len(rows):
             raise self.corpus.files[index].fault(None, "changed while it was in use")
+
+    def _parts(self, chunk: Any) -> Iterator[Any]:
+        """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet may stay Parquet."""
+        if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
+            ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES)
+            cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]
+            return (chunk[at:end] for at, end in pairwise(cuts))
+        if self._format == "parquet" or not hasattr(chunk, "num_columns"):
+            return iter([chunk])
+        cells = min(MOST_CELLS, MOST_CELLS * PARSED_BYTES // max(PARSED_BYTES, chunk.nbytes))
+        step = max(1, cells // (chunk.num_columns + ROW_CELLS))
+        return (chunk.slice(at, step) for at in range(0, len(chunk), step))
 
     def misfit(self, rows: Rows) -> Misfit:
         """Return a function that creates errors for values of these rows."""
@@ -122,12 +172,19 @@ class Selection:
 
     def added(self, rows: Rows) -> list[dict[str, Any]]:
         """Return the annotations of some rows."""
-        columns = [
-            plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
-            for values in self.annotations.values()
-        ]
+        columns = self.added_columns(rows).values()
         added = [dict(zip(self.annotations, row, strict=True)) for row in zip(*columns, strict=True)]
         return added or [{} for _ in rows]
+
+    def added_columns(self, rows: Rows) -> dict[str, list[Any]]:
+        """Return the annotations of some rows by their names."""
+        found = {}
+        for name, values in self.annotations.items():
+            if isinstance(values, SparseColumn):
+                found[name] = values.at(rows)
+            else:
+                found[name] = plain(values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows])
+        return found
 
     def records(self, file: File, rows: Rows, chunk: Any, cast: Callable[[Any], Any]) -> list[dict[str, Any]]:
         """Return rows as Python values; `cast` converts a column of Parquet to one that the output can hold."""

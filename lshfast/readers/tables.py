@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 from lshfast.common.atomic_files import printable
@@ -15,6 +16,9 @@ from lshfast.readers.selection import Columns, Misfit, each, plain, write_lines
 from lshfast.readers.to_csv import csv_line, csv_row
 from lshfast.readers.to_jsonl import json_line
 from lshfast.readers.to_parquet import parquet_writer, typed_array
+
+# Rows that are Python objects at a time.
+AT_ONCE = 4096
 
 
 def write_table(
@@ -91,8 +95,8 @@ def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, M
         return csv_row(row, delimiter) if kind in ("csv", "tsv") else json_line(row) + b"\n"
 
     def write(columns: Columns, misfit: Misfit) -> None:
-        starts = range(0, max(map(len, columns.values()), default=0), 4096)
-        parts = ([plain(values[at : at + 4096]) for values in columns.values()] for at in starts)
+        starts = range(0, max(map(len, columns.values()), default=0), AT_ONCE)
+        parts = ([plain(values[at : at + AT_ONCE]) for values in columns.values()] for at in starts)
         rows = (dict(zip(columns, row, strict=True)) for part in parts for row in zip(*part, strict=True))
         write_lines(stream, each(line, rows, misfit))
 
@@ -103,6 +107,11 @@ def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], over
     """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of `write_table`."""
     if output_format(path)[0] != "jsonl":
         raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
-    rows = list(rejected)
-    names = {"file": "path", "line": "line", "reason": "reason"}
-    write_table(path, {name: [getattr(r, part) for r in rows] for name, part in names.items()}, overwrite)
+    left, names = iter(rejected), ("file", "line", "reason")
+
+    def tables() -> Iterator[Columns]:
+        yield {name: [] for name in names}
+        while part := list(islice(left, AT_ONCE)):
+            yield dict(zip(names, zip(*part, strict=True), strict=True))
+
+    write_tables(path, tables(), overwrite)

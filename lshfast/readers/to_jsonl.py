@@ -11,7 +11,7 @@ from lshfast.common.extras import optional
 from lshfast.readers.files import kind_of
 from lshfast.readers.jsonl import JoinedLines, json_object
 from lshfast.readers.parquet import plain_values
-from lshfast.readers.selection import Selection, each, taken
+from lshfast.readers.selection import Selection, each, taken, write_lines
 
 
 def check(selection: Selection) -> None:
@@ -35,7 +35,7 @@ def write(selection: Selection, stream: Any) -> None:
         elif selection.annotations:
             pairs = zip(chunk, selection.added(rows), strict=True)
             lines = each(splice, pairs, selection.misfit(rows))
-        stream.write(b"\n".join([*lines, b""]))
+        write_lines(stream, (line + b"\n" for line in lines))
 
 
 def _splicer(names: Iterable[str]) -> Callable[[tuple[bytes, dict[str, Any]]], bytes]:

@@ -45,28 +45,31 @@ def check(selection: Selection) -> Any:
 def write(selection: Selection, stream: Any) -> None:
     """Write all rows."""
     pa = optional("pyarrow")
-    mask = pa.array(selection.keep)
-    extra = [
-        (name, typed_array(values, selection.kinds.get(name), name, selection.corpus.fault).filter(mask))
-        for name, values in selection.annotations.items()
-    ]
     schema = whole = check(selection)
-    for name, array in extra:
-        whole = whole.append(pa.field(name, array.type))
+    for name in selection.annotations:
+        whole = whole.append(pa.field(name, _annotation_type(selection, name)))
     batches: list[Any] = []
-    at = size = 0
+    size = 0
     with parquet_writer(stream, whole, selection.out) as writer:
         for file, rows, chunk in selection.chunks():
             arrays = _fitted(selection, file, rows, chunk, schema)
-            arrays += [array.slice(at, len(rows)) for _, array in extra]
+            for name, values in selection.added_columns(rows).items():
+                arrays.append(array_of(values, whole.field(name).type, name, selection.misfit(rows)))
             batches.append(pa.RecordBatch.from_arrays(arrays, schema=whole))
-            at += len(rows)
             size += batches[-1].nbytes
             if size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_batches(batches))
                 batches, size = [], 0
         if batches:
             writer.write_table(pa.Table.from_batches(batches))
+
+
+def _annotation_type(selection: Selection, name: str) -> Any:
+    """Return the Arrow type of an annotation: a given one, or one inferred from all values."""
+    kind = selection.kinds.get(name)
+    if kind is not None:
+        return optional("pyarrow").type_for_alias(kind)
+    return typed_array(selection.annotations[name], None, name, selection.corpus.fault).type
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from tests.jobs.capped_runs import MEMORY, Ended, corpus, outputs, write_jsonl
         {"keep": "shortest", "verify": "signature"},
         {"keep": "max:rank", "id_column": "id", "scheme": "classic"},
         {"keep": "min:rank", "verify": "none", "annotate": True, "unit": "char"},
+        {"keep": "min:id", "id_column": "id", "annotate": True},
         {"measure": "containment", "threshold": 0.9, "keep": "last"},
         {
             "measure": "containment",

@@ -31,8 +31,9 @@ from tests.jobs.full_disk import FullDisk
 
 
 def test_a_run_that_was_ended_anywhere_is_resumed(tmp_path, small_parts, monkeypatch):
-    source, work = write_jsonl(tmp_path / "in.jsonl", corpus(11, 2500)), tmp_path / "work"
-    options = {"id_column": "id", "keep": "max:rank", "on_error": "skip"}
+    rows = corpus(11, 2500)
+    source, work = write_jsonl(tmp_path / "in.jsonl", [*rows, {"id": "x"}, rows[9]]), tmp_path / "work"
+    options = {"id_column": "id", "keep": "max:id", "on_error": "skip"}
     wanted = outputs(tmp_path, "a", source, **options)
     tell, calls = end_at(0)
     outputs(tmp_path, "b", source, memory=MEMORY, work=work, progress=tell, **options)

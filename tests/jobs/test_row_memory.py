@@ -88,3 +88,45 @@ def test_a_run_over_parquet_takes_no_more_than_its_least_memory(tmp_path):
     said = subprocess.run([sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True)
     assert int(said.stdout) <= 1.05 * least
     assert 0 < pq.read_metadata(tmp_path / "kept.parquet").num_rows < 4 * rows
+
+
+def dictionary_of_texts(folder):
+    """Write 10,000 texts of 36 KB in 4 KB."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    values = pa.array(["lorem ipsum dolor " * 2000 + str(i) for i in range(4)])
+    texts = pa.DictionaryArray.from_arrays(pa.array([i % 4 for i in range(10_000)], pa.int32()), values)
+    pq.write_table(pa.table({"text": texts}), folder / "in.parquet", row_group_size=10_000, store_schema=False)
+    return "in.parquet", "o.parquet", "400M"
+
+
+def bad_lines(folder):
+    (folder / "in.jsonl").write_text('{"text": "a b c d e f"}\n' + "{}\n" * 1_000_000)
+    return "in.jsonl", "o.jsonl", "300M", "--on-error", "skip"
+
+
+def cells_with_line_ends(folder):
+    rows = (f'"{i} a ""b"" c\n d {i * 7}",{i}\n' for i in range(300_000))
+    (folder / "in.csv").write_text("text,b\n" + "".join(rows))
+    return "in.csv", "o.jsonl", "300M"
+
+
+def long_strings(folder):
+    """Write 200,000 rows, half of them copies, with ids and other values of 500 characters."""
+    row = '{"id":"%0500d","day":"%0500d","text":"%d a b c d e f"}\n'
+    (folder / "in.jsonl").write_text("".join(row % (i, i * 7919 % 200_000, i // 2) for i in range(200_000)))
+    return "in.jsonl", "o.jsonl", "300M", "--id-column", "id", "--keep", "max:day", "--annotate"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak of memory differs")
+@pytest.mark.parametrize("write", [dictionary_of_texts, bad_lines, cells_with_line_ends, long_strings])
+def test_memory_counts_what_rows_become(tmp_path, write):
+    source, output, memory, *options = write(tmp_path)
+    run = [sys.executable, "-m", "lshfast", "dedup", source, "-o", output, "--memory", memory, "--threads", "1"]
+    run += ["--quiet", *options]
+    said = subprocess.run(
+        [sys.executable, "-c", PEAK, *run], check=True, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert int(said.stdout) <= 1.05 * (int(memory[:-1]) << 20)

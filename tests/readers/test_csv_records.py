@@ -84,7 +84,7 @@ def _check(path: Path, body: bytes, batch_bytes: int) -> None:
     path.write_bytes(data)
     corpus = open_corpus(path, on_error="skip", batch_bytes=batch_bytes)
     try:
-        texts = [text for batch in corpus.batches() for text in batch.texts]
+        texts = [text for batch in corpus.batches() for text in batch.strings()]
     except DataError as error:
         if "never closed" in error.reason and _open_at_the_end(data):
             return
