@@ -63,7 +63,8 @@ class DataError(ValueError):
 
     def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
         super().__init__(path, line, reason, rows)
-        self.path, self.line, self.reason, self._rows = path, line, " ".join(reason.split()), rows
+        readable = reason.encode("utf-8", "backslashreplace").decode()  # it may quote a lone surrogate
+        self.path, self.line, self.reason, self._rows = path, line, " ".join(readable.split()), rows
 
     def __str__(self) -> str:
         where = "" if self.line is None else f" row {self.line}:" if self._rows else f"{self.line}:"

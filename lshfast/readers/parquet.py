@@ -63,7 +63,9 @@ def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[
         if high - low == len(batch):
             yield batch, position
         elif high > low:
-            yield batch.take(optional("pyarrow").array(wanted[low:high] - first)), position
+            with _faults_of(file):
+                part = batch.take(optional("pyarrow").array(wanted[low:high] - first))
+            yield part, position
 
 
 def batches(file: File) -> Iterator[tuple[int, Any, int]]:
@@ -82,7 +84,36 @@ def schema_of(file: File) -> Any:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):
             raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
-        return schema
+        return optional("pyarrow").schema([_without_views(field) for field in schema], schema.metadata)
+
+
+def _selectable(batch: Any) -> Any:
+    """Return a batch without string views and binary views: pyarrow cannot take some rows of them."""
+    fields = [_without_views(field) for field in batch.schema]
+    if [field.type for field in fields] == batch.schema.types:
+        return batch
+    columns = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
+    return optional("pyarrow").RecordBatch.from_arrays(columns, schema=optional("pyarrow").schema(fields))
+
+
+def _without_views(field: Any) -> Any:
+    """Return a field with strings and bytes instead of views of them, at any depth."""
+    pa, kind = optional("pyarrow"), field.type
+    if not re.search("string_view|binary_view", str(kind)):
+        return field
+    types = pa.types
+    if types.is_struct(kind):
+        kind = pa.struct([_without_views(kind.field(i)) for i in range(kind.num_fields)])
+    elif types.is_map(kind):
+        kind = pa.map_(_without_views(kind.key_field), _without_views(kind.item_field), kind.keys_sorted)
+    elif types.is_fixed_size_list(kind):
+        kind = pa.list_(_without_views(kind.value_field), kind.list_size)
+    elif types.is_nested(kind):
+        make = pa.large_list if str(kind).startswith("large") else pa.list_
+        kind = make(_without_views(kind.value_field))
+    elif not types.is_dictionary(kind):
+        kind = pa.string() if str(kind) == "string_view" else pa.binary()
+    return field.with_type(kind)
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
@@ -151,13 +182,20 @@ def iso_times(column: Any) -> Any:
 @contextmanager
 def _opened(file: File) -> Iterator[Any]:
     """Open a file; any error of pyarrow is raised as an error that names the file."""
-    pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+    pq = optional("pyarrow.parquet")
+    with _faults_of(file), steady(file), ExitStack() as stack:
+        local = isinstance(file.source, LocalFile)
+        source = file.path if local else stack.enter_context(file.source.open())
+        # Remote files are read ahead: that takes more memory, and fewer requests.
+        yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=not local))
+
+
+@contextmanager
+def _faults_of(file: File) -> Iterator[None]:
+    """Convert any error of pyarrow to an error that names the file."""
+    pa = optional("pyarrow")
     try:
-        with steady(file), ExitStack() as stack:
-            local = isinstance(file.source, LocalFile)
-            source = file.path if local else stack.enter_context(file.source.open())
-            # Remote files are read ahead: that takes more memory, and fewer requests.
-            yield stack.enter_context(pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=not local))
+        yield
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
@@ -185,7 +223,7 @@ def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = N
             for batch in source.iter_batches(min(max(1, many), 1 << 16), row_groups=[group], columns=names):
                 size += batch.nbytes
                 row += len(batch)
-                yield row - len(batch), batch, file.size * (row - 1) // rows
+                yield row - len(batch), _selectable(batch), file.size * (row - 1) // rows
             share = size / width
 
 

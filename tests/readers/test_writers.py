@@ -120,6 +120,38 @@ def test_parquet_keeps_its_schema_and_metadata(tmp_path: Path) -> None:
     assert pq.read_schema(tmp_path / "n.parquet").names == [*table.schema.names, "why"]
 
 
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="pyarrow has no views")
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("string_view", ["a", None, "c"]),
+        ("binary_view", [b"a", None, b"c"]),
+        ("list", [["a", None], None, []]),
+        ("struct", [{"a": "x"}, None, {"a": None}]),
+        ("map", [[("k", "v")], None, []]),
+        ("large_list", [["a"], ["b"], ["c"]]),
+        ("fixed_list", [["a"], ["b"], ["c"]]),
+    ],
+)
+def test_views_of_parquet_are_read(tmp_path: Path, kind: str, values: list[Any]) -> None:
+    view = pa.string_view()
+    types = {
+        "string_view": view,
+        "binary_view": pa.binary_view(),
+        "list": pa.list_(view),
+        "struct": pa.struct([("a", view)]),
+        "map": pa.map_(pa.string(), view),
+        "large_list": pa.large_list(view),
+        "fixed_list": pa.list_(view, 1),
+    }
+    table = pa.table({"text": pa.array(["x", None, "z"], view), "more": pa.array(values, types[kind])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    corpus, texts = read(tmp_path / "a.parquet")
+    assert texts == ["x", "", "z"]
+    write_rows(corpus, tmp_path / "b.parquet", keep=np.array([True, False, True]))
+    assert load(tmp_path / "b.parquet") == [{"text": "x", "more": values[0]}, {"text": "z", "more": values[2]}]
+
+
 def test_parquet_inputs_must_fit_together(tmp_path: Path) -> None:
     def table(name: str, **columns: Any) -> Path:
         pq.write_table(pa.table({"text": ["t"], **columns}), tmp_path / name)
