@@ -35,6 +35,7 @@ from lshfast.cli.options import (
     Glob,
     IdColumn,
     LanguageOption,
+    MaxColumns,
     MaxRowBytes,
     MeasureOption,
     Memory,
@@ -70,7 +71,7 @@ from lshfast.pipeline.api import dedup as dedup_texts
 from lshfast.pipeline.plan import Grouping, make_plan
 from lshfast.pipeline.report import Summary
 from lshfast.pipeline.short_texts import threshold_for
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 app: typer.Typer = typer.Typer(
     cls=Commands,
@@ -102,7 +103,7 @@ Engine: TypeAlias = Literal["local", "spark"]
 
 # Options of `dedup` that a run on Spark does not have.
 LOCAL_OPTIONS = (
-    "glob", "encoding", "format", "max_row_bytes", "exact", "annotate", "pairs", "against", "save_index",
+    "glob", "encoding", "format", "max_row_bytes", "max_columns", "exact", "annotate", "pairs", "against", "save_index",
     "on_duplicate", "on_error", "threads", "memory", "work", "resume", "split",
 )  # fmt: skip
 
@@ -133,6 +134,7 @@ def dedup(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    max_columns: MaxColumns = MAX_COLUMNS,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -224,7 +226,9 @@ def dedup(
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
         outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, max_columns=max_columns
+        )
         if split:
             from lshfast.jobs.paragraphs import run_paragraphs
 

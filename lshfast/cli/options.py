@@ -34,6 +34,7 @@ FormatOption = Annotated[
     Format | None, typer.Option("--format", help="What the inputs are, whatever their names say.", show_default=False)
 ]
 MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
+MaxColumns = Annotated[int, typer.Option(help="Most columns of a CSV, TSV or Parquet output of rows of JSONL.")]
 Threshold = Annotated[float, typer.Option(help="Least similarity, in (0, 1].")]
 UnitOption = Annotated[Unit, typer.Option(help="What shingles are made of.")]
 Size = Annotated[

@@ -16,6 +16,7 @@ from lshfast.cli.options import (
     FormatOption,
     Glob,
     IdColumn,
+    MaxColumns,
     MaxRowBytes,
     OnErrorOption,
     Overwrite,
@@ -27,7 +28,7 @@ from lshfast.common.checks import check_int
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs
 from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 
 def passages_command(
@@ -57,6 +58,7 @@ def passages_command(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    max_columns: MaxColumns = MAX_COLUMNS,
     min_words: Annotated[int, typer.Option(help="Words of the shortest passage, 1 to 65536.")] = 50,
     min_chars: Annotated[
         int | None, typer.Option(help="Characters of the shortest passage, instead of words.", show_default=False)
@@ -98,7 +100,9 @@ def passages_command(
             if value is not None and not against:
                 raise ValueError(f"{option} needs --against")
         outputs = outputs_of(output, passages, report, remove, overwrite)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, max_columns=max_columns
+        )
         other = None
         if against:
             other = Inputs(

@@ -17,7 +17,7 @@ from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.api import warn_of
 from lshfast.pipeline.plan import Grouping, Verify, make_plan
 from lshfast.pipeline.report import DedupResult
-from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 
@@ -34,6 +34,7 @@ def dedup_files(
     encoding: str = "utf-8",
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
+    max_columns: int = MAX_COLUMNS,
     threshold: float | None = None,
     unit: Unit | None = None,
     size: int | None = None,
@@ -88,6 +89,9 @@ def dedup_files(
         The format of the inputs, regardless of their names.
     max_row_bytes : int, default 2**28
         The largest size of a row of JSONL, CSV or TSV, or of a text, in bytes. A longer one is an error.
+    max_columns : int, default 1000
+        The largest number of columns of a CSV, TSV or Parquet output of JSONL inputs. A row with a name that would be a
+        further column is an error. In Parquet, names inside objects count too.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
@@ -174,7 +178,15 @@ def dedup_files(
     outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
     result = run_files(
         Inputs(
-            [os.fspath(path) for path in source], column, id_column, glob, on_error, encoding, format, max_row_bytes
+            [os.fspath(path) for path in source],
+            column,
+            id_column,
+            glob,
+            on_error,
+            encoding,
+            format,
+            max_row_bytes,
+            max_columns=max_columns,
         ),
         Outputs(overwrite=overwrite) if dry_run else outputs,
         plan,

@@ -9,7 +9,7 @@ from typing import Any
 
 from lshfast.kernels.text import TextError, Texts
 from lshfast.readers import Corpus, open_corpus
-from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.stored_texts import ReadTexts
 
 
@@ -25,6 +25,7 @@ class Inputs:
     encoding: str = "utf-8"
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
+    max_columns: int = MAX_COLUMNS
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -23,6 +23,7 @@ Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "text"]
 OnError: TypeAlias = Literal["stop", "skip"]
 
 MAX_ROW_BYTES = 256 << 20
+MAX_COLUMNS = 1000
 
 _CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 _MAGIC = {
@@ -94,12 +95,14 @@ class Layout:
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     output: Format | None = None
+    max_columns: int = MAX_COLUMNS
+    added: tuple[str, ...] = ()
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
-        for name in ("batch_bytes", "max_row_bytes"):
+        for name in ("batch_bytes", "max_row_bytes", "max_columns"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in ("format", "output"):
@@ -116,6 +119,11 @@ class Layout:
     def keys(self) -> list[str]:
         """Return the names of the id column and the order column, if any."""
         return [name for name in (self.id_column, self.order_column) if name is not None]
+
+    @property
+    def tabular(self) -> bool:
+        """Return whether the output has columns, which all rows share."""
+        return self.output in ("csv", "tsv", "parquet")
 
     @property
     def typed(self) -> bool:
@@ -159,6 +167,7 @@ class Block:
     ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
     orders: list[Any] = field(default_factory=list)
     spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
+    raw: Iterable[bytes | memoryview] = ()  # the lines of JSONL, valid until the next block
 
 
 @contextmanager
@@ -206,6 +215,12 @@ def reason_of(error: OSError) -> str:
 def kind_of(value: Any) -> str:
     """Return the name of a value's JSON type, with its article."""
     return _KINDS.get(type(value).__name__, type(value).__name__)
+
+
+def shortened(value: Any) -> str:
+    """Return a value as at most 60 characters of a message."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def is_int64(value: Any) -> bool:

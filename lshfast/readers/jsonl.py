@@ -41,7 +41,7 @@ def blocks(file: File) -> Iterator[Block]:
         block = Block([], [], end - start, position)
         if not end:
             line += 1
-            block = Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+            block = Block([""], [line], 0, position, {0: long_row(file)}, [None], [None], raw=[b""])
         elif names:
             line += _scan(block, line, (buffer, start, end), names, layout, read)
         else:
@@ -120,7 +120,7 @@ def _scan(
             for name, values in keys.items():
                 values[row] = _key_of(record, name)
         texts = _replaced(texts, found.undecided, rest)
-    block.texts, block.lines = texts, lines
+    block.texts, block.lines, block.raw = texts, lines, _slices(part[0], found.starts, found.stops)
     if read.base is not None:
         block.spans = found.starts + read.base, found.stops + read.base
     if keys:
@@ -203,6 +203,7 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
     """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before."""
     texts: list[str] = []
     lines: list[int] = []
+    raw: list[bytes | memoryview] = []
     line = before
     for line, piece in enumerate(pieces, before + 1):
         parsed = _row(piece, layout.column, encoding)
@@ -213,10 +214,11 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
             block.bad[len(texts)] = reason
         texts.append(text)
         lines.append(line)
+        raw.append(piece)
         if layout.keyed:
             block.ids.append(_key_of(record, layout.id_column))
             block.orders.append(_key_of(record, layout.order_column))
-    block.texts, block.lines = texts, lines
+    block.texts, block.lines, block.raw = texts, lines, raw
     return line - before
 
 
@@ -269,8 +271,14 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines again, and yield them with the position in the file: pass two."""
     for buffer, starts, stops, position in _lines_again(file, wanted):
-        view = memoryview(buffer)
-        yield [bytes(view[at:end]) for at, end in zip(starts.tolist(), stops.tolist(), strict=True)], position
+        yield list(_slices(buffer, starts, stops)), position
+
+
+def _slices(buffer: bytearray, starts: Rows, stops: Rows) -> Iterator[bytes]:
+    """Yield the bytes of a buffer from each start to its stop."""
+    view = memoryview(buffer)
+    for at, end in zip(starts.tolist(), stops.tolist(), strict=True):
+        yield bytes(view[at:end])
 
 
 @dataclass(frozen=True)

@@ -12,23 +12,17 @@ import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
-from lshfast.readers import csv_files, folder, parquet
+from lshfast.readers import folder, parquet
 from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
 from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import output_format
+from lshfast.readers.row_types import columns, taken
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
-
-_COLUMNS = {
-    "csv": csv_files.columns,
-    "tsv": csv_files.columns,
-    "parquet": parquet.columns,
-    "text": folder.columns,
-}
 
 
 class Selection:
@@ -102,7 +96,7 @@ class Selection:
     def names(self, file: File) -> list[str]:
         """Return the column names of a file that is not JSONL; an empty list if the file is empty."""
         if file.path not in self._names:
-            names = _COLUMNS[file.format](file)
+            names = columns(file)
             if len(set(names)) < len(names):
                 raise file.fault(None, "two columns have one name")
             self._names[file.path] = self._not_taken(file, names)
@@ -149,11 +143,6 @@ class Selection:
                     raise self.misfit(rows)(i, reason) from None
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
-
-
-def taken(name: str) -> str:
-    """Return the message that an annotation has the name of a column."""
-    return f"there is a column {name!r} already, so none can be added"
 
 
 def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> Iterator[Any]:

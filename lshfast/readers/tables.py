@@ -12,7 +12,7 @@ from lshfast.common.extras import optional
 from lshfast.readers.files import DataError, Reject
 from lshfast.readers.output import check_output, open_output, output_format
 from lshfast.readers.selection import Columns, Misfit, each, plain, write_lines
-from lshfast.readers.to_csv import csv_line, csv_row
+from lshfast.readers.to_csv import csv_header, csv_writer
 from lshfast.readers.to_jsonl import json_line
 from lshfast.readers.to_parquet import parquet_writer, typed_array
 
@@ -83,12 +83,11 @@ def write_tables(
 
 def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, Misfit], None]:
     """Return a function that writes tables as lines; for CSV, write the header immediately."""
-    delimiter = "\t" if kind == "tsv" else ","
+    line: Callable[[dict[str, Any]], bytes] = _json_row
     if kind in ("csv", "tsv"):
-        stream.write(csv_line(first, delimiter))
-
-    def line(row: dict[str, Any]) -> bytes:
-        return csv_row(row, delimiter) if kind in ("csv", "tsv") else json_line(row) + b"\n"
+        delimiter = "\t" if kind == "tsv" else ","
+        stream.write(csv_header(list(first), delimiter))
+        line = csv_writer(list(first), delimiter)
 
     def write(columns: Columns, misfit: Misfit) -> None:
         starts = range(0, max(map(len, columns.values()), default=0), 4096)
@@ -97,6 +96,10 @@ def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, M
         write_lines(stream, each(line, rows, misfit))
 
     return write
+
+
+def _json_row(row: dict[str, Any]) -> bytes:
+    return json_line(row) + b"\n"
 
 
 def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:
