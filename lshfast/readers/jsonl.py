@@ -444,6 +444,7 @@ def _integer(digits: str) -> int:
 
 _JSON = json.JSONDecoder(parse_int=_integer)
 _EXACT = json.JSONDecoder(parse_float=_finite, parse_int=_integer)
+_BEYOND = float(1 << 63)
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -458,16 +459,17 @@ def exact_object(line: bytes) -> dict[str, Any]:
 
 def _has_huge(record: dict[str, Any]) -> bool:
     """Return whether there is a double, at any depth, that may have been an integer."""
-    left: list[Any] = [record]
+    left: list[Iterable[Any]] = [record.values()]
     while left:
-        value = left.pop()
-        if isinstance(value, float):
-            if abs(value) >= 1 << 63:
-                return True
-        elif isinstance(value, dict):
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
+        for value in left.pop():
+            kind = type(value)
+            if kind is float:
+                if abs(value) >= _BEYOND:
+                    return True
+            elif kind is dict:
+                left.append(value.values())
+            elif kind is list:
+                left.append(value)
     return False
 
 

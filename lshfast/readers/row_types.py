@@ -25,6 +25,7 @@ _COLUMNS: dict[str, Callable[[File], list[str]]] = {
     "parquet": parquet.columns,
     "text": folder.columns,
 }
+_CELLS = frozenset([str, float, bool, type(None)])  # values that a cell of CSV holds
 _KINDS = {bool: "bool", int: "int64", float: "double", str: "string", list: "list", dict: "struct"}
 
 
@@ -131,7 +132,7 @@ class RowTypes:
                 kind = known[name] = self._new(known, name)
             if self._output == "parquet":
                 self._take(kind, value, f"{prefix}{name}", level)
-            else:
+            elif type(value) not in _CELLS:
                 cell(name, value)
 
     def _new(self, known: dict[str, ColumnType], name: str) -> ColumnType:
