@@ -9,9 +9,17 @@ import typer
 
 from lshfast.cli.console import Watch, counted, fingerprints_table, show
 from lshfast.cli.errors import memory_advice, one_line_errors
-from lshfast.cli.options import TABLES, OnErrorOption, Overwrite, Quiet, SeedOption
+from lshfast.cli.options import (
+    TABLES,
+    DefuseOption,
+    OnErrorOption,
+    OutputFormatOption,
+    Overwrite,
+    Quiet,
+    SeedOption,
+)
 from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 
 
 def fingerprints(
@@ -27,6 +35,8 @@ def fingerprints(
         str, typer.Option("-o", "--output", metavar="OUT", help=f"id, match, common, similarity: {TABLES}.")
     ],
     square: Annotated[float, typer.Option(help="Side of a square of the grid, in the unit of x and y.")],
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     columns: Annotated[int, typer.Option(help="Squares side by side.")] = 20,
     rows: Annotated[int, typer.Option(help="Squares on top of each other.")] = 20,
     against: Annotated[
@@ -56,7 +66,13 @@ def fingerprints(
         source = Inputs(minutiae, on_error=on_error)
         with memory_advice(source), Watch(quiet) as watch:
             summary = match_fingerprints(
-                source, output, grid, matcher, against=against, overwrite=overwrite, progress=watch
+                source,
+                output_of(output, source, output_format, defuse_formulas),
+                grid,
+                matcher,
+                against=against,
+                overwrite=overwrite,
+                progress=watch,
             )
         if not quiet:
             show(fingerprints_table(summary, peak_memory()), sys.stderr)

@@ -12,6 +12,7 @@ from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     Column,
+    DefuseOption,
     Encoding,
     FormatOption,
     Glob,
@@ -19,6 +20,7 @@ from lshfast.cli.options import (
     MaxColumns,
     MaxRowBytes,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Paths,
     Quiet,
@@ -26,7 +28,7 @@ from lshfast.cli.options import (
 )
 from lshfast.common.checks import check_int
 from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
@@ -46,6 +48,8 @@ def passages_command(
         str | None,
         typer.Option("-o", "--output", metavar="OUT", help=f"The passages, a row each: {TABLES}. With --remove: rows."),
     ] = None,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     column: Column = "text",
     id_column: IdColumn = None,
     against_column: Annotated[
@@ -99,9 +103,15 @@ def passages_command(
         for option, value in (("--against-column", against_column), ("--against-id-column", against_id_column)):
             if value is not None and not against:
                 raise ValueError(f"{option} needs --against")
-        outputs = outputs_of(output, passages, report, remove, overwrite)
         source = Inputs(
             inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, max_columns=max_columns
+        )
+        outputs = outputs_of(
+            output_of(output, source, output_format, defuse_formulas),
+            output_of(passages, source, None, defuse_formulas),
+            output_of(report, source, None, defuse_formulas),
+            remove,
+            overwrite,
         )
         other = None
         if against:

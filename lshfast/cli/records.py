@@ -11,18 +11,22 @@ from lshfast.cli.console import Watch, counted, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
     TABLES,
+    DefuseOption,
     Encoding,
     FormatOption,
     Glob,
+    MaxColumns,
     MaxRowBytes,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Quiet,
     SeedOption,
     Threads,
 )
 from lshfast.jobs.dedup import peak_memory
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.records.choices import MAX_BLOCK, Assignment, Scoring
 
 if TYPE_CHECKING:
@@ -91,6 +95,8 @@ def match(
     a: TableA,
     b: TableB,
     output: Links,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     id_column: IdOption = None,
     id_column_b: Annotated[str | None, typer.Option(help="The same in B, if it has another name there.")] = None,
     field: Fields = None,
@@ -108,6 +114,7 @@ def match(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    max_columns: MaxColumns = MAX_COLUMNS,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -122,8 +129,12 @@ def match(
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
-        inputs = RecordInputs(a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes)
-        outputs = RecordOutputs(output, None, rates, plot, overwrite)
+        inputs = RecordInputs(
+            a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, max_columns=max_columns
+        )
+        source = Inputs([a], glob=glob, format=format)
+        links = output_of(output, source, output_format, defuse_formulas)
+        outputs = RecordOutputs(links, None, output_of(rates, source, None, defuse_formulas), plot, overwrite)
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
@@ -136,6 +147,8 @@ def match(
 def dedup(
     a: TableA,
     output: Links,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     groups: Annotated[
         str | None, typer.Option(metavar="FILE", help=f"Also write the group of each record: {TABLES}.")
     ] = None,
@@ -155,6 +168,7 @@ def dedup(
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
+    max_columns: MaxColumns = MAX_COLUMNS,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -168,8 +182,17 @@ def dedup(
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
-        inputs = RecordInputs(a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes)
-        outputs = RecordOutputs(output, groups, rates, plot, overwrite)
+        inputs = RecordInputs(
+            a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, max_columns=max_columns
+        )
+        source = Inputs([a], glob=glob, format=format)
+        outputs = RecordOutputs(
+            output_of(output, source, output_format, defuse_formulas),
+            output_of(groups, source, None, defuse_formulas),
+            output_of(rates, source, None, defuse_formulas),
+            plot,
+            overwrite,
+        )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads

@@ -12,11 +12,12 @@ from lshfast.index.stores.base import OnDuplicate
 from lshfast.jobs.cap import cap_of
 from lshfast.jobs.dedup import Outputs, run_files
 from lshfast.jobs.index import Indexes, plan_against
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.api import warn_of
 from lshfast.pipeline.plan import Grouping, Verify, make_plan
 from lshfast.pipeline.report import DedupResult
+from lshfast.readers import OutputFormat
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
@@ -28,6 +29,8 @@ def dedup_files(
     inputs: FilePath | Iterable[FilePath],
     output: FilePath | None = None,
     *,
+    output_format: OutputFormat | None = None,
+    defuse_formulas: bool = False,
     column: str = "text",
     id_column: str | None = None,
     glob: str | None = None,
@@ -78,7 +81,13 @@ def dedup_files(
         read in this order; "-" is standard input. docs/command-line.md lists which files of a folder are read.
     output : path, optional
         The file for the rows that are kept, with all their columns and in their order: .jsonl, .csv, .tsv (each also
-        .gz, .zst, .bz2, .xz) or .parquet. Without it no rows are written.
+        .gz, .zst, .bz2, .xz) or .parquet; "-" is standard output. Without it no rows are written.
+    output_format : {"jsonl", "csv", "tsv", "parquet"}, optional
+        The format of `output`, regardless of its name. Standard output and named pipes have that of the first input by
+        default; for a file of one text, it is JSONL.
+    defuse_formulas : bool, default False
+        Write an apostrophe before each string in CSV and TSV outputs that a spreadsheet would run as a formula: those
+        that begin with =, +, -, @, a tab or a line end, unless they are numbers.
     column, id_column : str
         The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
     glob : str, optional
@@ -172,22 +181,22 @@ def dedup_files(
     )  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)
-    earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
+    earlier, index = map(_path, (against, save_index))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
-    outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
+    files = Inputs(
+        [os.fspath(path) for path in source], column, id_column, glob, on_error, encoding, format, max_row_bytes,
+        max_columns=max_columns,
+    )  # fmt: skip
+    outputs = Outputs(
+        output_of(output, files, output_format, defuse_formulas),
+        output_of(pairs, files, None, defuse_formulas),
+        output_of(removed, files, None, defuse_formulas),
+        annotate,
+        overwrite,
+    )
     result = run_files(
-        Inputs(
-            [os.fspath(path) for path in source],
-            column,
-            id_column,
-            glob,
-            on_error,
-            encoding,
-            format,
-            max_row_bytes,
-            max_columns=max_columns,
-        ),
+        files,
         Outputs(overwrite=overwrite) if dry_run else outputs,
         plan,
         keep=keep,

@@ -36,11 +36,13 @@ from lshfast.readers import (
     check_place,
     check_rows,
     id_kind,
+    rejects_beside,
     write_rejects,
     write_rows,
     write_tables,
 )
 from lshfast.readers.output import output_format
+from lshfast.readers.streams import is_stream
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -59,13 +61,18 @@ class Outputs:
     @property
     def rejects(self) -> str | None:
         """The path for the skipped rows, beside the first output; None without outputs."""
-        main = self.rows or self.pairs or self.removed
-        return f"{main}.rejects.jsonl" if main else None
+        return rejects_beside(self.rows or self.pairs or self.removed)
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of the outputs."""
+        return [output_format(path)[0] for path in (self.rows, self.pairs, self.removed) if path is not None]
 
     @property
     def paths(self) -> list[str]:
-        """The absolute paths of the outputs, without that of the skipped rows."""
-        return [os.path.abspath(path) for path in (self.rows, self.pairs, self.removed) if path is not None]
+        """The absolute paths of the files, without that of the skipped rows."""
+        named = [path for path in (self.rows, self.pairs, self.removed) if path is not None]
+        return [os.path.abspath(path) for path in named if not is_stream(path)]
 
 
 NO_INDEXES = Indexes()
@@ -141,7 +148,7 @@ def run_files(
     added = _annotations(outputs, plan, indexes)
     corpus = inputs.open(order_column=order_column or None, output=output, added=added)
     indexed, pairs = indexes.against is not None or indexes.save is not None, outputs.pairs is not None
-    parquet = reads_parquet(corpus) or "parquet" in [output_format(path)[0] for path in outputs.paths]
+    parquet = reads_parquet(corpus) or "parquet" in outputs.formats
     if cap is not None:
         cap.check(plan, index=indexed, pairs=pairs, parquet=parquet)
     elif not (plan.exact or indexed):
@@ -186,7 +193,7 @@ def _run_within(
     from lshfast.jobs.capped import find_in_parts
 
     clock, pairs, plan = Clock(), outputs.pairs is not None, replace(plan, capped=True)
-    place = outputs.rows or outputs.removed or outputs.pairs
+    place = next(iter(outputs.paths), None)
     _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES)
     with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
         done = folder.done("outputs")

@@ -15,7 +15,7 @@ from lshfast.common.checks import check_account
 from lshfast.common.progress import Progress
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
 from lshfast.jobs.inputs import Inputs
-from lshfast.readers import DataError, check_outputs, write_rejects, write_table
+from lshfast.readers import DataError, check_outputs, rejects_beside, write_rejects, write_table
 from lshfast.readers.csv_files import records
 from lshfast.readers.files import File, Reject, column_index
 from lshfast.tokens import TokenSets
@@ -162,7 +162,7 @@ def match_fingerprints(
     if against is not None:
         database = _Minutiae(grid, _tables(Inputs([against], on_error=inputs.on_error, encoding=inputs.encoding)))
     paths = [file.path for part in (own, database) if part is not None for file in part.files]
-    rejects = f"{output}.rejects.jsonl" if inputs.on_error == "skip" else None
+    rejects = rejects_beside(output) if inputs.on_error == "skip" else None
     check_outputs([output, rejects], paths, overwrite)
     prints = own.read(progress)
     others = None if database is None else database.read(progress)

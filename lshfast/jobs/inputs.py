@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, overload
 
 from lshfast.kernels.text import TextError, Texts
-from lshfast.readers import Corpus, open_corpus
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
+from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError, file_format
 from lshfast.readers.stored_texts import ReadTexts
+from lshfast.readers.streams import is_stream
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,27 @@ class Inputs:
     def held(self) -> bool:
         """Return whether a run holds texts of these inputs in memory, judged by the names of the files."""
         return self.open().held
+
+
+@overload
+def output_of(path: str, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False) -> Output: ...
+@overload
+def output_of(
+    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output | None: ...
+def output_of(
+    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output | None:
+    """Return an output with its options; a pipe without a format gets that of the first input, or else JSONL."""
+    if path is None:
+        return None
+    if kind is None and is_stream(path) and file_format(path) is None:
+        first = inputs.format
+        if first is None and inputs.paths:
+            known = file_format(inputs.paths[0])
+            first = known[0] if known else replace(inputs, paths=inputs.paths[:1]).open().files[0].format
+        kind = "jsonl" if first is None or first == "text" else first
+    return Output(os.fspath(path), kind, defuse)
 
 
 def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:

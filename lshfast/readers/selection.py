@@ -18,7 +18,7 @@ from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
 from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
-from lshfast.readers.output import output_format
+from lshfast.readers.output import defuses, output_format
 from lshfast.readers.row_types import columns, taken
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -46,7 +46,7 @@ class Selection:
     ) -> None:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds, self._edits = kinds or {}, edits
-        self.delimiter = "\t" if output_format(out)[0] == "tsv" else ","
+        self.delimiter, self.defuse = "\t" if output_format(out)[0] == "tsv" else ",", defuses(out)
         typed = corpus.layout.typed and output_format(out)[0] in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)

@@ -14,6 +14,9 @@ from lshfast.readers.parquet import plain_values, schema_of
 from lshfast.readers.row_types import cell
 from lshfast.readers.selection import Selection, each, write_lines
 
+_FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four are full-width forms of the first four
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
 
 def check(selection: Selection) -> list[str]:
     """Return the columns of the inputs; raise `DataError` if they are not compatible with each other or with CSV."""
@@ -37,15 +40,18 @@ def write(selection: Selection, stream: Any) -> None:
     """Write the header and all rows."""
     columns = [*check(selection), *selection.annotations]
     if columns:
-        stream.write(csv_header(columns, selection.delimiter))
-    line = csv_writer(columns, selection.delimiter)
+        stream.write(csv_header(columns, selection.delimiter, selection.defuse))
+    line = csv_writer(columns, selection.delimiter, selection.defuse)
     for file, rows, chunk in selection.chunks():
         pairs = zip(selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True)
         write_lines(stream, each(line, ({**record, **more} for record, more in pairs), selection.misfit(rows)))
 
 
-def csv_writer(columns: Sequence[str], delimiter: str) -> Callable[[dict[str, Any]], bytes]:
-    """Return a function that makes a row of values a line with these columns; values may be missing."""
+def csv_writer(columns: Sequence[str], delimiter: str, defuse: bool) -> Callable[[dict[str, Any]], bytes]:
+    """Return a function that makes a row of values a line with these columns; values may be missing.
+
+    With `defuse`, strings that a spreadsheet would run as formulas begin with an apostrophe; numbers do not.
+    """
     places = {name: place for place, name in enumerate(columns)}
     special = re.compile(f'["{delimiter}\r\n]')
 
@@ -53,15 +59,17 @@ def csv_writer(columns: Sequence[str], delimiter: str) -> Callable[[dict[str, An
         cells = [""] * len(places)
         for name, value in row.items():
             text = cell(name, value)
+            if defuse and isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+                text = f"'{text}"
             cells[places[name]] = '"' + text.replace('"', '""') + '"' if special.search(text) else text
         return ((delimiter.join(cells) or '""') + "\n").encode()
 
     return line
 
 
-def csv_header(columns: Sequence[str], delimiter: str) -> bytes:
+def csv_header(columns: Sequence[str], delimiter: str, defuse: bool) -> bytes:
     """Return the names of columns as a line."""
-    return csv_writer(columns, delimiter)({name: name for name in columns})
+    return csv_writer(columns, delimiter, defuse)({name: name for name in columns})
 
 
 def _fits(kind: Any, is_text: bool) -> bool:
