@@ -106,7 +106,8 @@ Engine: TypeAlias = Literal["local", "spark"]
 # Options of `dedup` that a run on Spark does not have.
 LOCAL_OPTIONS = (
     "output_format", "defuse_formulas", "glob", "encoding", "format", "max_row_bytes", "max_columns", "exact",
-    "annotate", "pairs", "against", "save_index", "on_duplicate", "on_error", "threads", "memory", "work", "resume", "split",
+    "annotate", "pairs", "against", "save_index", "on_duplicate", "on_error", "threads", "memory", "work", "resume",
+    "split",
 )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def write_rows(
     threads : int
         With two or more, JSONL and CSV are compressed and written in a separate thread.
     edits : Edits, optional
-        New texts for some rows. In a line of JSONL, the text alone is replaced, if it occurs there once.
+        New texts for some rows. In a line of JSONL, the text alone is replaced.
 
     Raises
     ------
