@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from lshfast.common.atomic_files import all_or_none, atomic_file
 from lshfast.readers import (
     DataError,
+    Output,
     check_output,
     check_rows,
     open_corpus,
@@ -262,6 +264,29 @@ def test_annotations_never_hide_a_column(tmp_path: Path, source: str) -> None:
         with pytest.raises(DataError, match="there is a column 'year' already"):
             write_rows(corpus, tmp_path / f"b{target}", keep=keep_all(corpus), annotations={"year": [1] * len(ROWS)})
     assert len(list(tmp_path.iterdir())) == 1
+
+
+FORMULAS = ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1"]
+PLAIN = ["-5", "+1.5e-3", "-.5", "a=1", "", "'=1", " =1"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_formulas_are_defused_on_request(tmp_path: Path, kind: Any) -> None:
+    rows = [{"text": text, "=name": number} for text, number in zip(FORMULAS + PLAIN, range(-7, 8), strict=True)]
+    corpus, _ = read(make(tmp_path / "a.jsonl", rows))
+    for defuse in (False, True):
+        out = Output(str(tmp_path / "out"), kind, defuse)
+        write_rows(corpus, out, keep=keep_all(corpus), overwrite=True, annotations={"@note": FORMULAS + PLAIN})
+        table = Output(str(tmp_path / "table"), kind, defuse)
+        write_table(table, {"=x": FORMULAS + PLAIN, "n": list(range(-7, 8))}, overwrite=True)
+        mark = "'" if defuse else ""
+        texts = [mark + text for text in FORMULAS] + PLAIN
+        for path, columns in ((out, [texts, range(-7, 8), texts]), (table, [texts, range(-7, 8)])):
+            with open(path, newline="", encoding="utf-8") as stream:
+                header, *found = csv.reader(stream, delimiter="\t" if kind == "tsv" else ",")
+            names = ["text", f"{mark}=name", f"{mark}@note"] if path == out else [f"{mark}=x", "n"]
+            assert header == names
+            assert found == [list(map(str, row)) for row in zip(*columns, strict=True)]
 
 
 def test_annotations_are_spliced_into_the_line(tmp_path: Path) -> None:
