@@ -19,7 +19,7 @@ from lshfast.readers.edits import Edits, edited
 from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
 from lshfast.readers.output import defuses, output_format
-from lshfast.readers.row_types import columns, taken
+from lshfast.readers.row_types import columns, taken, too_many
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a value of the i-th of the current rows
@@ -101,6 +101,14 @@ class Selection:
                 raise file.fault(None, "two columns have one name")
             self._names[file.path] = self._not_taken(file, names)
         return self._names[file.path]
+
+    def check_width(self) -> None:
+        """Raise `DataError` if the columns of a file make the rows of other inputs too wide."""
+        files = self.corpus.files
+        names = [[] if file.format == "jsonl" else self.names(file) for file in files]
+        widths, total = list(map(len, names)), len(set().union(*names))
+        if total > max(self.corpus.layout.max_columns, min(widths)):
+            raise files[widths.index(max(widths))].fault(None, too_many(self.corpus.layout.max_columns))
 
     def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
         """Return the column names of JSON rows, in order of first occurrence."""

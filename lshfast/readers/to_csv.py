@@ -22,6 +22,7 @@ def check(selection: Selection) -> list[str]:
     """Return the columns of the inputs; raise `DataError` if they are not compatible with each other or with CSV."""
     only_csv = all(file.delimited for file in selection.corpus.files)
     columns: list[str] = []
+    selection.check_width()
     for file, rows, chunk in selection.ahead():
         if chunk is not None:
             names = selection.record_names(file, selection.records(file, rows, chunk, _as_cells))

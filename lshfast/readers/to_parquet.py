@@ -25,6 +25,7 @@ def check(selection: Selection) -> Any:
     """Return a schema for the rows of all inputs, or raise `DataError` if there is none."""
     pa = optional("pyarrow")
     schema = pa.schema([])
+    selection.check_width()
     for file, rows, chunk in selection.ahead():
         records, misfit = [], selection.misfit(rows)
         if chunk is not None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lshfast.readers import Corpus, DataError, open_corpus, write_rows
+from lshfast.readers import Corpus, DataError, check_rows, open_corpus, write_rows
+from lshfast.readers.whole_tables import read_whole
 from tests.corpora import load, pa, pack, pq
 
 SCALARS = st.sampled_from([None, True, 1, 1 << 53, (1 << 53) + 1, 1 << 63, 0.5, float("inf"), "s"])
@@ -116,6 +117,25 @@ def test_columns_are_limited_however_they_are_spread(tmp_path: Path, output: Any
     assert load(tmp_path / f"out.{output}")[-1]["text"] == f"t{len(wide) + 1}"
     assert not opened(path, output, batch_bytes, max_columns=22).rejected
     assert not opened(path, "jsonl", batch_bytes, max_columns=1).rejected
+
+
+@pytest.mark.parametrize("output", ["csv", "parquet"])
+def test_files_with_many_columns_widen_no_other_input(tmp_path: Path, output: Any) -> None:
+    wide = "text," + ",".join(f"c{i}" for i in range(30)) + "\n"
+    for name in ("a.csv", "b.csv"):
+        pack(wide.encode(), tmp_path / name)
+    check_rows(open_corpus(tmp_path, output=output, max_columns=10), f"out.{output}")
+    pack(b'{"text": "a"}\n', tmp_path / "c.jsonl")
+    with pytest.raises(DataError, match=r"a\.csv: more than 10 columns in all rows"):
+        check_rows(open_corpus(tmp_path, output=output, max_columns=10), f"out.{output}")
+    check_rows(open_corpus(tmp_path, output=output, max_columns=31), f"out.{output}")
+
+
+def test_tables_of_records_are_limited_too(tmp_path: Path) -> None:
+    path = pack(lines({}, {f"k{i}": 1 for i in range(20)}, {"n": 1}), tmp_path / "a.jsonl")
+    table = read_whole(path, on_error="skip", max_columns=10)
+    assert [reject.line for reject in table.rejected] == [2]
+    assert table.columns == {"text": ["t0", "t2"], "n": [None, 1]}
 
 
 def test_names_inside_objects_are_columns_of_parquet(tmp_path: Path) -> None:
