@@ -64,7 +64,7 @@ def fingerprints(
         grid = FingerprintGrid(square, columns, rows)
         matcher = FingerprintMatcher(GridSquares(grid.size, squares, minutia, match, seed), functions, groups)
         source = Inputs(minutiae, on_error=on_error)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = match_fingerprints(
                 source,
                 output_of(output, source, output_format, defuse_formulas),

@@ -208,7 +208,7 @@ def query(
             if not found and not quiet:
                 print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
             return
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = query_files(
                 index, source, lambda found: printer(*found),
                 output=table, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,

@@ -247,7 +247,7 @@ def dedup(
         if split:
             from lshfast.jobs.paragraphs import run_paragraphs
 
-            with memory_advice(source, plan), Watch(quiet) as watch:
+            with memory_advice(source, plan), Watch(quiet, output) as watch:
                 paragraphs = run_paragraphs(
                     source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
                 )
@@ -256,7 +256,7 @@ def dedup(
             elif paragraphs.rejected:
                 print(f"lshfast: {counted(paragraphs.rejected, 'row')} rejected", file=sys.stderr)
             return
-        with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
+        with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             result = run_files(
                 source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
             )
@@ -310,7 +310,7 @@ def pairs_command(
             measure=measure,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes)
-        with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
+        with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)
             outputs = Outputs(pairs=output_of(output, source, output_format, defuse_formulas), overwrite=overwrite)
             result = run_files(source, outputs, plan, cap=cap, progress=watch)

@@ -118,7 +118,7 @@ def passages_command(
             other = Inputs(
                 against, against_column or column, against_id_column, glob, on_error, encoding, format, max_row_bytes
             )
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = find_in_files(source, other, outputs, plan, stream_against=stream_against, progress=watch)
         if not quiet:
             show(passages_table(summary, unit, outputs.rows is not None, peak_memory()), sys.stderr)

@@ -138,7 +138,7 @@ def match(
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
-        with Watch(quiet) as watch:
+        with Watch(quiet, output) as watch:
             result, accounts = link_files(inputs, outputs, options, watch)
         _finish(result, accounts, quiet)
 
@@ -197,7 +197,7 @@ def dedup(
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
-        with Watch(quiet) as watch:
+        with Watch(quiet, output) as watch:
             result, accounts = link_files(inputs, outputs, options, watch)
         _finish(result, accounts, quiet)
 

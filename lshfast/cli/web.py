@@ -80,7 +80,7 @@ def mirrors(
             threshold=threshold, min_paths=min_paths, num_perm=num_perm, recall=recall, seed=seed, threads=threads
         )
         source = Inputs(urls, column, content_column, glob, on_error, encoding, format, max_row_bytes)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             table = output_of(output, source, output_format, defuse_formulas)
             _, summary = mirrors_of_files(source, table, plan, overwrite=overwrite, progress=watch)
         _finish(mirrors_table(summary, peak_memory()), summary.rejected, quiet)
@@ -125,7 +125,7 @@ def contract(
         from lshfast.jobs.web import contract_files
 
         source = Inputs(edges, source_column, target_column, glob, on_error, encoding, format, max_row_bytes)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = contract_files(
                 source, output_of(output, source, output_format, defuse_formulas),
                 labels=output_of(labels, source, None, defuse_formulas), same=same or (), threshold=threshold,

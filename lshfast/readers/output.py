@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.extras import optional
 from lshfast.readers.files import Format, codec_of, file_format
-from lshfast.readers.streams import STANDARD_ERROR, is_stream, open_stream, standard
+from lshfast.readers.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -76,7 +76,8 @@ def check_output(
     OSError
         If the folder does not exist or is not writable, or `path` is neither a regular file nor a named pipe.
     """
-    output_format(path)
+    if output_format(path)[0] == "parquet" and is_terminal(path):
+        raise ValueError("Parquet is not for a terminal; output_format (--output-format) chooses another format")
     check_place(path, inputs, overwrite)
 
 

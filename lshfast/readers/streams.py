@@ -24,6 +24,12 @@ def standard(path: str | os.PathLike[str]) -> str | None:
     return _STANDARD.get(os.fspath(path))
 
 
+def is_terminal(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path means a standard stream that is a terminal."""
+    stream = getattr(sys, standard(path) or "", None)
+    return stream is not None and bool(stream.isatty())
+
+
 def is_stream(path: str | os.PathLike[str]) -> bool:
     """Return whether a path means a standard stream or a named pipe."""
     try:

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from lshfast import dedup_files
-from tests.cli.commands import failing, read_jsonl, run, write_jsonl
+from tests.cli.commands import failing, on_terminal, read_jsonl, run, write_jsonl
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -143,6 +143,14 @@ def test_a_closed_pipe_ends_a_command_quietly(tmp_path, arguments):
         os.close(write)
     assert (child.returncode, child.stderr) == (141, "")
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_rows_on_a_terminal_are_not_mixed_with_bars(source):
+    shown = on_terminal(100, "dedup", source, "-o", "-").splitlines()
+    assert [json.loads(line) for line in shown[:4]] == KEPT
+    assert shown[4].split()[:2] == ["read", "6"]
+    with pytest.raises(AssertionError, match="Parquet is not for a terminal"):
+        on_terminal(100, "dedup", source, "-o", "-", "--output-format", "parquet")
 
 
 def test_the_python_api_writes_to_standard_output(source, capfdbinary):
