@@ -45,7 +45,7 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
     """Return further columns to read in pass one, to reject their bad values before rows are written."""
     if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet accepts any bytes
         return []
-    texts = [field.name for field in schema if re.search("string|binary", str(field.type))]
+    texts = [field.name for field in schema if re.search("string|binary", str(field.type)) or _holds_times(field.type)]
     return [name for name in texts if name not in (layout.column, *layout.keys)]
 
 
@@ -145,13 +145,29 @@ def plain_values(column: Any) -> Any:
 
 
 def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (row, reason) for the rows of a column with strings or bytes, at any depth, that are not UTF-8."""
+    """Yield (row, reason) for the rows whose values, at any depth, are not UTF-8 or no dates of Python."""
     what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
         yield from ((i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value"))
     elif not _decodes(column):
         bad = (i for i in range(len(column)) if not _decodes(column.slice(i, 1)))
         yield from ((i, f"{what}: a value inside it is not UTF-8") for i in bad)
+    elif _holds_times(column.type) and not _has_values(column):
+        bad = (i for i in range(len(column)) if not _has_values(column.slice(i, 1)))
+        yield from ((i, f"{what}: a date or time inside it is out of range") for i in bad)
+
+
+def _holds_times(kind: Any) -> bool:
+    """Return whether there are dates or times in nested values, which become Python's; others become strings."""
+    return optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
+
+
+def _has_values(column: Any) -> bool:
+    try:
+        column.to_pylist()
+    except (OverflowError, ValueError):
+        return False
+    return True
 
 
 def _decodes(column: Any) -> bool:
@@ -159,6 +175,9 @@ def _decodes(column: Any) -> bool:
     pa = optional("pyarrow")
     if pa.types.is_struct(column.type):
         return all(map(_decodes, column.flatten()))
+    if pa.types.is_map(column.type):
+        entries = pa.struct([column.type.key_field, column.type.item_field])
+        return _decodes(column.cast(pa.list_(entries)).flatten())
     if pa.types.is_nested(column.type) and hasattr(column, "flatten"):
         return _decodes(column.flatten())
     if _is_string(column.type) or _is_binary(column.type):

@@ -146,7 +146,7 @@ class Selection:
                 values.append(cast(column).to_pylist())
             except MemoryError:
                 raise
-            except (optional("pyarrow").ArrowException, ValueError) as error:
+            except (optional("pyarrow").ArrowException, ValueError, OverflowError) as error:
                 for i, reason in parquet.undecodable_values(column, name):
                     raise self.misfit(rows)(i, reason) from None
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error

@@ -154,6 +154,27 @@ def test_views_of_parquet_are_read(tmp_path: Path, kind: str, values: list[Any])
     assert load(tmp_path / "b.parquet") == [{"text": "x", "more": values[0]}, {"text": "z", "more": values[2]}]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.list_(pa.timestamp("us")), [1 << 62]),
+        (pa.struct([("at", pa.date32())]), {"at": (1 << 31) - 1}),
+        (pa.map_(pa.string(), pa.timestamp("us")), [("at", 1 << 62)]),
+        (pa.map_(pa.string(), pa.binary()), [("a", b"\xff")]),
+    ],
+)
+def test_rows_of_parquet_that_jsonl_cannot_hold_are_bad(tmp_path: Path, kind: Any, value: Any) -> None:
+    column = pa.array([None, value, None], kind)
+    pq.write_table(pa.table({"text": ["a", "b", "c"], "v": column}), tmp_path / "a.parquet")
+    corpus, texts = read(tmp_path / "a.parquet", on_error="skip", output="jsonl")
+    assert texts == ["a", "c"]
+    assert [reject.line for reject in corpus.rejected] == [2]
+    write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
+    corpus, _ = read(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: row 2: column 'v' "):
+        write_rows(corpus, tmp_path / "more.jsonl", keep=keep_all(corpus))
+
+
 def test_parquet_inputs_must_fit_together(tmp_path: Path) -> None:
     def table(name: str, **columns: Any) -> Path:
         pq.write_table(pa.table({"text": ["t"], **columns}), tmp_path / name)
