@@ -301,7 +301,7 @@ class Corpus:
         """
         self._reset()
         others = [file for file in self.files if file.format != "jsonl"]
-        if len(others) < len(self.files) and (self.layout.tabular or (self.layout.output and self.layout.added)):
+        if len(others) < len(self.files) and self.layout.judged:
             self._row_types = RowTypes(self.layout, others, self.types)
         pending: list[Any] = []
         places: list[StoredTexts | None] = []

@@ -121,9 +121,9 @@ class Layout:
         return [name for name in (self.id_column, self.order_column) if name is not None]
 
     @property
-    def tabular(self) -> bool:
-        """Return whether the output has columns, which all rows share."""
-        return self.output in ("csv", "tsv", "parquet")
+    def judged(self) -> bool:
+        """Return whether there are rows of JSONL that the output cannot hold."""
+        return self.output in ("csv", "tsv", "parquet") or (self.output is not None and bool(self.added))
 
     @property
     def typed(self) -> bool:

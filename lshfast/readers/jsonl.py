@@ -214,7 +214,8 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
             block.bad[len(texts)] = reason
         texts.append(text)
         lines.append(line)
-        raw.append(piece)
+        if layout.judged:
+            raw.append(piece)
         if layout.keyed:
             block.ids.append(_key_of(record, layout.id_column))
             block.orders.append(_key_of(record, layout.order_column))

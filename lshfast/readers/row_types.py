@@ -8,6 +8,7 @@ takes a cell in each column; so their number is limited.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from lshfast.common.extras import optional
@@ -92,14 +93,13 @@ class RowTypes:
         self._added, self._most, self._output = layout.added, layout.max_columns, layout.output
         self._columns: dict[str, ColumnType] = {}
         self._undo: list[Callable[[], object]] = []
-        for file in others if layout.output != "jsonl" else ():
-            names = columns(file)
-            if layout.output == "parquet":
-                self._columns |= {
-                    field.name: column_type(field.type) for field in columns_with_types(file, names, types)
-                }
-            else:
-                self._columns |= dict.fromkeys(names, ColumnType())
+        if layout.output == "parquet" and others:
+            pa, parts = optional("pyarrow"), [columns_with_types(file, columns(file), types) for file in others]
+            with suppress(pa.ArrowException):  # the writer reports columns that have no common type
+                known = pa.unify_schemas(parts, promote_options="permissive")
+                self._columns = {field.name: column_type(field.type) for field in known}
+        elif layout.output != "jsonl":
+            self._columns = {name: ColumnType() for file in others for name in columns(file)}
         self._count = len(self._columns)
 
     def take(self, line: bytes) -> str | None:

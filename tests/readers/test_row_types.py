@@ -94,13 +94,15 @@ def test_a_number_that_no_double_holds_is_bad(tmp_path: Path, output: Any) -> No
 def test_rows_fit_the_columns_of_other_inputs(tmp_path: Path) -> None:
     columns = {"text": ["a"], "n": [1], "d": pa.array([1], pa.decimal128(5, 2)), "t": pa.array([0], pa.date32())}
     pq.write_table(pa.table(columns), tmp_path / "z.parquet")
-    pack(b"text,c\nb,x\n", tmp_path / "y.csv")
-    rows = [{"n": "s"}, {"c": 1}, {"t": 1}, {"d": "s"}, {"d": 2, "n": 0.5, "c": "x"}]
+    for name, kind in (("x", pa.float64()), ("y", pa.int32())):
+        pq.write_table(pa.table({"text": ["b"], "f": pa.array([1], kind)}), tmp_path / f"{name}.parquet")
+    pack(b"text,c\nb,x\n", tmp_path / "w.csv")
+    rows = [{"n": "s"}, {"c": 1}, {"t": 1}, {"f": (1 << 53) + 1}, {"d": "s"}, {"d": 2, "n": 0.5, "c": "x"}]
     pack(lines(*rows), tmp_path / "a.jsonl")
     corpus = opened(tmp_path, "parquet")
-    assert [reject.line for reject in corpus.rejected] == [1, 2, 3, 4]
-    write_rows(corpus, tmp_path / "out.parquet", keep=np.ones(3, bool))
-    assert [row["n"] for row in load(tmp_path / "out.parquet")] == [0.5, None, 1.0]
+    assert [reject.line for reject in corpus.rejected] == [1, 2, 3, 4, 5]
+    write_rows(corpus, tmp_path / "out.parquet", keep=np.ones(5, bool))
+    assert [row["n"] for row in load(tmp_path / "out.parquet")] == [0.5, None, None, None, 1.0]
 
 
 @pytest.mark.parametrize("output", ["csv", "parquet"])
