@@ -24,6 +24,7 @@ from lshfast.readers import (
     write_tables,
 )
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
 from lshfast.records.linking import LinkOptions, link_tables
 from lshfast.records.plots import plot_rates
@@ -206,7 +207,7 @@ def _check_inputs_stay(tables: Sequence[WholeTable], outputs: RecordOutputs) -> 
     """Check that no output replaces an input."""
     files = [file.path for table in tables for file in table.files]
     for path in (outputs.links, outputs.groups, outputs.rates, outputs.plot, outputs.rejects):
-        if path is not None:
+        if path is not None and not is_stream(path):
             check_place(path, files, overwrite=True)
 
 

@@ -78,7 +78,8 @@ def check_output(
     """
     if output_format(path)[0] == "parquet" and is_terminal(path):
         raise ValueError("Parquet is not for a terminal; output_format (--output-format) chooses another format")
-    check_place(path, inputs, overwrite)
+    if not is_stream(path):
+        check_place(path, inputs, overwrite)
 
 
 def check_outputs(
@@ -108,16 +109,12 @@ def check_place(
     """Check that a file can be written, as `check_output` does, but for any suffix."""
     name, real = printable(os.fspath(path)), os.path.realpath(path)
     folder = os.path.dirname(real)
-    if standard(path):
-        return
     if any(os.path.realpath(given) == real for given in inputs):
         raise ValueError(f"{name}: the output is one of the inputs")
     if os.path.isdir(real):
         raise IsADirectoryError(f"{name}: the output is a folder")
-    if is_stream(path):
-        return
     if os.path.exists(real) and not os.path.isfile(real):
-        raise OSError(f"{name}: the output is a device or socket, not a file or pipe")
+        raise OSError(f"{name}: the output is a device, pipe or socket, not a file")
     if os.path.lexists(real) and not overwrite:
         raise FileExistsError(f"{name}: the output exists already; overwrite replaces it")
     if not os.path.exists(folder):
