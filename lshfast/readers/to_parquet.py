@@ -200,9 +200,9 @@ def _clash(schema: Any, part: Any) -> tuple[str, str]:
 
 
 def _pieces(selection: Selection, width: int) -> Iterator[tuple[File, Rows, Any]]:
-    """Read the rows to keep in pieces of limited cells, since a piece has a cell for each row and column."""
-    step = max(1, _CELLS // max(1, width))
+    """Read the rows to keep; rows that are converted come in pieces of limited cells, which are arrays all at once."""
     for file, rows, chunk in selection.chunks():
+        step = max(1, len(rows) if file.format == "parquet" else _CELLS // max(1, width))
         for at in range(0, len(rows), step):
             yield file, rows[at : at + step], chunk[at : at + step]
 
