@@ -12,7 +12,6 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lshfast.readers.streams import is_terminal
 from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -73,6 +72,8 @@ class Watch:
     """
 
     def __init__(self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None) -> None:
+        from lshfast.readers.streams import is_terminal  # numpy must not be needed to report an interrupt
+
         self._quiet, self._stream = quiet or (output is not None and is_terminal(output)), stream or sys.stderr
         self._bars: Bars | None = None
         self._tasks: dict[str, Any] = {}
