@@ -55,9 +55,12 @@ def process() -> None:
         if not status:  # of an error that the interpreter reports
             return
         with suppress(OSError, ValueError):  # the interpreter flushes again, and reports what fails
-            for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
-                    stream.flush()
+            try:
+                for stream in (sys.stdout, sys.stderr):
+                    if stream is not None:
+                        stream.flush()
+            except BrokenPipeError:  # whoever read the output has closed it
+                os._exit(startup.CLOSED_PIPE)
             os._exit(status[0])
 
     atexit.register(leave)  # the first to be registered is the last to be called

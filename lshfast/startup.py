@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 
 INTERRUPTED = "interrupted; no output was left half-written"
+CLOSED_PIPE = 128 + 13  # the exit status of a program that SIGPIPE ends
 
 
 def is_command() -> bool:

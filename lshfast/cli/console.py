@@ -66,10 +66,15 @@ def interruption(error: BaseException) -> tuple[str, int] | None:
 
 
 class Watch:
-    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s; nothing if quiet."""
+    """Show progress on standard error: a bar per stage on a terminal, otherwise a line every 5 s; nothing if quiet.
 
-    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self._quiet, self._stream = quiet, stream or sys.stderr
+    Nothing either if `output` is standard output and that is a terminal, where bars would mix with the rows.
+    """
+
+    def __init__(self, quiet: bool = False, output: str | None = None, stream: TextIO | None = None) -> None:
+        from lshfast.readers.streams import is_terminal  # numpy must not be needed to report an interrupt
+
+        self._quiet, self._stream = quiet or (output is not None and is_terminal(output)), stream or sys.stderr
         self._bars: Bars | None = None
         self._tasks: dict[str, Any] = {}
         self._began: dict[str, float] = {}

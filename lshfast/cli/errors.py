@@ -18,6 +18,7 @@ from lshfast.common.errors import FormatError
 from lshfast.jobs.inputs import Inputs, measure_inputs
 from lshfast.pipeline.plan import Plan
 from lshfast.readers import DataError
+from lshfast.startup import CLOSED_PIPE
 
 # The base class of the parser's errors. Some versions of typer use click's class, others their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -43,7 +44,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
         raise leave(error, 1) from None
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(141) from None
+        raise typer.Exit(CLOSED_PIPE) from None
     except FileExistsError as error:
         raise leave(f"{error} (--overwrite)", 2) from None
     except (ValueError, TypeError, ImportError) as error:

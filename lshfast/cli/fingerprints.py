@@ -9,9 +9,19 @@ import typer
 
 from lshfast.cli.console import Watch, counted, fingerprints_table, show
 from lshfast.cli.errors import memory_advice, one_line_errors
-from lshfast.cli.options import TABLES, DelimiterOption, Encoding, OnErrorOption, Overwrite, Quiet, SeedOption
+from lshfast.cli.options import (
+    TABLES,
+    DefuseOption,
+    DelimiterOption,
+    Encoding,
+    OnErrorOption,
+    OutputFormatOption,
+    Overwrite,
+    Quiet,
+    SeedOption,
+)
 from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 
 
 def fingerprints(
@@ -27,6 +37,8 @@ def fingerprints(
         str, typer.Option("-o", "--output", metavar="OUT", help=f"id, match, common, similarity: {TABLES}.")
     ],
     square: Annotated[float, typer.Option(help="Side of a square of the grid, in the unit of x and y.")],
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     columns: Annotated[int, typer.Option(help="Squares side by side.")] = 20,
     rows: Annotated[int, typer.Option(help="Squares on top of each other.")] = 20,
     against: Annotated[
@@ -56,9 +68,15 @@ def fingerprints(
         grid = FingerprintGrid(square, columns, rows)
         matcher = FingerprintMatcher(GridSquares(grid.size, squares, minutia, match, seed), functions, groups)
         source = Inputs(minutiae, on_error=on_error, encoding=encoding, delimiter=delimiter)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = match_fingerprints(
-                source, output, grid, matcher, against=against, overwrite=overwrite, progress=watch
+                source,
+                output_of(output, source, output_format, defuse_formulas),
+                grid,
+                matcher,
+                against=against,
+                overwrite=overwrite,
+                progress=watch,
             )
         if not quiet:
             show(fingerprints_table(summary, peak_memory()), sys.stderr)

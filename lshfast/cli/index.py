@@ -13,6 +13,7 @@ from lshfast.cli.options import (
     TABLES,
     BandsOption,
     Column,
+    DefuseOption,
     DelimiterOption,
     Encoding,
     FormatOption,
@@ -23,6 +24,7 @@ from lshfast.cli.options import (
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Paths,
     Quiet,
@@ -46,7 +48,7 @@ from lshfast.jobs.index import (
     remove_keys,
     verify_index,
 )
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.jobs.query import query_files, query_text
 from lshfast.pipeline.plan import make_plan
 from lshfast.pipeline.report import IndexSummary
@@ -178,6 +180,8 @@ def query(
         str | None,
         typer.Option("-o", "--output", metavar="OUT", help=f"key, match, similarity: {TABLES}."),
     ] = None,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = None,
@@ -198,19 +202,20 @@ def query(
         printer = MatchPrinter()
         if bool(inputs) == (text is not None):
             raise ValueError("either INPUT... or --text is needed")
+        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        table = output_of(output, source, output_format, defuse_formulas)
         if text is not None:
-            found = query_text(index, text, k=k, threshold=threshold, output=output, overwrite=overwrite)
+            found = query_text(index, text, k=k, threshold=threshold, output=table, overwrite=overwrite)
             if output is None:
                 printer([match.key for match in found], [match.similarity for match in found])
                 printer.close()
             if not found and not quiet:
                 print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
             return
-        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = query_files(
                 index, source, lambda found: printer(*found),
-                output=output, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
+                output=table, overwrite=overwrite, k=k, threshold=threshold, threads=threads, progress=watch,
             )  # fmt: skip
         printer.close()
         for fault in summary.rejected if output is None else ():

@@ -30,6 +30,7 @@ from lshfast.cli.options import (
     TABLES,
     BandsOption,
     Column,
+    DefuseOption,
     DelimiterOption,
     Encoding,
     ExactOption,
@@ -37,12 +38,14 @@ from lshfast.cli.options import (
     Glob,
     IdColumn,
     LanguageOption,
+    MaxColumns,
     MaxRowBytes,
     MeasureOption,
     Memory,
     NumPerm,
     OnDuplicateOption,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Paths,
     Quiet,
@@ -67,12 +70,12 @@ from lshfast.jobs.cap import cap_of
 from lshfast.jobs.dedup import Outputs, peak_memory, recommend_for, run_files
 from lshfast.jobs.demo import standard_library
 from lshfast.jobs.index import Indexes, plan_against
-from lshfast.jobs.inputs import Inputs, measure_inputs
+from lshfast.jobs.inputs import Inputs, measure_inputs, output_of
 from lshfast.pipeline.api import dedup as dedup_texts
 from lshfast.pipeline.plan import Grouping, make_plan
 from lshfast.pipeline.report import Summary
 from lshfast.pipeline.short_texts import threshold_for
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 app: typer.Typer = typer.Typer(
     cls=Commands,
@@ -104,8 +107,9 @@ Engine: TypeAlias = Literal["local", "spark"]
 
 # Options of `dedup` that a run on Spark does not have.
 LOCAL_OPTIONS = (
-    "glob", "encoding", "format", "max_row_bytes", "delimiter", "exact", "annotate", "pairs", "against", "save_index",
-    "on_duplicate", "on_error", "threads", "memory", "work", "resume", "split",
+    "output_format", "defuse_formulas", "glob", "encoding", "format", "max_row_bytes", "delimiter", "max_columns",
+    "exact", "annotate", "pairs", "against", "save_index", "on_duplicate", "on_error", "threads", "memory", "work",
+    "resume", "split",
 )  # fmt: skip
 
 
@@ -126,9 +130,11 @@ def dedup(
             "-o",
             "--output",
             metavar="OUT",
-            help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet.",
+            help="Rows that stay: .jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz), .parquet, - (stdout).",
         ),
     ] = None,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = None,
@@ -136,6 +142,7 @@ def dedup(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    max_columns: MaxColumns = MAX_COLUMNS,
     threshold: Threshold = 0.8,
     unit: UnitOption = "word",
     size: Size = None,
@@ -215,6 +222,8 @@ def dedup(
             local = given(context, {name: None for name in LOCAL_OPTIONS})
             if local:
                 raise ValueError(f"--{next(iter(local)).replace('_', '-')} is not an option of --engine spark")
+            if output == "-":
+                raise ValueError("--engine spark writes folders, not to standard output (-)")
             folders = SparkOutputs(None if dry_run else output, None if dry_run else removed, overwrite)
             summary = run_on_spark(
                 inputs, folders, column=column, id_column=id_column, keep=keep, master=master, **options, **others
@@ -225,13 +234,23 @@ def dedup(
             raise ValueError("--master is an option of --engine spark")
         others |= dict(threads=threads, exact=exact)
         plan = plan_against(against, given(context, options), **others) if against else make_plan(**options, **others)
-        outputs = Outputs(overwrite=overwrite) if dry_run else Outputs(output, pairs, removed, annotate, overwrite)
         indexes = Indexes(against, save_index, on_duplicate, dry_run)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
+        )
+        outputs = Outputs(
+            output_of(output, source, output_format, defuse_formulas),
+            output_of(pairs, source, None, defuse_formulas),
+            output_of(removed, source, None, defuse_formulas),
+            annotate,
+            overwrite,
+        )
+        if dry_run:
+            outputs = Outputs(overwrite=overwrite)
         if split:
             from lshfast.jobs.paragraphs import run_paragraphs
 
-            with memory_advice(source, plan), Watch(quiet) as watch:
+            with memory_advice(source, plan), Watch(quiet, output) as watch:
                 paragraphs = run_paragraphs(
                     source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
                 )
@@ -240,7 +259,7 @@ def dedup(
             elif paragraphs.rejected:
                 print(f"lshfast: {counted(paragraphs.rejected, 'row')} rejected", file=sys.stderr)
             return
-        with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
+        with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             result = run_files(
                 source, outputs, plan, keep=keep, indexes=indexes, cap=cap_of(memory, work, resume), progress=watch
             )
@@ -254,6 +273,8 @@ def pairs_command(
         str,
         typer.Option("-o", "--output", metavar="OUT", help=f"key_i, key_j, similarity: {TABLES}."),
     ],
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     column: Column = "text",
     id_column: IdColumn = None,
     glob: Glob = None,
@@ -293,9 +314,10 @@ def pairs_command(
             measure=measure,
         )  # fmt: skip
         source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
-        with resume_advice(work), memory_advice(source, plan), Watch(quiet) as watch:
+        with resume_advice(work), memory_advice(source, plan), Watch(quiet, output) as watch:
             cap = cap_of(memory, work, resume)
-            result = run_files(source, Outputs(pairs=output, overwrite=overwrite), plan, cap=cap, progress=watch)
+            outputs = Outputs(pairs=output_of(output, source, output_format, defuse_formulas), overwrite=overwrite)
+            result = run_files(source, outputs, plan, cap=cap, progress=watch)
         finish(result.summary, quiet, removing=False)
 
 

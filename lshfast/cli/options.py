@@ -10,6 +10,7 @@ from lshfast.common.stop_words import LANGUAGES
 from lshfast.index.stores.base import OnDuplicate
 from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.plan import Verify
+from lshfast.readers import OutputFormat
 from lshfast.readers.files import Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
@@ -23,7 +24,7 @@ Paths = Annotated[
         show_default=False,
     ),
 ]
-TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet"
+TABLES = ".csv, .tsv, .jsonl (also .gz, .zst, .bz2, .xz), .parquet, - (stdout)"
 Column = Annotated[str, typer.Option(help="Column of the texts; a.b is b inside a.")]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the ids; without it a row is FILE:LINE.")]
 Glob = Annotated[
@@ -47,6 +48,7 @@ DelimiterOption = Annotated[
     ),
 ]
 MaxRowBytes = Annotated[int, typer.Option(help="Most bytes of a row of JSONL, CSV or TSV, or of a text.")]
+MaxColumns = Annotated[int, typer.Option(help="Most columns of a CSV, TSV or Parquet output of rows of JSONL.")]
 Threshold = Annotated[float, typer.Option(help="Least similarity, in (0, 1].")]
 UnitOption = Annotated[Unit, typer.Option(help="What shingles are made of.")]
 Size = Annotated[
@@ -75,7 +77,15 @@ MeasureOption = Annotated[
     PairMeasure, typer.Option(help="jaccard; or containment: how much of the shorter text the longer one contains.")
 ]
 OnErrorOption = Annotated[
-    OnError, typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl.")
+    OnError,
+    typer.Option(help="On a bad row: stop, or skip it and write it to OUT.rejects.jsonl; with -o -, to stderr."),
+]
+OutputFormatOption = Annotated[
+    OutputFormat | None,
+    typer.Option("--output-format", help="What OUT is, whatever its name says; for -, as INPUT.", show_default=False),
+]
+DefuseOption = Annotated[
+    bool, typer.Option("--defuse-formulas", help="Write ' before cells of CSV and TSV that spreadsheets would run.")
 ]
 Threads = Annotated[int | None, typer.Option(help="Default: the CPUs this process may use.", show_default=False)]
 

@@ -13,13 +13,16 @@ from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
     Column,
+    DefuseOption,
     DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
     IdColumn,
+    MaxColumns,
     MaxRowBytes,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Paths,
     Quiet,
@@ -27,9 +30,9 @@ from lshfast.cli.options import (
 )
 from lshfast.common.checks import check_int
 from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 
 
 def passages_command(
@@ -47,6 +50,8 @@ def passages_command(
         str | None,
         typer.Option("-o", "--output", metavar="OUT", help=f"The passages, a row each: {TABLES}. With --remove: rows."),
     ] = None,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     column: Column = "text",
     id_column: IdColumn = None,
     against_column: Annotated[
@@ -60,6 +65,7 @@ def passages_command(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    max_columns: MaxColumns = MAX_COLUMNS,
     min_words: Annotated[int, typer.Option(help="Words of the shortest passage, 1 to 65536.")] = 50,
     min_chars: Annotated[
         int | None, typer.Option(help="Characters of the shortest passage, instead of words.", show_default=False)
@@ -100,12 +106,20 @@ def passages_command(
         for option, value in (("--against-column", against_column), ("--against-id-column", against_id_column)):
             if value is not None and not against:
                 raise ValueError(f"{option} needs --against")
-        outputs = outputs_of(output, passages, report, remove, overwrite)
-        source = Inputs(inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
+        source = Inputs(
+            inputs, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
+        )
+        outputs = outputs_of(
+            output_of(output, source, output_format, defuse_formulas),
+            output_of(passages, source, None, defuse_formulas),
+            output_of(report, source, None, defuse_formulas),
+            remove,
+            overwrite,
+        )
         other = None
         if against:
             other = replace(source, paths=against, column=against_column or column, id_column=against_id_column)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = find_in_files(source, other, outputs, plan, stream_against=stream_against, progress=watch)
         if not quiet:
             show(passages_table(summary, unit, outputs.rows is not None, peak_memory()), sys.stderr)

@@ -11,19 +11,23 @@ from lshfast.cli.console import Watch, counted, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
     TABLES,
+    DefuseOption,
     DelimiterOption,
     Encoding,
     FormatOption,
     Glob,
+    MaxColumns,
     MaxRowBytes,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Quiet,
     SeedOption,
     Threads,
 )
 from lshfast.jobs.dedup import peak_memory
-from lshfast.readers.files import MAX_ROW_BYTES
+from lshfast.jobs.inputs import Inputs, output_of
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES
 from lshfast.records.choices import MAX_BLOCK, Assignment, Scoring
 
 if TYPE_CHECKING:
@@ -92,6 +96,8 @@ def match(
     a: TableA,
     b: TableB,
     output: Links,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     id_column: IdOption = None,
     id_column_b: Annotated[str | None, typer.Option(help="The same in B, if it has another name there.")] = None,
     field: Fields = None,
@@ -110,6 +116,7 @@ def match(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    max_columns: MaxColumns = MAX_COLUMNS,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -124,12 +131,16 @@ def match(
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
-        inputs = RecordInputs(a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter)
-        outputs = RecordOutputs(output, None, rates, plot, overwrite)
+        inputs = RecordInputs(
+            a, b, id_column, id_column_b, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
+        )
+        source = Inputs([a], glob=glob, format=format)
+        links = output_of(output, source, output_format, defuse_formulas)
+        outputs = RecordOutputs(links, None, output_of(rates, source, None, defuse_formulas), plot, overwrite)
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
-        with Watch(quiet) as watch:
+        with Watch(quiet, output) as watch:
             result, accounts = link_files(inputs, outputs, options, watch)
         _finish(result, accounts, quiet)
 
@@ -138,6 +149,8 @@ def match(
 def dedup(
     a: TableA,
     output: Links,
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     groups: Annotated[
         str | None, typer.Option(metavar="FILE", help=f"Also write the group of each record: {TABLES}.")
     ] = None,
@@ -158,6 +171,7 @@ def dedup(
     format: FormatOption = None,
     max_row_bytes: MaxRowBytes = MAX_ROW_BYTES,
     delimiter: DelimiterOption = None,
+    max_columns: MaxColumns = MAX_COLUMNS,
     on_error: OnErrorOption = "stop",
     threads: Threads = None,
     seed: SeedOption = 1,
@@ -171,13 +185,22 @@ def dedup(
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
 
-        inputs = RecordInputs(a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter)
-        outputs = RecordOutputs(output, groups, rates, plot, overwrite)
+        inputs = RecordInputs(
+            a, None, id_column, None, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns
+        )
+        source = Inputs([a], glob=glob, format=format)
+        outputs = RecordOutputs(
+            output_of(output, source, output_format, defuse_formulas),
+            output_of(groups, source, None, defuse_formulas),
+            output_of(rates, source, None, defuse_formulas),
+            plot,
+            overwrite,
+        )
         assign: Assignment = "one-to-one" if one_to_one else "many-to-many"
         options = _options(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
-        with Watch(quiet) as watch:
+        with Watch(quiet, output) as watch:
             result, accounts = link_files(inputs, outputs, options, watch)
         _finish(result, accounts, quiet)
 

@@ -11,6 +11,7 @@ from lshfast.cli.console import Watch, contraction_table, counted, mirrors_table
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
+    DefuseOption,
     DelimiterOption,
     Encoding,
     FormatOption,
@@ -18,6 +19,7 @@ from lshfast.cli.options import (
     MaxRowBytes,
     NumPerm,
     OnErrorOption,
+    OutputFormatOption,
     Overwrite,
     Quiet,
     Recall,
@@ -25,7 +27,7 @@ from lshfast.cli.options import (
     Threads,
 )
 from lshfast.jobs.dedup import peak_memory
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.readers.files import MAX_ROW_BYTES
 
 web_app: typer.Typer = typer.Typer(
@@ -46,6 +48,8 @@ def mirrors(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="OUT", help=f"The mirrors and the hosts they mirror: {TABLES}.")
     ],
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     column: Annotated[str, typer.Option(help="Column of the URLs, in tables.")] = "url",
     content_column: Annotated[
         str | None,
@@ -78,8 +82,9 @@ def mirrors(
             threshold=threshold, min_paths=min_paths, num_perm=num_perm, recall=recall, seed=seed, threads=threads
         )
         source = Inputs(urls, column, content_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
-        with memory_advice(source), Watch(quiet) as watch:
-            _, summary = mirrors_of_files(source, output, plan, overwrite=overwrite, progress=watch)
+        with memory_advice(source), Watch(quiet, output) as watch:
+            table = output_of(output, source, output_format, defuse_formulas)
+            _, summary = mirrors_of_files(source, table, plan, overwrite=overwrite, progress=watch)
         _finish(mirrors_table(summary, peak_memory()), summary.rejected, quiet)
 
 
@@ -93,6 +98,8 @@ def contract(
         str,
         typer.Option("-o", "--output", metavar="OUT", help=f"The links that are left, source and target: {TABLES}."),
     ],
+    output_format: OutputFormatOption = None,
+    defuse_formulas: DefuseOption = False,
     labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the merged nodes: node, merged_into, as OUT.")
     ] = None,
@@ -121,10 +128,11 @@ def contract(
         from lshfast.jobs.web import contract_files
 
         source = Inputs(edges, source_column, target_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
-        with memory_advice(source), Watch(quiet) as watch:
+        with memory_advice(source), Watch(quiet, output) as watch:
             summary = contract_files(
-                source, output, labels=labels, same=same or (), threshold=threshold, min_links=min_links,
-                overwrite=overwrite, progress=watch,
+                source, output_of(output, source, output_format, defuse_formulas),
+                labels=output_of(labels, source, None, defuse_formulas), same=same or (), threshold=threshold,
+                min_links=min_links, overwrite=overwrite, progress=watch,
             )  # fmt: skip
         _finish(contraction_table(summary, peak_memory()), summary.rejected, quiet)
 

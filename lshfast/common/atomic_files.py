@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 
 def printable(path: str) -> str:
@@ -82,7 +82,31 @@ def atomic_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterat
             hidden.discard()
 
 
-_waiting: ContextVar[list[_HiddenFile] | None] = ContextVar("_waiting", default=None)
+class Publishable(Protocol):
+    """Something that appears as a whole."""
+
+    def publish(self) -> None:
+        """Let it appear."""
+        ...
+
+    def discard(self) -> None:
+        """Release what it holds; remove it unless it has appeared."""
+        ...
+
+
+_waiting: ContextVar[list[Publishable] | None] = ContextVar("_waiting", default=None)
+
+
+def publish_at_end(made: Publishable) -> None:
+    """Publish something with the files of the surrounding `all_or_none`, or at once if there is none."""
+    waiting = _waiting.get()
+    if waiting is not None:
+        waiting.append(made)
+        return
+    try:
+        made.publish()
+    finally:
+        made.discard()
 
 
 @contextmanager
@@ -91,7 +115,7 @@ def all_or_none() -> Iterator[None]:
 
     If renaming one of them fails, those renamed before it keep their new names, and the others are removed.
     """
-    waiting: list[_HiddenFile] = []
+    waiting: list[Publishable] = []
     token = _waiting.set(waiting)
     try:
         yield

@@ -12,12 +12,13 @@ from lshfast.index.stores.base import OnDuplicate
 from lshfast.jobs.cap import cap_of
 from lshfast.jobs.dedup import Outputs, run_files
 from lshfast.jobs.index import Indexes, plan_against
-from lshfast.jobs.inputs import Inputs
+from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.join.jaccard import PairMeasure
 from lshfast.pipeline.api import warn_of
 from lshfast.pipeline.plan import Grouping, Verify, make_plan
 from lshfast.pipeline.report import DedupResult
-from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers import OutputFormat
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.shingling import Unit
 from lshfast.sketch.minhash import Scheme
 
@@ -28,6 +29,8 @@ def dedup_files(
     inputs: FilePath | Iterable[FilePath],
     output: FilePath | None = None,
     *,
+    output_format: OutputFormat | None = None,
+    defuse_formulas: bool = False,
     column: str = "text",
     id_column: str | None = None,
     glob: str | None = None,
@@ -35,6 +38,7 @@ def dedup_files(
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
     delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
     threshold: float | None = None,
     unit: Unit | None = None,
     size: int | None = None,
@@ -79,7 +83,13 @@ def dedup_files(
         are read.
     output : path, optional
         The file for the rows that are kept, with all their columns and in their order: .jsonl, .csv, .tsv (each also
-        .gz, .zst, .bz2, .xz) or .parquet. Without it no rows are written.
+        .gz, .zst, .bz2, .xz) or .parquet; "-" is standard output. Without it no rows are written.
+    output_format : {"jsonl", "csv", "tsv", "parquet"}, optional
+        The format of `output`, regardless of its name. Standard output and named pipes have that of the first input by
+        default; for a file of one text, it is JSONL.
+    defuse_formulas : bool, default False
+        Write an apostrophe before each string in CSV and TSV outputs that a spreadsheet would run as a formula: those
+        that begin with =, +, -, @, a tab or a line end, unless they are numbers.
     column, id_column : str
         The columns of the texts and of the rows' keys. Without `id_column` a key is ``PATH:LINE``.
     glob : str, optional
@@ -93,6 +103,9 @@ def dedup_files(
     delimiter : str, optional
         The character between the cells of CSV and TSV inputs: one ASCII character, or "tab". By default that of each
         file is detected in its first rows; `summary.delimiters` has those that are not the comma, or the tab of TSV.
+    max_columns : int, default 1000
+        The largest number of columns of a CSV, TSV or Parquet output of JSONL inputs. A row with a name that would be a
+        further column is an error. In Parquet, names inside objects count too.
     threshold, unit, size, stop_words, num_perm, scheme, recall, bands, rows, seed : optional
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
@@ -173,12 +186,19 @@ def dedup_files(
     )  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     others: dict[str, Any] = dict(verify=verify, groups=groups, threads=threads, exact=exact, measure=measure)
-    earlier, index, rows_path, pairs_path, removed_path = map(_path, (against, save_index, output, pairs, removed))
+    earlier, index = map(_path, (against, save_index))
     plan = make_plan(**given, **others) if earlier is None else plan_against(earlier, given, **others)
     source = [os.fspath(path) for path in ([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs)]
-    outputs = Outputs(rows_path, pairs_path, removed_path, annotate, overwrite)
+    files = Inputs(source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter, max_columns)
+    outputs = Outputs(
+        output_of(output, files, output_format, defuse_formulas),
+        output_of(pairs, files, None, defuse_formulas),
+        output_of(removed, files, None, defuse_formulas),
+        annotate,
+        overwrite,
+    )
     result = run_files(
-        Inputs(source, column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter),
+        files,
         Outputs(overwrite=overwrite) if dry_run else outputs,
         plan,
         keep=keep,

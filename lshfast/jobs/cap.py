@@ -81,6 +81,7 @@ class Cap:
             "pairs": pairs,
             **{name: value for name, value in asdict(inputs).items() if name != "paths"},
             "output": corpus.layout.output,
+            "added": list(corpus.layout.added),
             **{name: getattr(plan, name) for name in ("threshold", "verify", "groups", "measure")},
             "unit": plan.shingles.unit,
             "size": plan.shingles.size,

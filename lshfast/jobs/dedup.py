@@ -37,12 +37,14 @@ from lshfast.readers import (
     check_place,
     check_rows,
     id_kind,
+    rejects_beside,
     write_rejects,
     write_rows,
     write_tables,
 )
 from lshfast.readers.output import output_format
 from lshfast.readers.selection import SparseColumn
+from lshfast.readers.streams import is_stream
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
@@ -61,13 +63,18 @@ class Outputs:
     @property
     def rejects(self) -> str | None:
         """The path for the skipped rows, beside the first output; None without outputs."""
-        main = self.rows or self.pairs or self.removed
-        return f"{main}.rejects.jsonl" if main else None
+        return rejects_beside(self.rows or self.pairs or self.removed)
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of the outputs."""
+        return [output_format(path)[0] for path in (self.rows, self.pairs, self.removed) if path is not None]
 
     @property
     def paths(self) -> list[str]:
-        """The absolute paths of the outputs, without that of the skipped rows."""
-        return [os.path.abspath(path) for path in (self.rows, self.pairs, self.removed) if path is not None]
+        """The absolute paths of the files, without that of the skipped rows."""
+        named = [path for path in (self.rows, self.pairs, self.removed) if path is not None]
+        return [os.path.abspath(path) for path in named if not is_stream(path)]
 
 
 NO_INDEXES = Indexes()
@@ -140,16 +147,17 @@ def run_files(
     if indexes.against is not None or indexes.save is not None:
         check_index_measure(plan.measure)
     output = None if outputs.rows is None else output_format(outputs.rows)[0]
-    corpus = inputs.open(order_column=order_column or None, output=output)
+    added = _annotations(outputs, plan, indexes)
+    corpus = inputs.open(order_column=order_column or None, output=output, added=added)
     indexed, pairs = indexes.against is not None or indexes.save is not None, outputs.pairs is not None
-    parquet = reads_parquet(corpus) or "parquet" in [output_format(path)[0] for path in outputs.paths]
+    parquet = reads_parquet(corpus) or "parquet" in outputs.formats
     if cap is not None:
         cap.check(plan, index=indexed, pairs=pairs, parquet=parquet)
     elif not (plan.exact or indexed):
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
         return _run_within(cap, inputs, corpus, outputs, plan, keep, parquet, progress)
-    _check_outputs(corpus, inputs, outputs, indexes, SIMILARITY_NAMES[plan.measure])
+    _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:
         with all_or_none():
@@ -187,19 +195,19 @@ def _run_within(
     from lshfast.jobs.capped import find_in_parts
 
     clock, pairs, plan = Clock(), outputs.pairs is not None, replace(plan, capped=True)
-    place, similarity = outputs.rows or outputs.removed or outputs.pairs, SIMILARITY_NAMES[plan.measure]
-    _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES, similarity)
+    place = next(iter(outputs.paths), None)
+    _check_outputs(corpus, inputs, replace(outputs, overwrite=True), NO_INDEXES)
     with cap.folder(inputs, corpus, plan, keep, place, pairs) as folder:
         done = folder.done("outputs")
         if done is not None and set(outputs.paths) <= set(done["paths"]):  # some of them may have got their names
             outputs = replace(outputs, overwrite=True)
-        _check_outputs(corpus, inputs, outputs, NO_INDEXES, similarity)
+        _check_outputs(corpus, inputs, outputs, NO_INDEXES)
         with all_or_none():
             with faults_of(corpus), quick_switches():
                 budget = Budget(cap.memory, plan, pairs, corpus.layout.id_column is not None, parquet)
                 found = find_in_parts(corpus, keep, budget, budget.longest_row(0), folder, clock, progress)
                 if found.similar is not None:
-                    _write_pairs(corpus, outputs, iter(found.similar), similarity)
+                    _write_pairs(corpus, outputs, iter(found.similar), SIMILARITY_NAMES[plan.measure])
             result = found.result(clock, plan, _Keys(corpus), corpus.read, len(corpus.rejected))
             with clock.stage("write", clock.stages["sketch"].nbytes):
                 _write(corpus, result, outputs, plan, _kinds(corpus, None), progress)
@@ -247,7 +255,13 @@ def _find(
 _BY_LENGTH = ("first", "last", "longest", "shortest")
 
 
-def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes, similarity: str) -> None:
+def _annotations(outputs: Outputs, plan: Plan, indexes: Indexes) -> list[str]:
+    """Return the names of the columns that are added to the rows."""
+    added = ["duplicate_of", SIMILARITY_NAMES[plan.measure], *(OF_EARLIER if indexes.against else ())]
+    return added if outputs.annotate else []
+
+
+def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: Indexes) -> None:
     files = [file.path for file in corpus.files]
     named = [outputs.rows, outputs.pairs, outputs.removed]
     if inputs.on_error == "skip":
@@ -263,8 +277,7 @@ def _check_outputs(corpus: Corpus, inputs: Inputs, outputs: Outputs, indexes: In
     if outputs.annotate and outputs.rows is None:
         raise ValueError("annotate needs an output for the rows")
     if outputs.rows is not None:
-        names = ["duplicate_of", similarity, *(OF_EARLIER if indexes.against else ())]
-        check_rows(corpus, outputs.rows, names if outputs.annotate else ())
+        check_rows(corpus, outputs.rows, corpus.layout.added)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from lshfast.common.checks import check_account
 from lshfast.common.progress import Progress
 from lshfast.fingerprints import FingerprintGrid, FingerprintMatcher
 from lshfast.jobs.inputs import Inputs
-from lshfast.readers import DataError, check_outputs, write_rejects, write_table
+from lshfast.readers import DataError, check_outputs, rejects_beside, write_rejects, write_table
 from lshfast.readers.advice import advising
 from lshfast.readers.csv_files import records
 from lshfast.readers.delimiters import other_delimiters
@@ -168,7 +168,7 @@ def match_fingerprints(
     if against is not None:
         database = _Minutiae(grid, _tables(replace(inputs, paths=[against])))
     files = [file for part in (own, database) if part is not None for file in part.files]
-    rejects = f"{output}.rejects.jsonl" if inputs.on_error == "skip" else None
+    rejects = rejects_beside(output) if inputs.on_error == "skip" else None
     check_outputs([output, rejects], [file.path for file in files], overwrite)
     prints = own.read(progress)
     others = None if database is None else database.read(progress)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, overload
 
 from lshfast.kernels.text import TextError, Texts
-from lshfast.readers import Corpus, open_corpus
-from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers import Corpus, Output, OutputFormat, open_corpus
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError, file_format
 from lshfast.readers.stored_texts import ReadTexts
+from lshfast.readers.streams import is_stream
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Inputs:
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
 
     def open(self, **others: Any) -> Corpus:
         """List the inputs as a corpus; `others` are further arguments of `open_corpus`."""
@@ -35,6 +38,33 @@ class Inputs:
     def held(self) -> bool:
         """Return whether a run holds texts of these inputs in memory, judged by the names of the files."""
         return self.open().held
+
+
+# The formats of outputs for inputs of each format; texts and lines are written as JSONL.
+_WRITTEN_AS: dict[Format | None, OutputFormat] = {
+    "jsonl": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet", "arrow": "parquet",
+}  # fmt: skip
+
+
+@overload
+def output_of(path: str, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False) -> Output: ...
+@overload
+def output_of(
+    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output | None: ...
+def output_of(
+    path: str | os.PathLike[str] | None, inputs: Inputs, kind: OutputFormat | None = None, defuse: bool = False
+) -> Output | None:
+    """Return an output with its options; a pipe without a format gets that of the first input, or else JSONL."""
+    if path is None:
+        return None
+    if kind is None and is_stream(path) and file_format(path) is None:
+        first = inputs.format
+        if first is None and inputs.paths:
+            known = file_format(inputs.paths[0])
+            first = known[0] if known else replace(inputs, paths=inputs.paths[:1]).open().files[0].format
+        kind = _WRITTEN_AS.get(first, "jsonl")
+    return Output(os.fspath(path), kind, defuse)
 
 
 def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None] | None = None) -> Iterator[Texts]:

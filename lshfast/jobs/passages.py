@@ -26,6 +26,7 @@ from lshfast.readers import (
     check_outputs,
     check_rows,
     id_kind,
+    rejects_beside,
     write_rejects,
     write_rows,
     write_table,
@@ -54,8 +55,7 @@ class PassageOutputs:
     @property
     def rejects(self) -> str | None:
         """The path for the skipped rows, beside the first output; None without outputs."""
-        main = self.rows or self.spans or self.report
-        return f"{main}.rejects.jsonl" if main else None
+        return rejects_beside(self.rows or self.spans or self.report)
 
 
 def outputs_of(

@@ -16,7 +16,7 @@ from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.pipeline.plan import Plan, plan_of_index
 from lshfast.pipeline.report import QuerySummary
 from lshfast.pipeline.sketching import Clock, Sketched, sketched
-from lshfast.readers import check_output, check_outputs, id_kind, write_rejects, write_table
+from lshfast.readers import check_output, check_outputs, id_kind, rejects_beside, write_rejects, write_table
 from lshfast.shingling import shingle
 from lshfast.sketch.minhash import EMPTY
 
@@ -94,7 +94,7 @@ def query_files(
         plan = _plan(path, index, threads)
         least = _least(index, k, threshold)
         corpus = inputs.open()
-        rejects = f"{output}.rejects.jsonl" if output and inputs.on_error == "skip" else None
+        rejects = rejects_beside(output) if inputs.on_error == "skip" else None
         check_outputs([output, rejects], [path, *(file.path for file in corpus.files)], overwrite)
 
         def ask(piece: Sketched) -> tuple[Matches[Match], int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +18,13 @@ from lshfast.readers import (
     check_different,
     check_outputs,
     check_place,
+    rejects_beside,
     write_rejects,
     write_table,
     write_tables,
 )
-from lshfast.readers.files import MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
+from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
 from lshfast.records.linking import LinkOptions, link_tables
 from lshfast.records.plots import plot_rates
@@ -48,6 +49,7 @@ class RecordInputs:
     format: Format | None = None
     max_row_bytes: int = MAX_ROW_BYTES
     delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
 
     def read(self, progress: Progress | None) -> list[WholeTable]:
         """Read the tables; `progress` is called with ("input", bytes of input read, total bytes) for each."""
@@ -62,7 +64,8 @@ class RecordInputs:
         return [
             read_whole(
                 path, id_column=column, glob=self.glob, on_error=self.on_error, encoding=self.encoding,
-                format=self.format, max_row_bytes=self.max_row_bytes, delimiter=self.delimiter, progress=tell,
+                format=self.format, max_row_bytes=self.max_row_bytes, delimiter=self.delimiter,
+                max_columns=self.max_columns, progress=tell,
             )
             for path, column in zip([self.a, self.b], ids, strict=True) if path is not None
         ]  # fmt: skip
@@ -93,7 +96,7 @@ class RecordOutputs:
     @property
     def rejects(self) -> str | None:
         """The path for rejected rows, beside the links."""
-        return f"{self.links}.rejects.jsonl" if self.links else None
+        return rejects_beside(self.links)
 
 
 @dataclass(frozen=True)
@@ -209,8 +212,8 @@ def _check_inputs_stay(tables: Sequence[WholeTable], outputs: RecordOutputs) -> 
     """Check that no output replaces an input."""
     files = [file.path for table in tables for file in table.files]
     for path in (outputs.links, outputs.groups, outputs.rates, outputs.plot, outputs.rejects):
-        if path is not None and any(os.path.realpath(path) == os.path.realpath(file) for file in files):
-            raise ValueError(f"{path}: the output is one of the inputs")
+        if path is not None and not is_stream(path):
+            check_place(path, files, overwrite=True)
 
 
 def _write(result: LinkResult, tables: Sequence[WholeTable], outputs: RecordOutputs, on_error: OnError) -> None:

@@ -17,7 +17,7 @@ from lshfast.common.types import Int64Array
 from lshfast.jobs.columns import ColumnReader
 from lshfast.jobs.inputs import Inputs
 from lshfast.join.thresholds import Threshold
-from lshfast.readers import check_outputs, write_rejects, write_table, write_tables
+from lshfast.readers import check_outputs, rejects_beside, write_rejects, write_table, write_tables
 from lshfast.web.contraction import Contraction, contract
 from lshfast.web.mirrors import HostSets, MirrorPlan, Mirrors
 
@@ -268,6 +268,6 @@ def _write_links(path: str, names: list[str], found: Contraction, overwrite: boo
 
 def _check_outputs(reader: ColumnReader, outputs: list[str], overwrite: bool, others: Sequence[str] = ()) -> str | None:
     """Check the outputs before anything is read; return the path for rejected rows if bad rows are skipped."""
-    rejects = f"{outputs[0]}.rejects.jsonl" if reader.inputs.on_error == "skip" else None
+    rejects = rejects_beside(outputs[0]) if reader.inputs.on_error == "skip" else None
     check_outputs([*outputs, rejects], [*reader.files, *others], overwrite)
     return rejects

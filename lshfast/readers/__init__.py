@@ -3,7 +3,15 @@
 from lshfast.readers.corpus import Batch, Corpus, open_corpus
 from lshfast.readers.edits import Edits
 from lshfast.readers.files import DataError, Reject
-from lshfast.readers.output import check_different, check_output, check_outputs, check_place
+from lshfast.readers.output import (
+    Output,
+    OutputFormat,
+    check_different,
+    check_output,
+    check_outputs,
+    check_place,
+    rejects_beside,
+)
 from lshfast.readers.rows import check_rows, write_rows
 from lshfast.readers.tables import write_rejects, write_table, write_tables
 from lshfast.readers.to_parquet import id_kind
@@ -13,6 +21,8 @@ __all__ = [
     "Corpus",
     "DataError",
     "Edits",
+    "Output",
+    "OutputFormat",
     "Reject",
     "check_different",
     "check_output",
@@ -21,6 +31,7 @@ __all__ = [
     "check_rows",
     "id_kind",
     "open_corpus",
+    "rejects_beside",
     "write_rejects",
     "write_rows",
     "write_table",

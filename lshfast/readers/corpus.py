@@ -24,10 +24,22 @@ from lshfast.readers import csv_files, folder, jsonl, parquet, text_lines
 from lshfast.readers.advice import advising
 from lshfast.readers.cells import CellType, merged
 from lshfast.readers.delimiters import other_delimiters
-from lshfast.readers.files import MAX_ROW_BYTES, Block, DataError, File, Format, Layout, OnError, Reject, Rows
+from lshfast.readers.files import (
+    MAX_COLUMNS,
+    MAX_ROW_BYTES,
+    Block,
+    DataError,
+    File,
+    Format,
+    Layout,
+    OnError,
+    Reject,
+    Rows,
+)
 from lshfast.readers.keys import IDS, ORDERS, Ids, RowKeys
 from lshfast.readers.lines import long_row
 from lshfast.readers.listing import list_files
+from lshfast.readers.row_types import RowTypes
 from lshfast.readers.stored_texts import LinesOfFile, StoredTexts
 from lshfast.readers.string_file import RejectFile, StringFile
 
@@ -89,6 +101,8 @@ def open_corpus(
     max_row_bytes: int = MAX_ROW_BYTES,
     output: Format | None = None,
     delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
+    added: Iterable[str] = (),
 ) -> Corpus:
     """List the inputs without reading them.
 
@@ -133,10 +147,17 @@ def open_corpus(
     output : {"jsonl", "csv", "tsv", "parquet"}, optional
         The format that `write_rows` will write, if it will be called. Rows that this format cannot hold are then bad:
         for JSONL or Parquet, a CSV row with a cell that does not convert to the type of its column in other inputs. For
-        ``on_error="skip"`` and JSONL or CSV, also a Parquet row with a string or bytes that are not UTF-8.
+        CSV, a JSONL row with an array, an object, or a number beyond 64 bits; for Parquet, with such a number or with a
+        value whose type is not that of its column in the rows before. For ``on_error="skip"`` and JSONL or CSV, also a
+        Parquet row with a string or bytes that are not UTF-8.
     delimiter : str, optional
         The character between the cells of CSV and TSV: one ASCII character, or "tab". By default that of each file is
         detected in its first rows (see docs/command-line.md).
+    max_columns : int
+        For JSONL inputs and an `output` of CSV, TSV or Parquet, the largest number of columns. A row with a name that
+        would be a further column is a bad row. In Parquet, names inside objects are columns too.
+    added : iterable of str
+        The names of the annotations of `write_rows`. A row of JSONL that has such a name is bad.
 
     Returns
     -------
@@ -162,7 +183,7 @@ def open_corpus(
     """
     layout = Layout(
         column, id_column, order_column, glob, on_error, batch_bytes, unique_ids, encoding, format, max_row_bytes,
-        output, delimiter,
+        output, delimiter, max_columns, tuple(added),
     )  # fmt: skip
     return Corpus(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
 
@@ -226,6 +247,7 @@ class Corpus:
         self._lines = array("q")
         self._first: list[int] = []  # by file: the number of its first row
         self._keys = RowKeys(self.layout, self.place, self._folder)
+        self._row_types: RowTypes | None = None
 
     @property
     def held(self) -> bool:
@@ -322,6 +344,9 @@ class Corpus:
         self._reset()
         if self._folder is not None and self.layout.on_error == "skip":
             self.rejected = RejectFile(os.path.join(self._folder, REJECTS))
+        others = [file for file in self.files if file.format != "jsonl"]
+        if len(others) < len(self.files) and self.layout.judged:
+            self._row_types = RowTypes(self.layout, others, self.types)
         pending: list[Any] = []
         places: list[StoredTexts | None] = []
         size = source = 0
@@ -482,16 +507,23 @@ class Corpus:
         if self._longest_text is not None:
             for row in np.flatnonzero(_lengths(block.texts) > self._longest_text).tolist():
                 block.bad.setdefault(row, long_row(file))
-        if not block.bad and not self.layout.keyed:
+        row_types = self._row_types if file.format == "jsonl" else None
+        if not block.bad and not self.layout.keyed and row_types is None:
             self._lines.frombytes(np.asarray(block.lines, np.int64).tobytes())
             return block.texts, _stored(file, block.texts, block.spans)
         good = []
         if self.layout.keyed:
             self._keys.begin_block(block.ids)
+        raw = iter(block.raw if row_types else ())
         for i, line in enumerate(np.asarray(block.lines, np.int64).tolist()):
             reason = block.bad.get(i)
+            if row_types is not None:
+                data = bytes(next(raw))
+                reason = row_types.take(data) if reason is None else reason
             if reason is None and self.layout.keyed:
                 reason = self._keys.take(block.ids[i], block.orders[i], file.delimited)
+                if reason is not None and row_types is not None:
+                    row_types.undo()
             if reason is None:
                 self._lines.append(line)
                 good.append(i)

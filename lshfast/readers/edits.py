@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.readers.files import DataError, File, Rows, column_index
-from lshfast.readers.jsonl import exact_object, value_at
 from lshfast.readers.parquet import replaced_texts
 
 # Returns the new text of a row of the corpus, from its number and its text.
@@ -57,23 +57,37 @@ def edited(
 
 
 def _line_with(line: bytes, column: str, new_text: Callable[[str], str]) -> bytes:
-    """Return the line of an object with a new text.
+    """Return the line of an object with a new text; nothing else in it changes, whatever values it holds."""
+    whole = line.decode()
+    members = _members(whole, 0)
+    start, end = members.get(column, (0, 0))
+    for name in () if column in members else column.split("."):
+        start, end = _members(whole, start)[name]
+    old = whole[start:end]
+    new = json.dumps(new_text(json.loads(old)), ensure_ascii=old.isascii())
+    return (whole[:start] + new + whole[end:]).encode()
 
-    The old text is replaced in the line, and nothing else changes, if it occurs there once, in one of two spellings.
-    Any other line is written anew.
-    """
-    record = exact_object(line)
-    old = value_at(record, column)
-    new = new_text(old)
-    for ascii_only in (False, True):
-        spelled = json.dumps(old, ensure_ascii=ascii_only).encode()
-        if line.count(spelled) == 1:
-            made = line.replace(spelled, json.dumps(new, ensure_ascii=ascii_only).encode())
-            if value_at(exact_object(made), column) == new:
-                return made
-    holder, name = record, column
-    while name not in holder:
-        outer, _, name = name.partition(".")
-        holder = holder[outer]
-    holder[name] = new
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
+
+
+def _members(line: str, at: int) -> dict[str, tuple[int, int]]:
+    """Return where the values of a valid JSON object are that begins at a place of a line; of equal names, the last."""
+    found: dict[str, tuple[int, int]] = {}
+    depth, name, start, end = 0, None, -1, -1
+    for token in _TOKEN.finditer(line, at):
+        mark = token[0]
+        if depth == 1 and mark in ",}":
+            if name is not None:
+                found[name] = start, end
+            name, start = None, -1
+            if mark == "}":
+                break
+        elif depth == 1 and mark != ":" and start < 0:
+            if name is None:
+                name = json.loads(mark)
+            else:
+                start = token.start()
+        depth += (mark in "{[") - (mark in "}]")
+        end = token.end()
+    return found

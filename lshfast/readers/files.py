@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -24,6 +24,7 @@ COLUMNAR: tuple[Format, ...] = "parquet", "arrow"
 OnError: TypeAlias = Literal["stop", "skip"]
 
 MAX_ROW_BYTES = 256 << 20
+MAX_COLUMNS = 1000
 
 # The most rows of a block: an object takes much more than the few bytes of a short row.
 BLOCK_ROWS = 1 << 15
@@ -73,7 +74,8 @@ class DataError(ValueError):
 
     def __init__(self, path: str, line: int | None, reason: str, rows: bool = False) -> None:
         super().__init__(path, line, reason, rows)
-        self.path, self.line, self.reason, self._rows = path, line, " ".join(reason.split()), rows
+        readable = reason.encode("utf-8", "backslashreplace").decode()  # it may quote a lone surrogate
+        self.path, self.line, self.reason, self._rows = path, line, " ".join(readable.split()), rows
 
     def __str__(self) -> str:
         where = "" if self.line is None else f" row {self.line}:" if self._rows else f"{self.line}:"
@@ -104,12 +106,14 @@ class Layout:
     max_row_bytes: int = MAX_ROW_BYTES
     output: Format | None = None
     delimiter: str | None = None
+    max_columns: int = MAX_COLUMNS
+    added: tuple[str, ...] = ()
     remedy: str = "max_row_bytes (--max-row-bytes) raises this limit"
 
     def __post_init__(self) -> None:
         if self.on_error not in get_args(OnError):
             raise ValueError(f"on_error must be 'stop' or 'skip', not {self.on_error!r}")
-        for name in ("batch_bytes", "max_row_bytes"):
+        for name in ("batch_bytes", "max_row_bytes", "max_columns"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in ("format", "output"):
@@ -127,6 +131,11 @@ class Layout:
     def keys(self) -> list[str]:
         """Return the names of the id column and the order column, if any."""
         return [name for name in (self.id_column, self.order_column) if name is not None]
+
+    @property
+    def judged(self) -> bool:
+        """Return whether there are rows of JSONL that the output cannot hold."""
+        return self.output in ("csv", "tsv", "parquet") or (self.output is not None and bool(self.added))
 
     @property
     def typed(self) -> bool:
@@ -176,6 +185,7 @@ class Block:
     ids: list[Any] = field(default_factory=list)  # empty if there is neither an id nor an order column
     orders: list[Any] = field(default_factory=list)
     spans: tuple[Rows, Rows] | None = None  # where each line begins and ends; None if it cannot be read there
+    raw: Iterable[bytes | memoryview] = ()  # the lines of JSONL, valid until the next block
 
 
 def checked_delimiter(name: str | None) -> str | None:
@@ -231,6 +241,12 @@ def reason_of(error: OSError) -> str:
 def kind_of(value: Any) -> str:
     """Return the name of a value's JSON type, with its article."""
     return _KINDS.get(type(value).__name__, type(value).__name__)
+
+
+def shortened(value: Any) -> str:
+    """Return a value as at most 60 characters of a message."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def is_int64(value: Any) -> bool:

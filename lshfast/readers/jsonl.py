@@ -40,7 +40,7 @@ def blocks(file: File) -> Iterator[Block]:
     for buffer, start, end, position in whole_lines(read):
         if not end:
             line += 1
-            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None])
+            yield Block([""], [line], 0, position, {0: long_row(file)}, [None], [None], raw=[b""])
         for at, stop in _ranges(buffer, start, end):
             block = Block([], [], stop - at, position)
             if names:
@@ -133,7 +133,7 @@ def _scan(
             for name, values in keys.items():
                 values[row] = _key_of(record, name)
         texts = _replaced(texts, found.undecided, rest)
-    block.texts, block.lines = texts, lines
+    block.texts, block.lines, block.raw = texts, lines, _slices(part[0], found.starts, found.stops)
     if read.base is not None:
         block.spans = found.starts + read.base, found.stops + read.base
     if keys:
@@ -216,6 +216,7 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
     """Add the rows of some lines to a block, and return the number of lines. `before` is the number of lines before."""
     texts: list[str] = []
     lines: list[int] = []
+    raw: list[bytes | memoryview] = []
     line = before
     for line, piece in enumerate(pieces, before + 1):
         parsed = _row(piece, layout.column, encoding)
@@ -226,10 +227,12 @@ def _parse(block: Block, before: int, pieces: Iterable[bytes | memoryview], layo
             block.bad[len(texts)] = reason
         texts.append(text)
         lines.append(line)
+        if layout.judged:
+            raw.append(piece)
         if layout.keyed:
             block.ids.append(_key_of(record, layout.id_column))
             block.orders.append(_key_of(record, layout.order_column))
-    block.texts, block.lines = texts, lines
+    block.texts, block.lines, block.raw = texts, lines, raw
     return line - before
 
 
@@ -282,8 +285,14 @@ def column_types(file: File) -> Iterator[tuple[str, CellType]]:
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[bytes], int]]:
     """Read the rows on these lines again, and yield them with the position in the file: pass two."""
     for buffer, starts, stops, position in _lines_again(file, wanted):
-        view = memoryview(buffer)
-        yield [bytes(view[at:end]) for at, end in zip(starts.tolist(), stops.tolist(), strict=True)], position
+        yield list(_slices(buffer, starts, stops)), position
+
+
+def _slices(buffer: bytearray, starts: Rows, stops: Rows) -> Iterator[bytes]:
+    """Yield the bytes of a buffer from each start to its stop."""
+    view = memoryview(buffer)
+    for at, end in zip(starts.tolist(), stops.tolist(), strict=True):
+        yield bytes(view[at:end])
 
 
 @dataclass(frozen=True)
@@ -449,6 +458,7 @@ def _integer(digits: str) -> int:
 
 _JSON = json.JSONDecoder(parse_int=_integer)
 _EXACT = json.JSONDecoder(parse_float=_finite, parse_int=_integer)
+_BEYOND = float(1 << 63)
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -463,16 +473,17 @@ def exact_object(line: bytes) -> dict[str, Any]:
 
 def _has_huge(record: dict[str, Any]) -> bool:
     """Return whether there is a double, at any depth, that may have been an integer."""
-    left: list[Any] = [record]
+    left: list[Iterable[Any]] = [record.values()]
     while left:
-        value = left.pop()
-        if isinstance(value, float):
-            if abs(value) >= 1 << 63:
-                return True
-        elif isinstance(value, dict):
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
+        for value in left.pop():
+            kind = type(value)
+            if kind is float:
+                if abs(value) >= _BEYOND:
+                    return True
+            elif kind is dict:
+                left.append(value.values())
+            elif kind is list:
+                left.append(value)
     return False
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lshfast.readers.files import Layout, is_int64, kind_of
+from lshfast.readers.files import Layout, is_int64, kind_of, shortened
 from lshfast.readers.string_file import HashedKeys, StringFile
 
 # The files of strings.
@@ -84,14 +84,14 @@ class RowKeys:
         if identity is None or identity == "":
             return f"id column {self._layout.id_column!r} is missing, null or empty"
         if type(identity) is not str and not is_int64(identity):
-            return f"id {_short(identity)} is neither a string nor a 64-bit integer"
+            return f"id {shortened(identity)} is neither a string nor a 64-bit integer"
         if isinstance(identity, str) and not _writable(identity):
-            return f"id {_short(identity)} holds a lone surrogate, which is no character"
+            return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
-            return f"id {_short(identity)} is {kind_of(identity)}, the ids before it are not"
+            return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
         if identity in self._row_of:  # empty if ids may repeat
             name, line = self._place(self._row_of[identity])
-            return f"id {_short(identity)} is taken by {name}" + ("" if line is None else f":{line}")
+            return f"id {shortened(identity)} is taken by {name}" + ("" if line is None else f":{line}")
         return None
 
     def _take_order(self, value: Any, untyped: bool) -> str | None:
@@ -101,11 +101,11 @@ class RowKeys:
         if untyped and isinstance(value, str) and numbers:
             value = _number(value)
         if type(value) not in (str, float) and not is_int64(value):
-            return f"holds {_short(value)}, neither a string nor a 64-bit number"
+            return f"holds {shortened(value)}, neither a string nor a 64-bit number"
         if isinstance(value, str) and numbers and not self.orders:
             self.orders, numbers = self._strings(ORDERS), False
         if isinstance(value, str) == numbers:
-            return f"holds {_short(value)}, {kind_of(value)}, but those before it are not"
+            return f"holds {shortened(value)}, {kind_of(value)}, but those before it are not"
         if isinstance(value, float) and isinstance(self.orders, array) and self.orders.typecode == "q":
             self.orders = array("d", self.orders)
         self.orders.append(value)
@@ -119,11 +119,6 @@ def _writable(text: str) -> bool:
         except UnicodeEncodeError:
             return False
     return True
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def _number(text: str) -> str | int | float:

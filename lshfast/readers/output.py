@@ -5,14 +5,49 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.extras import optional
-from lshfast.readers.files import Format, file_format
+from lshfast.readers.files import Format, codec_of, file_format
+from lshfast.readers.streams import STANDARD_ERROR, is_stream, is_terminal, open_stream, standard
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
+
+OutputFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet"]
+
+
+class Output(str):
+    """The path of an output, with options of writing it.
+
+    Attributes
+    ----------
+    kind : {"jsonl", "csv", "tsv", "parquet"} or None
+        The format, whatever the name says.
+    defuse : bool
+        Whether cells of CSV and TSV that a spreadsheet would run as formulas begin with an apostrophe.
+    """
+
+    kind: OutputFormat | None
+    defuse: bool
+
+    def __new__(cls, path: str, kind: OutputFormat | None = None, defuse: bool = False) -> Output:
+        made = super().__new__(cls, path)
+        made.kind, made.defuse = kind, defuse
+        return made
+
+
+def defuses(path: str | os.PathLike[str]) -> bool:
+    """Return whether formulas are defused in an output."""
+    return isinstance(path, Output) and path.defuse
+
+
+def rejects_beside(path: str | None) -> str | None:
+    """Return the path for the rejected rows of a run with this main output: beside it, or standard error."""
+    if path is None or not standard(path):
+        return path and f"{path}.rejects.jsonl"
+    return Output(STANDARD_ERROR, "jsonl")
 
 
 def check_output(
@@ -25,7 +60,8 @@ def check_output(
     Parameters
     ----------
     path : path
-        The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet.
+        The output: .jsonl, .csv, .tsv (each also with .gz, .zst, .bz2 or .xz) or .parquet; or an `Output` with a
+        format. ``-`` is standard output; it and a named pipe need a format.
     inputs : paths
         Files that must never be overwritten, even if `overwrite` is true.
     overwrite : bool
@@ -38,10 +74,12 @@ def check_output(
     FileExistsError
         If the file exists and `overwrite` is false.
     OSError
-        If the folder does not exist or is not writable, or `path` is not a regular file.
+        If the folder does not exist or is not writable, or `path` is neither a regular file nor a named pipe.
     """
-    output_format(path)
-    check_place(path, inputs, overwrite)
+    if output_format(path)[0] == "parquet" and is_terminal(path):
+        raise ValueError("Parquet is not for a terminal; output_format (--output-format) chooses another format")
+    if not is_stream(path):
+        check_place(path, inputs, overwrite)
 
 
 def check_outputs(
@@ -57,7 +95,7 @@ def check_outputs(
 
 def check_different(paths: Sequence[str]) -> None:
     """Raise ValueError if two outputs are one file."""
-    real = [os.path.realpath(path) for path in paths]
+    real = [standard(path) or os.path.realpath(path) for path in paths]
     for number, path in enumerate(paths):
         if real[number] in real[:number]:
             raise ValueError(f"{path}: two outputs of one name")
@@ -89,7 +127,11 @@ def check_place(
 
 def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
     """Return format and compression by an output's name."""
+    if isinstance(path, Output) and path.kind is not None:
+        return path.kind, None if path.kind == "parquet" else codec_of(path)
     known = file_format(path)
+    if known is None and is_stream(path):
+        raise ValueError(f"{printable(os.fspath(path))}: a pipe needs output_format (--output-format)")
     if known is None or known[0] in ("text", "arrow"):
         name = printable(os.fspath(path))
         kinds = ".jsonl, .csv, .tsv (also .gz, .zst, .bz2, .xz) or .parquet"
@@ -98,10 +140,11 @@ def output_format(path: str | os.PathLike[str]) -> tuple[Format, str | None]:
 
 
 @contextmanager
-def open_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Any]:
-    """Open an output with `atomic_file`, compressed according to its name."""
+def open_output(path: str | os.PathLike[str], overwrite: bool, at_once: bool = False) -> Iterator[Any]:
+    """Open an output with `atomic_file` or `open_stream`, compressed according to its name."""
     _, codec = output_format(path)
-    with atomic_file(path, overwrite) as raw, _compressed(raw, codec) as stream:
+    opened = open_stream(path, at_once) if is_stream(path) else atomic_file(path, overwrite)
+    with opened as raw, _compressed(raw, codec) as stream:
         yield stream
 
 

@@ -47,7 +47,7 @@ def _carried_texts(layout: Layout, schema: Any) -> list[str]:
     """Return further columns to read in pass one, to reject their bad values before rows are written."""
     if layout.on_error == "stop" or layout.output not in ("jsonl", "csv", "tsv"):  # Parquet accepts any bytes
         return []
-    texts = [field.name for field in schema if re.search("string|binary", str(field.type))]
+    texts = [field.name for field in schema if re.search("string|binary", str(field.type)) or _holds_times(field.type)]
     return [name for name in texts if name not in (layout.column, *layout.keys)]
 
 
@@ -65,7 +65,9 @@ def again(file: File, wanted: Rows, names: list[str] | None = None) -> Iterator[
         if high - low == len(batch):
             yield batch, position
         elif high > low:
-            yield batch.take(optional("pyarrow").array(wanted[low:high] - first)), position
+            with _faults_of(file):
+                part = batch.take(optional("pyarrow").array(wanted[low:high] - first))
+            yield part, position
 
 
 def batches(file: File) -> Iterator[tuple[int, Any, int]]:
@@ -93,7 +95,36 @@ def schema_of(file: File) -> Any:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):
             raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
-        return schema
+        return optional("pyarrow").schema([_without_views(field) for field in schema], schema.metadata)
+
+
+def _selectable(batch: Any) -> Any:
+    """Return a batch without string views and binary views: pyarrow cannot take some rows of them."""
+    fields = [_without_views(field) for field in batch.schema]
+    if [field.type for field in fields] == batch.schema.types:
+        return batch
+    columns = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
+    return optional("pyarrow").RecordBatch.from_arrays(columns, schema=optional("pyarrow").schema(fields))
+
+
+def _without_views(field: Any) -> Any:
+    """Return a field with strings and bytes instead of views of them, at any depth."""
+    pa, kind = optional("pyarrow"), field.type
+    if not re.search("string_view|binary_view", str(kind)):
+        return field
+    types = pa.types
+    if types.is_struct(kind):
+        kind = pa.struct([_without_views(kind.field(i)) for i in range(kind.num_fields)])
+    elif types.is_map(kind):
+        kind = pa.map_(_without_views(kind.key_field), _without_views(kind.item_field), kind.keys_sorted)
+    elif types.is_fixed_size_list(kind):
+        kind = pa.list_(_without_views(kind.value_field), kind.list_size)
+    elif types.is_nested(kind):
+        make = pa.large_list if str(kind).startswith("large") else pa.list_
+        kind = make(_without_views(kind.value_field))
+    elif not types.is_dictionary(kind):
+        kind = pa.string() if str(kind) == "string_view" else pa.binary()
+    return field.with_type(kind)
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
@@ -125,13 +156,29 @@ def plain_values(column: Any) -> Any:
 
 
 def undecodable_values(column: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Yield (row, reason) for the rows of a column with strings or bytes, at any depth, that are not UTF-8."""
+    """Yield (row, reason) for the rows whose values, at any depth, are not UTF-8 or no dates of Python."""
     what = f"column {name!r} is {column.type}"
     if _holds_text(column.type):
         yield from ((i, f"{what}: {reason}") for i, reason in _undecodable(_as_strings(column), "the value"))
     elif not _decodes(column):
         bad = (i for i in range(len(column)) if not _decodes(column.slice(i, 1)))
         yield from ((i, f"{what}: a value inside it is not UTF-8") for i in bad)
+    elif _holds_times(column.type) and not _has_values(column):
+        bad = (i for i in range(len(column)) if not _has_values(column.slice(i, 1)))
+        yield from ((i, f"{what}: a date or time inside it is out of range") for i in bad)
+
+
+def _holds_times(kind: Any) -> bool:
+    """Return whether there are dates or times in nested values, which become Python's; others become strings."""
+    return optional("pyarrow").types.is_nested(kind) and re.search("date|time", str(kind)) is not None
+
+
+def _has_values(column: Any) -> bool:
+    try:
+        column.to_pylist()
+    except (OverflowError, ValueError):
+        return False
+    return True
 
 
 def _decodes(column: Any) -> bool:
@@ -139,6 +186,9 @@ def _decodes(column: Any) -> bool:
     pa = optional("pyarrow")
     if pa.types.is_struct(column.type):
         return all(map(_decodes, column.flatten()))
+    if pa.types.is_map(column.type):
+        entries = pa.struct([column.type.key_field, column.type.item_field])
+        return _decodes(column.cast(pa.list_(entries)).flatten())
     if pa.types.is_nested(column.type) and hasattr(column, "flatten"):
         return _decodes(column.flatten())
     if _is_string(column.type) or _is_binary(column.type):
@@ -165,15 +215,22 @@ def _opened(file: File, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
 
     The columns in `dictionaries` are read as dictionaries of strings or bytes.
     """
-    pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+    pq = optional("pyarrow.parquet")
+    with _faults_of(file), steady(file), ExitStack() as stack:
+        local = isinstance(file.source, LocalFile)
+        source = file.path if local else stack.enter_context(file.source.open())
+        # Remote files are read ahead: that takes more memory, and fewer requests.
+        ahead = not (local or dictionaries)
+        read = pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries)
+        yield stack.enter_context(read)
+
+
+@contextmanager
+def _faults_of(file: File) -> Iterator[None]:
+    """Convert any error of pyarrow to an error that names the file."""
+    pa = optional("pyarrow")
     try:
-        with steady(file), ExitStack() as stack:
-            local = isinstance(file.source, LocalFile)
-            source = file.path if local else stack.enter_context(file.source.open())
-            # Remote files are read ahead: that takes more memory, and fewer requests.
-            ahead = not (local or dictionaries)
-            read = pq.ParquetFile(source, buffer_size=1 << 20, pre_buffer=ahead, read_dictionary=dictionaries)
-            yield stack.enter_context(read)
+        yield
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
@@ -195,7 +252,7 @@ def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = N
                 continue
             for batch in bounded_batches(source, dictionaries, group, names, file.layout.batch_bytes):
                 row += len(batch)
-                yield row - len(batch), batch, file.size * (row - 1) // rows
+                yield row - len(batch), _selectable(batch), file.size * (row - 1) // rows
 
 
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:

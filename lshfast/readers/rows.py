@@ -98,7 +98,7 @@ def write_rows(
     threads : int
         With two or more, JSONL and CSV are compressed and written in a separate thread.
     edits : Edits, optional
-        New texts for some rows. In a line of JSONL, the text alone is replaced, if it occurs there once.
+        New texts for some rows. In a line of JSONL, the text alone is replaced.
 
     Raises
     ------
@@ -124,5 +124,5 @@ def write_rows(
     check_output(out, (file.path for file in corpus.files), overwrite)
     kind = output_format(out)[0]
     apart = write_behind if threads > 1 and kind != "parquet" else nullcontext
-    with open_output(out, overwrite) as stream, apart(stream) as sink:
+    with open_output(out, overwrite, at_once=True) as stream, apart(stream) as sink:
         _WRITERS[kind].write(Selection(corpus, out, keep, extra, progress, kinds, edits), sink)

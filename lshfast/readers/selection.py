@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
-from lshfast.readers import csv_files, folder, parquet, text_lines
+from lshfast.readers import folder, parquet, text_lines
 from lshfast.readers.cells import CellType, converter
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.edits import Edits, edited
 from lshfast.readers.files import MOST_CELLS, ROW_CELLS, DataError, File, Rows
 from lshfast.readers.jsonl import exact_object
-from lshfast.readers.output import output_format
+from lshfast.readers.output import defuses, output_format
+from lshfast.readers.row_types import columns, taken, too_many
 
 Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 Annotations: TypeAlias = "Mapping[str, Sequence[Any] | npt.NDArray[Any] | SparseColumn]"
@@ -28,15 +29,6 @@ Misfit: TypeAlias = Callable[[int, str], DataError]  # returns the error for a v
 # much. Each line counts ROW_BYTES more.
 PARSED_BYTES = 1 << 20
 ROW_BYTES = 64
-
-_COLUMNS = {
-    "csv": csv_files.columns,
-    "tsv": csv_files.columns,
-    "parquet": parquet.columns,
-    "arrow": parquet.columns,
-    "text": folder.columns,
-    "lines": text_lines.columns,
-}
 
 
 class SparseColumn:
@@ -91,7 +83,7 @@ class Selection:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds, self._edits = kinds or {}, edits
         self._format = output_format(out)[0]
-        self.delimiter = "\t" if self._format == "tsv" else ","
+        self.delimiter, self.defuse = "\t" if self._format == "tsv" else ",", defuses(out)
         typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)
@@ -154,11 +146,19 @@ class Selection:
     def names(self, file: File) -> list[str]:
         """Return the column names of a file that is not JSONL; an empty list if the file is empty."""
         if file.path not in self._names:
-            names = _COLUMNS[file.format](file)
+            names = columns(file)
             if len(set(names)) < len(names):
                 raise file.fault(None, "two columns have one name")
             self._names[file.path] = self._not_taken(file, names)
         return self._names[file.path]
+
+    def check_width(self) -> None:
+        """Raise `DataError` if the columns of a file make the rows of other inputs too wide."""
+        files = self.corpus.files
+        names = [[] if file.format == "jsonl" else self.names(file) for file in files]
+        widths, total = list(map(len, names)), len(set().union(*names))
+        if total > max(self.corpus.layout.max_columns, min(widths)):
+            raise files[widths.index(max(widths))].fault(None, too_many(self.corpus.layout.max_columns))
 
     def record_names(self, file: File, records: list[dict[str, Any]]) -> list[str]:
         """Return the column names of JSON rows, in order of first occurrence."""
@@ -204,16 +204,11 @@ class Selection:
                 values.append(cast(column).to_pylist())
             except MemoryError:
                 raise
-            except (optional("pyarrow").ArrowException, ValueError) as error:
+            except (optional("pyarrow").ArrowException, ValueError, OverflowError) as error:
                 for i, reason in parquet.undecodable_values(column, name):
                     raise self.misfit(rows)(i, reason) from None
                 raise file.fault(None, f"column {name!r} is {column.type}: {error}") from error
         return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
-
-
-def taken(name: str) -> str:
-    """Return the message that an annotation has the name of a column."""
-    return f"there is a column {name!r} already, so none can be added"
 
 
 def each(convert: Callable[[Any], Any], rows: Iterable[Any], misfit: Misfit) -> Iterator[Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import islice
@@ -11,9 +13,10 @@ from typing import Any
 from lshfast.common.atomic_files import printable
 from lshfast.common.extras import optional
 from lshfast.readers.files import DataError, Reject
-from lshfast.readers.output import check_output, open_output, output_format
+from lshfast.readers.output import check_output, defuses, open_output, output_format
 from lshfast.readers.selection import Columns, Misfit, each, plain, write_lines
-from lshfast.readers.to_csv import csv_line, csv_row
+from lshfast.readers.streams import STANDARD_ERROR
+from lshfast.readers.to_csv import csv_header, csv_writer
 from lshfast.readers.to_jsonl import json_line
 from lshfast.readers.to_parquet import parquet_writer, typed_array
 
@@ -80,19 +83,18 @@ def write_tables(
                 writer.write_table(table)
             else:
                 if writer is None:
-                    writer = _line_writer(kind, stream, columns)
+                    writer = _line_writer(kind, stream, columns, defuses(path))
                 writer(columns, misfit)
             done += max(lengths, default=0)
 
 
-def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, Misfit], None]:
+def _line_writer(kind: str, stream: Any, first: Columns, defuse: bool) -> Callable[[Columns, Misfit], None]:
     """Return a function that writes tables as lines; for CSV, write the header immediately."""
-    delimiter = "\t" if kind == "tsv" else ","
+    line: Callable[[dict[str, Any]], bytes] = _json_row
     if kind in ("csv", "tsv"):
-        stream.write(csv_line(first, delimiter))
-
-    def line(row: dict[str, Any]) -> bytes:
-        return csv_row(row, delimiter) if kind in ("csv", "tsv") else json_line(row) + b"\n"
+        delimiter = "\t" if kind == "tsv" else ","
+        stream.write(csv_header(list(first), delimiter, defuse))
+        line = csv_writer(list(first), delimiter, defuse)
 
     def write(columns: Columns, misfit: Misfit) -> None:
         starts = range(0, max(map(len, columns.values()), default=0), AT_ONCE)
@@ -103,8 +105,19 @@ def _line_writer(kind: str, stream: Any, first: Columns) -> Callable[[Columns, M
     return write
 
 
+def _json_row(row: dict[str, Any]) -> bytes:
+    return json_line(row) + b"\n"
+
+
 def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:
-    """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of `write_table`."""
+    """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of `write_table`.
+
+    On standard error, they are ASCII, since it may be a terminal.
+    """
+    if os.fspath(path) == STANDARD_ERROR:
+        for reject in rejected:
+            print(json.dumps({"file": reject.path, "line": reject.line, "reason": reject.reason}), file=sys.stderr)
+        return
     if output_format(path)[0] != "jsonl":
         raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")
     left, names = iter(rejected), ("file", "line", "reason")

@@ -1,21 +1,28 @@
-"""Write rows as CSV: one header for all inputs, and a cell for each value that is not a list or an object."""
+"""Write rows as CSV: one header for all inputs, and a cell for each value that is not a list or an object.
+
+Lines are quoted by this code, since Python 3.10's csv fails on NUL, and CR is not quoted before 3.13.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lshfast.common.extras import optional
-from lshfast.readers.files import is_int64, kind_of
 from lshfast.readers.parquet import plain_values, schema_of
+from lshfast.readers.row_types import cell
 from lshfast.readers.selection import Selection, each, write_lines
+
+_FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four are full-width forms of the first four
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def check(selection: Selection) -> list[str]:
     """Return the columns of the inputs; raise `DataError` if they are not compatible with each other or with CSV."""
     only_csv = all(file.delimited for file in selection.corpus.files)
     columns: list[str] = []
+    selection.check_width()
     for file, rows, chunk in selection.ahead():
         if chunk is not None:
             names = selection.record_names(file, selection.records(file, rows, chunk, _as_cells))
@@ -34,34 +41,36 @@ def write(selection: Selection, stream: Any) -> None:
     """Write the header and all rows."""
     columns = [*check(selection), *selection.annotations]
     if columns:
-        stream.write(csv_line(columns, selection.delimiter))
+        stream.write(csv_header(columns, selection.delimiter, selection.defuse))
+    line = csv_writer(columns, selection.delimiter, selection.defuse)
     for file, rows, chunk in selection.chunks():
         pairs = zip(selection.records(file, rows, chunk, _as_cells), selection.added(rows), strict=True)
-        whole = ({name: {**record, **more}.get(name) for name in columns} for record, more in pairs)
-        write_lines(stream, each(lambda row: csv_row(row, selection.delimiter), whole, selection.misfit(rows)))
+        write_lines(stream, each(line, ({**record, **more} for record, more in pairs), selection.misfit(rows)))
 
 
-def csv_row(record: dict[str, Any], delimiter: str) -> bytes:
-    """Return the CSV line of a row of values."""
-    return csv_line((_cell(name, value) for name, value in record.items()), delimiter)
+def csv_writer(columns: Sequence[str], delimiter: str, defuse: bool) -> Callable[[dict[str, Any]], bytes]:
+    """Return a function that makes a row of values a line with these columns; values may be missing.
 
-
-def csv_line(cells: Iterable[str], delimiter: str) -> bytes:
-    """Return cells as a line, quoted if needed: Python 3.10's csv fails on NUL, and CR is not quoted before 3.13."""
+    With `defuse`, strings that a spreadsheet would run as formulas begin with an apostrophe; numbers do not.
+    """
+    places = {name: place for place, name in enumerate(columns)}
     special = re.compile(f'["{delimiter}\r\n]')
-    line = delimiter.join('"' + c.replace('"', '""') + '"' if special.search(c) else c for c in cells)
-    return ((line or '""') + "\n").encode()
+
+    def line(row: dict[str, Any]) -> bytes:
+        cells = [""] * len(places)
+        for name, value in row.items():
+            text = cell(name, value)
+            if defuse and isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+                text = f"'{text}"
+            cells[places[name]] = '"' + text.replace('"', '""') + '"' if special.search(text) else text
+        return ((delimiter.join(cells) or '""') + "\n").encode()
+
+    return line
 
 
-def _cell(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, float) or is_int64(value):
-        return repr(value)
-    what = "an integer beyond 64 bits" if isinstance(value, int) else kind_of(value)
-    raise ValueError(f"column {name!r} holds {what}: CSV output cannot hold it")
+def csv_header(columns: Sequence[str], delimiter: str, defuse: bool) -> bytes:
+    """Return the names of columns as a line."""
+    return csv_writer(columns, delimiter, defuse)({name: name for name in columns})
 
 
 def _fits(kind: Any, is_text: bool) -> bool:

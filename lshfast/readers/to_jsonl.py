@@ -11,7 +11,8 @@ from lshfast.common.extras import optional
 from lshfast.readers.files import kind_of
 from lshfast.readers.jsonl import JoinedLines, json_object
 from lshfast.readers.parquet import plain_values
-from lshfast.readers.selection import Selection, each, taken, write_lines
+from lshfast.readers.row_types import taken
+from lshfast.readers.selection import Selection, each, write_lines
 
 
 def check(selection: Selection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,33 +14,78 @@ from lshfast.common.extras import optional
 from lshfast.readers.corpus import Corpus
 from lshfast.readers.files import DataError, File, Rows
 from lshfast.readers.parquet import iso_times, schema_of, type_of
+from lshfast.readers.row_types import MOST_LEVELS, clash, columns_with_types
 from lshfast.readers.selection import Misfit, Selection, plain
 
 _GROUP_BYTES = 32 << 20  # of a row group, before compression
-_MOST_LEVELS = 96  # of nested types; a list takes two
+_CELLS = 4 << 20  # of rows that are converted at a time
 
 
 def check(selection: Selection) -> Any:
     """Return a schema for the rows of all inputs, or raise `DataError` if there is none."""
     pa = optional("pyarrow")
     schema = pa.schema([])
+    selection.check_width()
     for file, rows, chunk in selection.ahead():
         records, misfit = [], selection.misfit(rows)
         if chunk is not None:
             records = selection.records(file, rows, chunk, iso_times)
-            names = selection.record_names(file, records)
-            part = pa.schema([(n, array_of([r.get(n) for r in records], None, n, misfit).type) for n in names])
+            selection.record_names(file, records)
+            part = pa.schema([(name, values.array(None, misfit).type) for name, values in _sparse(records).items()])
         else:
-            known = {name: pa.type_for_alias(kind.name) for name, kind in selection.types.items() if file.delimited}
-            part = pa.schema([(name, known.get(name, pa.string())) for name in selection.names(file)])
-            part = schema_of(file) if file.columnar else part
+            part = columns_with_types(file, selection.names(file), selection.types)
         try:
             schema = pa.unify_schemas([schema, part], promote_options="permissive") if len(schema) else part
         except pa.ArrowException:
             name, reason = _clash(schema, part)
             holders = (i for i, record in enumerate(records) if record.get(name) is not None)
             raise misfit(next(holders), reason) if records else file.fault(None, reason) from None
-    return schema
+    return pa.schema([column.with_type(_with_members(column.type)) for column in schema], schema.metadata)
+
+
+def _with_members(kind: Any) -> Any:
+    """Return the type of a column for Parquet, which has no structs without members: they get one that is null."""
+    pa = optional("pyarrow")
+    if pa.types.is_struct(kind):
+        members = [kind.field(i) for i in range(kind.num_fields)] or [pa.field("", pa.null())]
+        return pa.struct([member.with_type(_with_members(member.type)) for member in members])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_with_members(kind.value_type)))
+    return kind
+
+
+@dataclass
+class _Sparse:
+    """The values that some of the rows have in a column."""
+
+    name: str
+    rows: list[int] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+
+    def array(self, kind: Any, misfit: Misfit) -> Any:
+        """Return the values as an Arrow array."""
+        return array_of(self.values, kind, self.name, lambda i, reason: misfit(self.rows[i], reason))
+
+    def column(self, kind: Any, count: int, misfit: Misfit) -> Any:
+        """Return an Arrow array of all rows, null for those without a value."""
+        array = self.array(kind, misfit)
+        if len(array) == count:
+            return array
+        pa, places = optional("pyarrow"), np.full(count, -1, np.int64)
+        places[self.rows] = np.arange(len(array), dtype=np.int64)
+        return array.take(pa.array(places, mask=places < 0))
+
+
+def _sparse(records: list[dict[str, Any]]) -> dict[str, _Sparse]:
+    """Return the columns of some rows, in order of first occurrence."""
+    columns: dict[str, _Sparse] = {}
+    for row, record in enumerate(records):
+        for name, value in record.items():
+            if name not in columns:
+                columns[name] = _Sparse(name)
+            columns[name].rows.append(row)
+            columns[name].values.append(value)
+    return columns
 
 
 def write(selection: Selection, stream: Any) -> None:
@@ -51,12 +97,14 @@ def write(selection: Selection, stream: Any) -> None:
     batches: list[Any] = []
     size = 0
     with parquet_writer(stream, whole, selection.out) as writer:
-        for file, rows, chunk in selection.chunks():
-            arrays = _fitted(selection, file, rows, chunk, schema)
+        for file, rows, chunk in _pieces(selection, len(whole)):
+            present = _fitted(selection, file, rows, chunk, schema)
             for name, values in selection.added_columns(rows).items():
-                arrays.append(array_of(values, whole.field(name).type, name, selection.misfit(rows)))
+                present[name] = array_of(values, whole.field(name).type, name, selection.misfit(rows))
+            nulls = {kind: pa.nulls(len(rows), kind) for kind in {f.type for f in whole if f.name not in present}}
+            arrays = [present[f.name] if f.name in present else nulls[f.type] for f in whole]
             batches.append(pa.RecordBatch.from_arrays(arrays, schema=whole))
-            size += batches[-1].nbytes
+            size += sum(array.nbytes for array in present.values())
             if size >= _GROUP_BYTES:
                 writer.write_table(pa.Table.from_batches(batches))
                 batches, size = [], 0
@@ -118,8 +166,8 @@ def array_of(values: list[Any], kind: Any, name: str, misfit: Misfit) -> Any:
         return ""
 
     def check_depth(array: Any) -> Any:
-        if _levels(array.type) > _MOST_LEVELS:
-            raise ValueError(f"nested deeper than the {_MOST_LEVELS} levels that Parquet's readers take")
+        if _levels(array.type) > MOST_LEVELS:
+            raise ValueError(f"nested deeper than the {MOST_LEVELS} levels that Parquet's readers take")
         return array
 
     try:
@@ -145,29 +193,36 @@ def _levels(kind: Any) -> int:
 def _clash(schema: Any, part: Any) -> tuple[str, str]:
     """Return the column whose two types are not compatible, and the reason."""
     pa = optional("pyarrow")
-    for field in part:
-        before = schema.field(field.name) if field.name in schema.names else field
+    for new in part:
+        before = schema.field(new.name) if new.name in schema.names else new
         try:
-            pa.unify_schemas([pa.schema([before]), pa.schema([field])], promote_options="permissive")
+            pa.unify_schemas([pa.schema([before]), pa.schema([new])], promote_options="permissive")
         except pa.ArrowException:
-            clash = f"column {field.name!r} is {field.type}, but {before.type} in the rows before"
-            return field.name, f"{clash}; a .jsonl output holds both"
+            return new.name, clash(new.name, new.type, before.type)
     return "", "columns do not fit those of the inputs before"
 
 
-def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any) -> list[Any]:
-    """Convert rows to the columns of the schema."""
+def _pieces(selection: Selection, width: int) -> Iterator[tuple[File, Rows, Any]]:
+    """Read the rows to keep; rows that are converted come in pieces of limited cells, which are arrays all at once."""
+    for file, rows, chunk in selection.chunks():
+        step = max(1, len(rows) if file.columnar else _CELLS // max(1, width))
+        for at in range(0, len(rows), step):
+            yield file, rows[at : at + step], chunk[at : at + step]
+
+
+def _fitted(selection: Selection, file: File, rows: Rows, chunk: Any, schema: Any) -> dict[str, Any]:
+    """Convert rows to columns of the schema; the columns that they lack are left out."""
     pa, misfit = optional("pyarrow"), selection.misfit(rows)
     if not file.columnar:
-        records = selection.records(file, rows, chunk, iso_times)
-        return [array_of([r.get(f.name) for r in records], f.type, f.name, misfit) for f in schema]
-    columns, arrays = dict(zip(selection.names(file), chunk.columns, strict=True)), []
-    for field in schema:
-        column = columns.get(field.name, pa.nulls(len(rows)))
+        found = _sparse(selection.records(file, rows, chunk, iso_times))
+        return {name: values.column(schema.field(name).type, len(rows), misfit) for name, values in found.items()}
+    arrays = {}
+    for name, column in zip(selection.names(file), chunk.columns, strict=True):
+        kind = schema.field(name).type
         try:
-            arrays.append(column if column.type == field.type else column.cast(field.type))
+            arrays[name] = column if column.type == kind else column.cast(kind)
         except MemoryError:
             raise
         except pa.ArrowException as error:
-            raise misfit(0, f"column {field.name!r}, in this row or soon after: {error}") from error
+            raise misfit(0, f"column {name!r}, in this row or soon after: {error}") from error
     return arrays

@@ -13,9 +13,10 @@ from lshfast.common.extras import optional
 from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.advice import advising
 from lshfast.readers.delimiters import other_delimiters
-from lshfast.readers.files import MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
 from lshfast.readers.keys import RowKeys
 from lshfast.readers.listing import list_files
+from lshfast.readers.row_types import too_many
 
 ReadProgress = Callable[[int, int], object]
 
@@ -109,6 +110,9 @@ class WholeTable:
     def _jsonl(self, file: File, tell: Callable[[int], None]) -> None:
         dumps, found, count = optional("orjson").dumps, dict[str, list[Any]](), 0
         for line, record, reason, position in jsonl.records(file):
+            new = len(record.keys() - found.keys())
+            if new and len(found) + new > self._layout.max_columns:
+                reason = reason or too_many(self._layout.max_columns)
             if reason is None and self._layout.id_column is not None:
                 reason = self._keys.take(record.get(self._layout.id_column), None, False)
             if not self._admit(file, line, reason):
@@ -210,11 +214,13 @@ def read_whole(
     format: Format | None = None,
     max_row_bytes: int = MAX_ROW_BYTES,
     delimiter: str | None = None,
+    max_columns: int = MAX_COLUMNS,
     progress: ReadProgress | None = None,
 ) -> WholeTable:
     """Read all columns of the rows of some inputs.
 
     The parameters are those of `open_corpus`; `progress` is called with the bytes of input read and the total bytes.
+    `max_columns` limits the columns of all rows, and a row of JSONL with a further name is bad.
 
     Raises
     ------
@@ -234,7 +240,7 @@ def read_whole(
     """
     layout = Layout(
         id_column=id_column, glob=glob, on_error=on_error, encoding=encoding, format=format,
-        max_row_bytes=max_row_bytes, delimiter=delimiter,
+        max_row_bytes=max_row_bytes, delimiter=delimiter, max_columns=max_columns,
     )  # fmt: skip
     table = WholeTable(layout, list_files([inputs] if isinstance(inputs, (str, os.PathLike)) else inputs, layout))
     table.read_all(progress)

@@ -130,3 +130,39 @@ def test_strings_of_any_length_rank_rows(tmp_path):
     for keep, kept in (("max:date", 12), ("min:date", 13)):
         result = dedup_files(source, keep=keep, threshold=1.0, threads=1)
         assert result.keeper[12:14].tolist() == [kept, kept]
+
+
+LONG = json.dumps(" ".join(f"w{i}" for i in range(30)))
+HOSTILE = {
+    "a lone surrogate in a name": b'{"\\ud800": 1}',
+    "a lone surrogate inside": b'{"text": {"\\ud800": "a"}}',
+    "a huge number": b'{"n": 1e999, "text": "a"}',
+    "a string for a number": b'{"n": "s", "text": %b}' % LONG.encode(),
+    "a list": b'{"n": [1], "text": %b}' % LONG.encode(),
+    "an empty object": b'{"o": {}, "text": "a"}',
+    "the name of an annotation": b'{"duplicate_of": 1, "text": %b}' % LONG.encode(),
+    "many names": b'{"text": "a", %b}' % b", ".join(b'"k%d": 1' % i for i in range(3000)),
+    "deep lists": b'{"text": "a", "n": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "not UTF-8": b'{"text": "\xff"}',
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet"])
+@pytest.mark.parametrize("options", [{}, {"annotate": True}, {"memory": "1G"}], ids=str)
+def test_one_row_never_ends_a_run_that_skips_bad_rows(tmp_path, hostile, out, options):
+    source = tmp_path / "in.jsonl"
+    rows = [json.dumps({"n": i, "text": json.loads(LONG) if i < 2 else f"text {i}"}).encode() for i in range(6)]
+    source.write_bytes(b"\n".join([*rows[:3], HOSTILE[hostile], *rows[3:], b""]))
+    result = dedup_files(source, tmp_path / out, removed=tmp_path / "r.csv", on_error="skip", threads=1, **options)
+    summary, rejects = result.summary, read_jsonl(tmp_path / f"{out}.rejects.jsonl")
+    assert summary.kept + summary.removed + summary.rejected == summary.read == 7
+    assert [row["line"] for row in rejects] == [4] * summary.rejected
+    assert 1 <= summary.removed <= 2
+    written = pq.read_table(tmp_path / out).num_rows if out == "o.parquet" else len(read_lines(tmp_path / out))
+    assert written == len(result.keep) if "annotate" in options else written == summary.kept
+
+
+def read_lines(path):
+    """Return the lines of a table, without a header."""
+    return path.read_bytes().splitlines()[path.suffix == ".csv" :]
