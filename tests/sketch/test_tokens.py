@@ -1,4 +1,4 @@
-"""TokenSets, and the two ways to make them: from sets of strings and integers, and from texts by shingling."""
+"""TokenSets, and the ways to make them: from sets of strings and integers, from tables, and from texts by shingling."""
 
 import copy
 import math
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import MinHasher, TextError, TokenSets, expected_occurrences, shingle, verify
+from lshfast import MinHasher, TextError, TokenSets, exact, expected_occurrences, pairs, shingle, verify
 from tests.reference import hashing, text
 
 SEEDS = st.sampled_from([0, 1, 2**64 - 1])
@@ -228,6 +228,60 @@ def test_impossible_seeds(seed, error):
     for make in (lambda: TokenSets.from_sets([[1]], seed=seed), lambda: shingle(["a"], seed=seed)):
         with pytest.raises(error, match=f"seed must be .*{re.escape(str(seed))}"):
             make()
+
+
+# Tables of groups and items
+
+
+@pytest.fixture(params=["list", "numpy", "pandas", "polars", "pyarrow"])
+def column(request):
+    """Return the function that makes a column of a list."""
+    if request.param == "list":
+        return list
+    library = pytest.importorskip(request.param)
+    return getattr(library, "Series", None) or library.array
+
+
+@pytest.mark.parametrize("items", [["milk", "tea", "milk", "rice", "tea"], [3, -1, 3, 2**40, -1]], ids=["str", "int"])
+@pytest.mark.parametrize("groups", [["b", "a", "b", "a", "c"], [7, -2, 7, -2, 2**50]], ids=["str", "int"])
+def test_from_columns_of_any_library(column, groups, items):
+    names, sets = TokenSets.from_columns(column(groups), column(items), seed=3)
+    assert names == [groups[0], groups[1], groups[4]]
+    wanted = TokenSets.from_sets([[items[0], items[2]], [items[1], items[3]], [items[4]]], seed=3)
+    assert rows_of(sets) == rows_of(wanted)
+
+
+def test_g1_customers_with_a_tenth_of_their_purchases_in_common():
+    """1 of 10 things that either bought is a similarity of .1; the other customers have none in common."""
+    rng = np.random.default_rng(1)
+    bought = [(f"customer {n}", f"thing {n}-{k}") for n in range(100) for k in range(8)]
+    bought += [("ann", thing) for thing in ("map", *"abcd")] + [("bob", thing) for thing in ("map", *"efghi")]
+    names, sets = TokenSets.from_columns(*zip(*rng.permutation(bought).tolist(), strict=True))
+    two = tuple(sorted((names.index("ann"), names.index("bob"))))
+    assert exact.pairs(sets, threshold=0.1).tolist() == [(*two, 0.1)]
+    assert len(exact.pairs(sets, threshold=0.11)) == 0
+    found = sum(len(pairs(sets, threshold=0.1, recall=0.9, num_perm=64, seed=seed)) for seed in range(20))
+    assert found > 20 * 0.9 - 4 * math.sqrt(20 * 0.9 * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "items", "error", "message"),
+    [
+        (["a"], [1, 2], ValueError, "groups and items must have the same length, not 1 and 2"),
+        (["a"], np.array([1, 2]), ValueError, "not 1 and 2"),
+        (["a", None], [1, 2], TypeError, "groups[1] is None; leave out rows with missing values"),
+        (["a", math.nan], [1, 2], TypeError, "groups[1] is nan"),
+        (["a", "b"], ["x", None], TypeError, "items[1] is None"),
+        (["a", "b"], ["x", 2.5], TypeError, "rows[1] holds an element of type float"),
+        (["a", []], [1, 2], TypeError, "groups must be hashable: unhashable type: 'list'"),
+        ("ab", [1, 2], TypeError, "groups must be a column of values, not 'ab'"),
+        (["a"], np.ones((1, 1), int), ValueError, "items must have one dimension, not 2"),
+        (["a"], ["\ud800"], ValueError, "rows[0]: lone surrogate"),
+    ],
+)
+def test_from_columns_refuses(groups, items, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        TokenSets.from_columns(groups, items)
 
 
 # Texts
