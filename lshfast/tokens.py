@@ -128,7 +128,7 @@ class TokenSets:
         Parameters
         ----------
         groups : iterable of hashable objects, n
-            A list, a numpy array, or a column of pandas, polars or Arrow. Values that are equal in Python are one group.
+            A list, a numpy array, or a column of pandas, polars or Arrow. Values that are equal are one group.
         items : iterable of str, bytes or int, n
             The item of each row, as for `from_sets`.
         seed : int, default 1
