@@ -313,6 +313,21 @@ def test_c10_web_page():
     assert rows_of(shingle(["This is an example web page"], size=3)) == [shingle(tuples, size=3).tokens.tolist()]
 
 
+def test_g4_tuples_of_one_and_of_ten_words():
+    """Nearly all texts have a word in common, so the pairs with a common 1-tuple are nearly all pairs of texts."""
+    rng = np.random.default_rng(4)
+    chances = 1 / np.arange(1, 5001)
+    words = rng.choice(5000, (400, 100), p=chances / chances.sum())
+    words[-20:, 40:70] = words[:20, 40:70]  # passages of 30 words, with 21 tuples of ten
+    texts = [" ".join(f"w{word}" for word in row) for row in words]
+    ones, tens = (shingle(texts, size=size) for size in (1, 10))
+    assert (set(ones.counts.tolist()), set(tens.counts.tolist())) == ({100}, {91})
+    common = [exact.pairs(sets, threshold=1, measure="overlap") for sets in (ones, tens)]
+    assert len(common[0]) > 0.99 * math.comb(400, 2)
+    assert common[1][["i", "j"]].tolist() == [(i, 380 + i) for i in range(20)]
+    assert common[1]["similarity"].min() == 21
+
+
 @pytest.mark.parametrize("words", [4, 5, 50])
 def test_a10_shingles_of_four_words(words):
     """A text of n words has n - 3 of them, all different if the words are."""
