@@ -249,7 +249,7 @@ def test_c10_clusters_of_web_pages():
     assert all(jaccard(pages[row], pages[row - 1]) >= 0.85 for row in apart)
 
 
-def test_verify_modes(texts):
+def test_d12_verify_modes(texts):
     """All candidates; those whose estimate, a multiple of 1/128, is enough; and those that are right."""
     options = {"size": SIZE, "threshold": 0.6, "bands": 32, "rows": 4}
     exact, signature, none = (pairs(texts, verify=verify, **options) for verify in ("exact", "signature", "none"))
