@@ -61,6 +61,9 @@ class FingerprintGrid:
         Side of a square, in the unit of the coordinates; above 0 and finite.
     columns, rows : int
         Squares side by side and on top of each other; at most 2**24 in all.
+    border : float, default 0
+        A minutia counts for the adjacent squares too if it is at most this far from them, because in another print of
+        the finger it may be there. In [0, square / 2].
 
     Raises
     ------
@@ -72,11 +75,14 @@ class FingerprintGrid:
     >>> from lshfast.fingerprints import FingerprintGrid
     >>> FingerprintGrid(25, columns=16, rows=20).squares_of([0, 399.9, 30], [0, 499, 24]).tolist()
     [0, 319, 1]
+    >>> FingerprintGrid(25, columns=16, rows=20, border=2).prints([0, 0], [24, 60], [10, 10], count=1)[0].tolist()
+    [0, 1, 2]
     """
 
     square: float
     columns: int = 20
     rows: int = 20
+    border: float = 0
 
     def __post_init__(self) -> None:
         side = check_number("square", self.square)
@@ -85,6 +91,10 @@ class FingerprintGrid:
         object.__setattr__(self, "square", side)
         object.__setattr__(self, "columns", check_int("columns", self.columns, 1, 2**24))
         object.__setattr__(self, "rows", check_int("rows", self.rows, 1, 2**24 // self.columns))
+        border = check_number("border", self.border)
+        if not 0 <= border <= side / 2:
+            raise ValueError(f"border must be in 0..{side / 2:g}, half of a square, not {border}")
+        object.__setattr__(self, "border", border)
 
     @property
     def size(self) -> int:
@@ -146,20 +156,34 @@ class FingerprintGrid:
         TokenSets
             One set for each print.
         """
-        squares, count = self.squares_of(x, y), check_int("count", count, 0)
+        squares, count = self._with_adjacent(x, y), check_int("count", count, 0)
         rows = array_of(owners, "owners")
         if len(rows) == 0:
             rows = rows.astype(np.int64)
         if rows.dtype.kind not in "iu":
             raise TypeError(f"owners must be integers, not {rows.dtype}")
-        if rows.shape != squares.shape:
-            raise ValueError(f"owners must have one number for each of {len(squares)} points, not shape {rows.shape}")
+        if rows.shape != squares.shape[1:]:
+            points = squares.shape[1]
+            raise ValueError(f"owners must have one number for each of {points} points, not shape {rows.shape}")
         if len(rows) and not 0 <= rows.min() <= rows.max() < count:
             raise ValueError(f"owners must be in 0..{count - 1}, not {rows.min()}..{rows.max()}")
         offsets = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=count), out=offsets[1:])
+        np.cumsum(np.bincount(rows, minlength=count) * len(squares), out=offsets[1:])
         order = np.argsort(rows, kind="stable")
-        return TokenSets(offsets, squares[order].astype(np.uint64)).distinct()
+        return TokenSets(offsets, squares[:, order].T.reshape(-1).astype(np.uint64)).distinct()
+
+    def _with_adjacent(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Int64Array:
+        """Return the squares of points, and those within the border of each, int64 (m, n); repeats are possible."""
+        own = self.squares_of(x, y)
+        if not self.border:
+            return own[np.newaxis]
+        x, y = _numbers(x, "x"), _numbers(y, "y")
+        steps = -self.border, 0.0, self.border
+        columns, rows = (
+            [np.clip(((axis + step) / self.square).astype(np.int64), 0, count - 1) for step in steps]
+            for axis, count in ((x, self.columns), (y, self.rows))
+        )
+        return np.stack([row * self.columns + column for row in rows for column in columns])
 
 
 @dataclass(frozen=True)

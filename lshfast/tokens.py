@@ -116,6 +116,63 @@ class TokenSets:
             raise TypeError(f"rows must be an iterable of rows, not {rows!r}")
         return hash_rows(rows, seed)
 
+    @classmethod
+    def from_columns(
+        cls, groups: Iterable[Any], items: Iterable[str | bytes | int], *, seed: int = 1
+    ) -> tuple[list[Any], TokenSets]:
+        """Collect the items of each group, from a table with a group and an item in each row.
+
+        Groups are, for example, customers, and items are what they bought. The rows of a group need not be next to each
+        other.
+
+        Parameters
+        ----------
+        groups : iterable of hashable objects, n
+            A list, a numpy array, or a column of pandas, polars or Arrow. Values that are equal are one group.
+        items : iterable of str, bytes or int, n
+            The item of each row, as for `from_sets`.
+        seed : int, default 1
+            As for `from_sets`.
+
+        Returns
+        -------
+        list
+            The groups, in the order of their first rows.
+        TokenSets
+            Row i holds the tokens of the items of group i, in the order of the table, repeats included.
+
+        Raises
+        ------
+        TypeError
+            If a group or an item is missing (None or NaN), a group cannot be hashed, or an item has another type.
+        ValueError
+            If the columns differ in length, an integer or the seed is out of range, or a str has a lone surrogate.
+
+        Examples
+        --------
+        >>> from lshfast import TokenSets, exact
+        >>> customers, baskets = TokenSets.from_columns(["ann", "bob", "ann", "bob"], ["milk", "tea", "tea", "milk"])
+        >>> customers, exact.pairs(baskets, threshold=0.1).tolist()
+        (['ann', 'bob'], [(0, 1, 1.0)])
+        """
+        seed = check_seed_number(seed)
+        names = _column(groups, "groups")
+        if isinstance(items, np.ndarray) and items.dtype.kind in "iu" and items.ndim == 1:
+            tokens = text.tokens_of_integers(items.astype(np.uint64), seed)
+        else:
+            elements = _column(items, "items")
+            tokens = _tokens_of(elements, np.arange(len(elements) + 1, dtype=np.int64), seed, 0)
+        if len(names) != len(tokens):
+            raise ValueError(f"groups and items must have the same length, not {len(names)} and {len(tokens)}")
+        numbers: dict[Any, int] = {}
+        try:
+            rows = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(names))
+        except TypeError as error:
+            raise TypeError(f"groups must be hashable: {error}") from None
+        offsets = np.zeros(len(numbers) + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=len(numbers)), out=offsets[1:])
+        return list(numbers), TokenSets(offsets, tokens[np.argsort(rows, kind="stable")])
+
     @property
     def counts(self) -> Int64Array:
         """Number of tokens of each row, repeats included: int64 (n,)."""
@@ -288,6 +345,20 @@ def _words(values: Sequence[Any], array: npt.NDArray[Any], name: str) -> npt.NDA
         if not 0 <= value < 2**64:
             raise ValueError(f"{name} must be in 0..2**64 - 1, not {value}")
     return np.array(values, np.uint64)
+
+
+def _column(values: Iterable[Any], name: str) -> list[Any]:
+    """Return a column of any library as a list of Python objects, none of which is missing."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a column of values, not {values!r}")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, not {values.ndim}")
+    convert = getattr(values, "to_pylist", None) or getattr(values, "tolist", None) or getattr(values, "to_list", None)
+    column = list(convert() if convert else values)
+    for place, value in enumerate(column):
+        if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value):
+            raise TypeError(f"{name}[{place}] is {value}; leave out rows with missing values")
+    return column
 
 
 def _row(row: Iterable[str | bytes | int], number: int) -> Sequence[str | bytes | int] | npt.NDArray[Any]:

@@ -3,7 +3,7 @@
 import sys
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from math import inf, isclose, pi
 
 import numpy as np
@@ -78,6 +78,64 @@ def test_e14_norms_do_not_rise_with_r(a, b, r, s):
     assert one(distances.minkowski(a, b, high)) >= one(distances.minkowski(a, b, inf)) * (1 - 1e-12)
     same = [one(distances.minkowski(a, [b[0], *a[1:]], each)) for each in (low, high, inf)]
     assert same == [abs(a[0] - b[0])] * 3
+
+
+@given(STRINGS, STRINGS)
+def test_g8_all_longest_common_subsequences(a, b):
+    def parts(text):
+        return {"".join(part) for n in range(len(text) + 1) for part in combinations(text, n)}
+
+    found = list(distances.longest_common_subsequences(a, b))
+    longest = (len(a) + len(b) - one(distances.indel(a, b))) // 2
+    assert found == sorted(part for part in parts(a) & parts(b) if len(part) == longest)
+
+
+def test_g8_examples_of_the_text():
+    assert list(distances.longest_common_subsequences("aba", "bab")) == ["ab", "ba"]
+    assert list(distances.longest_common_subsequences("abcde", "acfdeg")) == ["acde"]
+    many = distances.longest_common_subsequences("ab" * 200, "ba" * 200)
+    assert [next(many), next(many)] == ["ab" * 199 + "a", "ba" * 199 + "b"]
+    with pytest.raises(TypeError, match="b must be a str, not 5"):
+        next(distances.longest_common_subsequences("a", 5))
+
+
+def test_g8_strings_need_not_have_a_mean():
+    """Points have one point halfway; two bit strings at an odd distance have none, and others have several strings."""
+    strings = ["".join(each) for n in range(4) for each in product("ab", repeat=n)]
+
+    def halfway(distance, a, b, among):
+        half = one(distance(a, b)) / 2
+        return [each for each in among if one(distance(a, each)) == one(distance(each, b)) == half]
+
+    assert halfway(distances.minkowski, [0, 0], [2, 4], product(range(5), repeat=2)) == [(1, 2)]
+    bits = [each for each in strings if len(each) == 3]
+    assert halfway(distances.hamming, "aaa", "aab", bits) == []
+    assert halfway(distances.hamming, "aaa", "abb", bits) == ["aab", "aba"]
+    assert halfway(distances.indel, "aba", "bab", strings) == ["ab", "ba"]
+
+
+def test_g7_which_functions_of_two_numbers_are_distances():
+    """Exercise 3.5.1: |x - y| is; max(x, y) and x + y are above 0 for x = y, though they obey the other axioms."""
+    numbers = range(7)
+    difference = {(x, y): one(distances.minkowski([x], [y], 1)) for x, y in product(numbers, repeat=2)}
+    for d, metric in (
+        (difference, True),
+        ({p: max(p) for p in difference}, False),
+        ({p: sum(p) for p in difference}, False),
+    ):
+        assert all(d[x, z] <= d[x, y] + d[y, z] for x, y, z in product(numbers, repeat=3))
+        assert all(d[x, y] == d[y, x] for x, y in difference)
+        assert all((d[x, y] == 0) == (x == y) for x, y in difference) == metric
+    assert difference == {(x, y): abs(x - y) for x, y in difference}
+
+
+def test_g7_vectors_of_zeros_and_ones_are_at_most_90_degrees_apart():
+    vectors = [each for each in product((0, 1), repeat=5) if any(each)]
+    a, b = zip(*combinations(vectors, 2), strict=True)
+    apart = np.degrees(distances.angles(a, b))
+    assert apart.max() == pytest.approx(90)
+    disjoint = (np.array(a) * np.array(b)).sum(axis=1) == 0
+    assert np.array_equal(apart > 89.9, disjoint)
 
 
 def is_metric(distance, a, b, c, slack=0.0):

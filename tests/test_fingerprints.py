@@ -191,9 +191,57 @@ def test_squares_of_minutiae():
     assert grid.prints([], [], [], 0).counts.tolist() == []
 
 
+def test_g10_minutiae_near_a_border_count_for_the_adjacent_squares():
+    grid = FingerprintGrid(10, 3, 2, border=1)
+    around = {(5, 5): {0}, (9.5, 5): {0, 1}, (10.5, 5): {0, 1}, (11.5, 5): {1}, (20.5, 9.5): {1, 2, 4, 5}}
+    around |= {(0.5, 0.5): {0}, (29.9, 19.9): {5}}  # no square beyond the edge
+    for (x, y), squares in around.items():
+        assert set(grid.prints([0], [x], [y], 1)[0].tolist()) == squares
+    assert [set(row.tolist()) for row in grid.prints([1, 0, 1], [5, 15, 5], [5, 5, 9.5], 2)] == [{1}, {0, 3}]
+
+
+def test_g10_a_border_finds_prints_whose_minutiae_moved():
+    """Each minutia moves by up to 3 units in both directions; squares have a side of 25."""
+    generator = np.random.default_rng(10)
+    x, y = 3 + 394 * generator.random((200, 80)), 3 + 494 * generator.random((200, 80))
+    moved = [axis + generator.uniform(-3, 3, axis.shape) for axis in (x, y)]
+    owners = np.arange(200).repeat(80)
+    common = []
+    for border in (0, 3):
+        grid = FingerprintGrid(25, 16, 20, border)
+        prints = grid.prints(owners, x.ravel(), y.ravel(), 200)
+        others = grid.prints(owners, moved[0].ravel(), moved[1].ravel(), 200)
+        common.append(1 - GridSquares(grid.size).distance(prints, others).mean())
+        assert (prints.counts > 0).all()
+        if border:
+            own = FingerprintGrid(25, 16, 20).prints(owners, x.ravel(), y.ravel(), 200)
+            assert all(set(a.tolist()) <= set(b.tolist()) for a, b in zip(own, others, strict=True))
+    assert common[1] > 1.3 * common[0]
+
+
+def test_g10_prints_are_normalised_before_the_grid():
+    """Another image of a finger is turned by 20 degrees, larger by a tenth, and elsewhere."""
+    generator = np.random.default_rng(12)
+    finger, core = generator.uniform(-150, 150, (80, 2)), np.array([30, 40])
+    turn = np.radians(20)
+    matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    image = 1.1 * finger @ matrix + core
+    again = (image - core) / 1.1 @ matrix.T
+    grid = FingerprintGrid(25, 16, 16, border=1)
+    first, normalised, as_it_is = (
+        grid.prints(np.zeros(len(points), int), *(points + 200).T, 1)
+        for points in (finger, again, image[np.abs(image).max(axis=1) < 200])
+    )
+    matcher = FingerprintMatcher(GridSquares(grid.size))
+    assert matcher.match(first, normalised)["similarity"].tolist() == [1.0]
+    assert matcher.family.distance(first, as_it_is) > 1 - 2 * (first.counts / grid.size) ** 2
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda: FingerprintGrid(10, border=6), ValueError, r"border must be in 0\.\.5, half of a square, not 6\.0"),
+        (lambda: FingerprintGrid(10, border=-1), ValueError, "border must be in"),
         (lambda: FingerprintGrid(0), ValueError, "square must be above 0 and finite, not 0.0"),
         (lambda: FingerprintGrid(math.nan), ValueError, "square must be above 0"),
         (lambda: FingerprintGrid(1, 2**13, 2**12), ValueError, r"rows must be in 1\.\.2048, not 4096"),

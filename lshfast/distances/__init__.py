@@ -1,6 +1,6 @@
 """Exact distances of n pairs of items: points, sets, sequences of equal length, and strings by edits.
 
-All functions take two batches of n items, of which one may be a single item, and return an array of n numbers.
+All of these functions take two batches of n items, of which one may be a single item, and return an array of n numbers.
 
 | function | items | metric |
 |---|---|---|
@@ -14,10 +14,11 @@ All functions take two batches of n items, of which one may be a single item, an
 | `damerau` | strings; transpositions of neighbours too | yes |
 | `osa` | strings; the same, but no part is edited twice | no: the triangle inequality fails |
 
-The distances of strings need the package rapidfuzz: ``pip install lshfast[records]``.
+The distances of strings need the package rapidfuzz: ``pip install lshfast[records]``. `longest_common_subsequences`
+takes two strings, and yields what insertions and deletions can leave as it is.
 """
 
-from lshfast.distances.edits import damerau, indel, levenshtein, osa
+from lshfast.distances.edits import damerau, indel, levenshtein, longest_common_subsequences, osa
 from lshfast.distances.points import angles, minkowski, one_minus_cosines
 from lshfast.distances.sequences import hamming, jaccard
 
@@ -28,6 +29,7 @@ __all__ = [
     "indel",
     "jaccard",
     "levenshtein",
+    "longest_common_subsequences",
     "minkowski",
     "one_minus_cosines",
     "osa",

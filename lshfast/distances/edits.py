@@ -1,7 +1,8 @@
-"""Distances of strings by edits, which rapidfuzz computes."""
+"""Distances of strings by edits, which rapidfuzz computes; and longest common subsequences."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,52 @@ def indel(a: Any, b: Any) -> Int64Array:
     [3, 0]
     """
     return _edits("Indel", a, b)
+
+
+def longest_common_subsequences(a: str, b: str) -> Iterator[str]:
+    """Yield all longest common subsequences of two strings, each once, in the order of their symbols.
+
+    Their length is (len(a) + len(b) - indel(a, b)) / 2. There may be exponentially many. The memory and the time before
+    the first are of the order of len(a) len(b).
+
+    Parameters
+    ----------
+    a, b : str
+
+    Yields
+    ------
+    str
+
+    Raises
+    ------
+    TypeError
+        If an argument is not a str.
+
+    Examples
+    --------
+    >>> from lshfast.distances import longest_common_subsequences
+    >>> list(longest_common_subsequences("aba", "bab")), list(longest_common_subsequences("abcde", "acfdeg"))
+    (['ab', 'ba'], ['acde'])
+    """
+    for name, value in (("a", a), ("b", b)):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a str, not {value!r}")
+    length = np.zeros((len(a) + 1, len(b) + 1), np.int32)  # of the strings from i and from j on
+    for i in reversed(range(len(a))):
+        for j in reversed(range(len(b))):
+            same = a[i] == b[j]
+            length[i, j] = length[i + 1, j + 1] + 1 if same else max(length[i + 1, j], length[i, j + 1])
+    symbols = sorted({*a} & {*b}, reverse=True)
+    begun = [(0, 0, "")]
+    while begun:
+        i, j, found = begun.pop()
+        if not length[i, j]:
+            yield found
+            continue
+        for symbol in symbols:  # each at its first places, so that no subsequence is found twice
+            x, y = a.find(symbol, i), b.find(symbol, j)
+            if min(x, y) >= 0 and length[x + 1, y + 1] + 1 == length[i, j]:
+                begun.append((x + 1, y + 1, found + symbol))
 
 
 def levenshtein(a: Any, b: Any) -> Int64Array:

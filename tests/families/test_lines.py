@@ -102,7 +102,7 @@ def test_pairs_collide_as_often_as_the_formula_says(family, dim, level):
     assert (np.abs(found - p) <= 4 * np.sqrt(p * (1 - p) / count)).all()
 
 
-def test_any_dimension_keeps_the_promise_that_unit_directions_break():
+def test_e3_f27_any_dimension_keeps_the_promise_that_unit_directions_break():
     """(a/2, 2a, 1/2, 1/3) holds in 100 dimensions; with directions of length 1, far points would collide with .84."""
     lines = GaussianLines(100, 1.0)
     d1, d2, p1, p2 = lines.sensitivity(0.5, 2)

@@ -145,17 +145,6 @@ def test_c9_three_candidates_a_table():
     assert found == pytest.approx(0.29879, abs=3e-3)
 
 
-def test_e4_probe_step_counts_far_items_only():
-    """Simulated: with planted data, the search that counts far items keeps its bound."""
-    n, rows, tables, limit = 2000, 12, 40, 2
-    rng = np.random.default_rng(4)
-    p1, p2 = 0.8, 0.5
-    near = rng.random((500, tables)) < p1**rows
-    far = rng.binomial(n, p2**rows, (500, tables)).sum(axis=1)
-    success = (near.any(axis=1) & (far < limit * tables)).mean()
-    assert success >= probe_success(n, p1, p2, rows, tables, far_limit=limit) - 4 * math.sqrt(0.25 / 500)
-
-
 # rho, rows and tables
 
 

@@ -66,9 +66,38 @@ def test_the_first_functions_are_fair_to_vectors_that_differ_in_one_part(dim, pa
     assert abs(np.mean(shares) - expected) <= 4 * np.sqrt(expected * (1 - expected) / (300 * part))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 4, 8, 16])
+def test_a16_cones_of_k_hyperplanes(rows):
+    """Two vectors are in one of the 2**K cones with the probability (1 - angle / pi)**K."""
+    family, bands = Hyperplanes(20, structured=False), 8_000
+    angles = np.radians([2, 10, 30, 60, 90])
+    a, b = pairs_at(angles, 20)
+    shares = (family.buckets(a, bands, rows) == family.buckets(b, bands, rows)).mean(axis=1)
+    expected = (1 - angles / np.pi) ** rows
+    assert (np.abs(shares - expected) <= 4 * np.sqrt(expected * (1 - expected) / bands)).all()
+
+
+def test_a16_neighbours_across_the_borders_of_cones():
+    """In one table of 2**8 cones, .45 of the neighbours at .3 radians are in one; 8 tables or 12 probes find others."""
+    family, rows, pairs = Hyperplanes(64, structured=False), 8, 3000
+    a, b = pairs_at(np.full(pairs, 0.3), 64)
+    own, searched = family.buckets(b, 8, rows), family.probe(a, 8, rows, 12)
+    met = own[:, :, None] == searched
+    p = (1 - 0.3 / math.pi) ** rows
+    for tables, probes, expected in (
+        (1, 1, p),
+        (8, 1, 1 - (1 - p) ** 8),
+        (1, 12, float(family.probe_probability(0.3, rows, 12))),
+    ):
+        share = met[:, :tables, :probes].any(axis=(1, 2)).mean()
+        assert abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / pairs) + 0.01 * (probes > 1)
+    assert p < 0.5 < 0.85 < met[:, :1].any(axis=(1, 2)).mean()
+    assert met.any(axis=(1, 2)).mean() > 0.999
+
+
 @pytest.mark.parametrize(("dim", "rows"), [(20, 4), (20, 16), (384, 16), (768, 24)])
 def test_bands_of_hyperplanes_collide_nearly_as_often_as_independent_ones(dim, rows):
-    """A16: agreement under K functions. Functions of one rotation are negatively correlated, which shows far out."""
+    """Functions of one rotation are negatively correlated, which shows far out."""
     family, bands = Hyperplanes(dim), 20_000
     angles = np.radians([5, 15, 30, 45])
     a, b = pairs_at(angles, dim)

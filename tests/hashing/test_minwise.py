@@ -1,8 +1,8 @@
 """Min-wise permutations: exact families by enumeration, and the bias of linear permutations."""
 
 from fractions import Fraction
-from itertools import combinations, pairwise
-from math import lcm, log, pi, sqrt
+from itertools import combinations, pairwise, permutations
+from math import factorial, lcm, log, pi, sqrt
 
 import numpy as np
 import pytest
@@ -38,6 +38,27 @@ def test_a8_enumeration_is_exactly_min_wise(n):
         for chosen in combinations(range(n), size):
             firsts = np.bincount(permutations[:, chosen].argmin(axis=1), minlength=size)
             assert (firsts * size == len(permutations)).all()
+
+
+def test_g3_families_for_sets_of_at_most_k_elements():
+    """The size of a k-restricted family is a multiple of lcm(1, .., k); 2 for k = 2 and 6 for k = 3 exist for n = 4."""
+    two = [range(4), range(3, -1, -1)]
+    three = [[0, 1, 2, 3], [0, 3, 2, 1], [2, 0, 3, 1], [2, 1, 0, 3], [2, 3, 0, 1], [3, 1, 2, 0]]
+    for k, family in ((2, two), (3, three), (4, all_of(4))):
+        assert [minwise_error(family, each) for each in range(1, k + 1)] == [0] * k
+        assert k == 4 or minwise_error(family, k + 1) > 0
+        assert len(family) == lcm(*range(1, k + 1))
+    assert lcm(*range(1, 9)) == HalvingFamily(8).size == 840
+    every = list(permutations(range(3)))  # of 1 to 5 of the six permutations of three elements, none is for k = 3
+    for size in range(1, 6):
+        assert all(minwise_error(some, 2) + minwise_error(some, 3) > 0 for some in combinations(every, size))
+
+
+def test_g3_random_bits_of_a_draw():
+    """A number in 0..size - 1: 10 bits for n = 8 and 24 for n = 16, where all permutations need 16 and 45."""
+    assert [(HalvingFamily(n).size - 1).bit_length() for n in (4, 8, 16, 32)] == [4, 10, 24, 53]
+    assert [(factorial(n) - 1).bit_length() for n in (8, 16)] == [16, 45]
+    assert len({tuple(HalvingFamily(8).permutation(i)) for i in range(840)}) == 840
 
 
 @pytest.mark.parametrize("n", [16, 32])

@@ -3,7 +3,7 @@
 import math
 import re
 import threading
-from itertools import count, pairwise
+from itertools import combinations, count, pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import Bands, LSHIndex, MinHasher, TokenSets
+from lshfast import Bands, LSHIndex, MinHasher, TokenSets, exact, verify
 from lshfast.index.matches import Match
 from tests.index.index_machine import SMALL, STRS, Stage, array_of, run
 from tests.index.index_model import EMPTY, IndexModel
@@ -123,6 +123,28 @@ def test_recall_at_the_threshold_is_as_promised(scheme):
     best = index.query(signatures[1::2], k=1)
     errors = np.array([answer[0].similarity - 0.8 for answer in best if answer])
     assert abs(errors.mean()) < 0.02  # of those that were found, which are the luckier ones
+
+
+def test_b1_near_neighbours_and_all_pairs():
+    """Both verbs, beside the comparison of one set with all n and of all n (n - 1) / 2 pairs."""
+    rng = np.random.default_rng(1)
+    rows = [set(rng.choice(500, 40, replace=False).tolist()) for _ in range(60)]
+    rows += [row - set(rng.choice(sorted(row), 4).tolist()) for row in rows for _ in range(2)]
+    sets = TokenSets.from_sets(rows)
+    similar = {(i, j) for i, j in combinations(range(180), 2) if len(rows[i] & rows[j]) >= 0.7 * len(rows[i] | rows[j])}
+    assert {(i, j) for i, j, _ in exact.pairs(sets, threshold=0.7).tolist()} == similar
+    assert len(similar) > 120
+    index = LSHIndex(threshold=0.5, recall=0.999)
+    signatures = index.hasher.sketch(sets)
+    index.insert(range(180), signatures)
+    i, j = zip(*((i, j) for i, answer in enumerate(index.query(signatures)) for j in answer if i < j), strict=True)
+    queried = verify(sets, np.array(i), np.array(j), 0.7)
+    joined = index.pairs(threshold=0)
+    scanned = verify(sets, np.asarray(joined.left), np.asarray(joined.right), 0.7)
+    assert {(i, j) for i, j, _ in queried.tolist()} == {(i, j) for i, j, _ in scanned.tolist()} == similar
+    for query in range(0, 180, 45):
+        near = {match.key for match in index.query(signatures[query], k=3, threshold=0.3)}
+        assert {*near} >= {other for pair in similar for other in pair if query in pair}
 
 
 def test_expected_candidates_are_what_queries_meet():

@@ -109,7 +109,7 @@ def test_keys_that_cannot_be_compared():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_points_are_removed_and_replaced(metric):
+def test_c5_points_are_removed_and_replaced(metric):
     points = clustered(metric)
     index = small(metric)
     index.insert(range(60), points)
@@ -195,7 +195,7 @@ def test_csr_matrices_with_columns_in_any_order_and_repeated():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_near_stops_at_the_first_and_gives_up_after_2l_far_points(metric):
+def test_a19_c7_near_stops_at_the_first_and_gives_up_after_2l_far_points(metric):
     """Equal points crowd a bucket: `near` examines one; far points in the buckets of a query count against 2 L."""
     point = clustered(metric)[:1]
     index = small(metric)
@@ -210,7 +210,7 @@ def test_near_stops_at_the_first_and_gives_up_after_2l_far_points(metric):
     assert index.query(point, k=5).examined.tolist() == [5000]
 
 
-def test_only_far_points_count_against_the_budget():
+def test_e4_only_far_points_count_against_the_budget():
     """A bucket with many far points and a near one: "first" meets far ones only, as many as it may, or the near one.
 
     Points between radius and c * radius are answers, so they cannot use up the budget.

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lshfast.index.neighbors.near_neighbors import NearNeighbors
-from tests.index.neighbors_kit import planted, random_points
+from tests.index.neighbors_kit import packed, planted, random_points
+from tests.reference import families_bits
 
 DIM = {"cosine": 64, "euclidean": 64, "manhattan": 64, "hamming": 256}
 RADIUS = {"cosine": 0.5, "euclidean": 4.0, "manhattan": 20.0, "hamming": 24}
@@ -99,3 +100,55 @@ def distances_between(metric, a, b):
         a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
         return np.arccos(np.clip(a @ b.T, -1, 1)).ravel()
     return np.linalg.norm(a[:, np.newaxis] - b, ord=1 if metric == "manhattan" else 2, axis=2).ravel()
+
+
+# The search with a limit (the theory's proof), in a Hamming space where p1 = 2/3 and p2 = 31/96
+
+BITS, ROWS, TABLES = 96, 6, 12  # 12 is 729**rho, rounded up
+FAR = 3**ROWS - 1
+
+
+def crowded_points(rng):
+    """Return a query, far points at distance 65 in crowds of equal ones, and a near point at distance 32, as bits."""
+    query = rng.integers(0, 2, BITS)
+    sizes = rng.integers(10, 50, FAR // 10)
+    flips = rng.permuted(np.tile(np.arange(BITS) < 65, (len(sizes), 1)), axis=1)
+    near = rng.permutation(np.arange(BITS) < 32)
+    return query, query ^ np.vstack([flips.repeat(sizes, axis=0)[:FAR], near])
+
+
+def definition(tables, query, points, limit):
+    """Return whether a search of the tables, given by their bits, finds the last point among the first `limit`."""
+    seen = set()
+    for bits in tables:
+        for row in np.flatnonzero((points[:, bits] == query[bits]).all(axis=1)).tolist():
+            if row == FAR:
+                return True
+            seen.add(row)
+            if len(seen) == limit:
+                return False
+    return False
+
+
+@pytest.mark.parametrize(("mode", "limit"), [("first", 2), ("closest", 3)])
+def test_a19_c9_searches_with_a_limit(mode, limit):
+    """Over the functions of 300 seeds, a search succeeds if the definition does, and so more often than the bound.
+
+    It is 1/2 - 1/e for a limit of 2 L points beyond c r (E4: one text counts all points), and 2/3 - 1/e for 3 L points.
+    """
+    trials, rng = 300, np.random.default_rng(19)
+    found = without = 0
+    for seed in range(trials):
+        query, points = crowded_points(rng)
+        index = NearNeighbors("hamming", 32, dim=BITS, n=FAR + 1, c=2.0, bands=TABLES, rows=ROWS, probes=1, seed=seed)
+        index.insert(range(FAR + 1), packed(points))
+        answer = index.near(packed(query[np.newaxis])[0], mode=mode)
+        words = [families_bits.draw(seed, families_bits.BIT_SAMPLING, j) for j in range(TABLES * ROWS)]
+        tables = np.array([families_bits.scaled(word, BITS) for word in words]).reshape(TABLES, ROWS)
+        assert answer == ((FAR, 32) if definition(tables, query, points, limit * TABLES) else None)
+        found += answer is not None
+        without += definition(tables, query, points, FAR + 1)
+    assert found / trials - 4 * math.sqrt(found * (trials - found) / trials) / trials >= 1 - 1 / limit - 1 / math.e
+    assert found < without - 5  # the limit ended some searches
+    hits = 1 - (1 - (2 / 3) ** ROWS) ** TABLES
+    assert abs(without / trials - hits) < 4 * math.sqrt(hits * (1 - hits) / trials)

@@ -5,7 +5,7 @@ import threading
 import tracemalloc
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
@@ -155,19 +155,99 @@ def test_needed_overlap(a, b, threshold, measure):
 
 def test_d13_small_universe(level):
     """Sets of half of 52 elements are compared as bits: their prefixes are in a quarter of all sets."""
-    rng = np.random.default_rng(52)
-    rows = [np.flatnonzero(rng.random(52) < 0.5).tolist() for _ in range(700)]
-    rows += [sorted(set(row) ^ {3}) for row in rows[:50]]
-    signatures = MinHasher(8, "classic").sketch(TokenSets.from_sets(rows))
-    assert max(len(np.unique(column)) for column in signatures.T) <= 52
-    assert math.ceil(10**6 / 52) == 19_231  # of a million sets share a minimum, on average
-    assert round(math.comb(10**6, 2) / 4.5e9) == 111  # seconds to compare all at 4.5 G pairs a second
+    rng, n = np.random.default_rng(52), 2000
+    members = rng.random((n, 52)) < 0.5
+    members[-200:] = members[:200]
+    members[np.arange(n - 200, n), rng.integers(0, 52, 200)] ^= True
+    rows = [np.flatnonzero(row).tolist() for row in members]
+    common = members.astype(np.float32) @ members.T.astype(np.float32)  # exact: at most 52
+    either = members.sum(axis=1)[:, None] + members.sum(axis=1) - common
+    i, j = np.nonzero(np.triu(10 * common >= 9 * either, 1))
     found = exact.join(rows, threshold=0.9)
     assert found.method == "bitmap"
-    assert {(i, j) for i, j, _ in found.pairs.tolist()} == similar_pairs(rows, F(9, 10))
+    assert found.pairs[["i", "j"]].tolist() == list(zip(i.tolist(), j.tolist(), strict=True))
+    assert len(i) > 100
+    prefixes = exact.join(rows, threshold=0.9, method="prefix")
+    assert np.array_equal(prefixes.pairs, found.pairs)
     assert exact.join([*rows, MANY], threshold=0.9).method == "prefix"
     apart = [[number % 500] for number in range(2000)] + [[1, 2, 3]]
     assert exact.join(apart, threshold=0.9).method == "prefix"  # few candidates: equal sets are one
+
+
+def test_d13_a_minhash_tells_little_of_sets_from_a_small_universe():
+    """Of n sets of 52 elements, n / 52 share a minhash on average (19,231 of a million); it has about 2 bits."""
+    rows = [np.flatnonzero(row).tolist() for row in np.random.default_rng(52).random((10_000, 52)) < 0.5]
+    for column in MinHasher(8, "classic").sketch(TokenSets.from_sets(rows)).T:
+        shares = np.unique(column, return_counts=True)[1] / len(rows)
+        assert len(shares) <= 52
+        assert -(shares * np.log2(shares)).sum() == pytest.approx(2, abs=0.05)
+
+
+# Sets as strings (F36 to F39): what a wrong length, prefix or position loses
+
+
+def nested(lengths):
+    """Return sets of these sizes, each of which contains the smaller ones."""
+    return [range(length) for length in lengths]
+
+
+@pytest.mark.parametrize(
+    ("length", "threshold", "first", "last"),
+    [(9, 0.9, 9, 10), (8, 0.9, 8, 8), (20, 0.85, 17, 23), (20, 0.95, 19, 21), (20, 0.98, 20, 20)],
+)
+@pytest.mark.parametrize("method", ["prefix", "bitmap"])
+def test_f36_lengths_that_are_similar(method, length, threshold, first, last):
+    found = exact.pairs(nested([length]), nested(range(1, 31)), threshold=threshold, method=method)
+    assert (found["j"] + 1).tolist() == [*range(first, last + 1)]
+
+
+def test_f37_prefixes_that_doubles_make_too_short():
+    """A set and its part of the least size: all but the last token of the prefix are in no other set.
+
+    In 67 of these 2,000 cases, floor((1 - J) L) + 1 in doubles is too small, and an index by it loses the pair.
+    """
+    short, lengths = 0, range(1, 201)
+    for percent in range(50, 100, 5):
+        parts = [-(-percent * length // 100) - lacks for length in lengths for lacks in (0, 1)]
+        short += sum(
+            math.floor((1 - percent / 100) * length) + 1 < length - least + 1
+            for length, least in zip(lengths, parts[::2], strict=True)
+        )
+        whole = [range(1000 * length, 1000 * length + length) for length in lengths]
+        ends = [row[len(row) - size :] for row, size in zip(chain(*zip(whole, whole, strict=True)), parts, strict=True)]
+        found = exact.pairs(whole, ends, threshold=percent / 100, method="prefix")
+        assert found[["i", "j"]].tolist() == [(row, 2 * row) for row in range(200)]
+    assert short == 67
+
+
+def test_f37_f38_the_strings_of_the_text():
+    strings = ["acdefghijk", "bcdefghijk", "bcdefghij", "abcdefghij"]
+    for method, suffixes in (("prefix", False), ("prefix", True), ("bitmap", False)):
+        found = exact.pairs([*map(list, strings)], threshold=0.8, method=method, suffixes=suffixes)
+        assert found.tolist() == [(0, 1, 9 / 11), (0, 3, 9 / 11), (1, 2, 0.9), (1, 3, 9 / 11), (2, 3, 0.9)]
+        found = exact.pairs([*map(list, strings)], threshold=0.9, method=method, suffixes=suffixes)
+        assert found.tolist() == [(1, 2, 0.9), (2, 3, 0.9)]
+
+
+@pytest.mark.parametrize("suffixes", [False, True])
+@pytest.mark.parametrize("threshold", [F(9, 10), F(8, 10), F(8, 9), F(11, 15), F(1, 2)])
+def test_f39_no_pair_is_lost(threshold, suffixes):
+    """Strings of the text's length, of which many are similar, and symbols of very different frequencies."""
+    rng, rows = np.random.default_rng(39), []
+    weights = 1 / np.arange(1, 31)
+    for _ in range(60):
+        base = rng.choice(30, rng.integers(6, 22), replace=False, p=weights / weights.sum())
+        rows += [
+            base.tolist(),
+            base[1:].tolist(),
+            [*base.tolist(), 40],
+            [*base[2:].tolist(), 41, 42],
+            base[:-2].tolist(),
+        ]
+    found = exact.join(rows, threshold=threshold, method="prefix", suffixes=suffixes)
+    assert {(i, j) for i, j, _ in found.pairs.tolist()} == similar_pairs(rows, threshold)
+    assert len(found.pairs) > 100
+    assert found.candidates < math.comb(len(rows), 2)
 
 
 def test_widths_of_bitmaps(level):

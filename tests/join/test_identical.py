@@ -69,7 +69,7 @@ def test_hashes_that_collide_do_no_harm_to_positions(monkeypatch):
     assert find_identical(items).tolist() == first_of(items)
 
 
-def test_words_cover_short_items_and_lie_within_long_ones():
+def test_f34_words_cover_short_items_and_lie_within_long_ones():
     points = np.array([0, 2**63, 2**64 - 1], np.uint64)
     rng = np.random.default_rng(2)
     for length in [*range(33), 100, 1001]:

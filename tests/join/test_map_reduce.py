@@ -21,7 +21,7 @@ def signatures(draw):
 
 
 @given(signatures(), st.integers(1, 4), st.integers(1, 4), st.randoms())
-def test_any_division_gives_the_candidates(rows, mappers, reducers, random):
+def test_f16_any_division_gives_the_candidates(rows, mappers, reducers, random):
     bands = Bands(3, 2)
     numbers = np.arange(len(rows))
     parts = [map_buckets(rows[part], part, bands) for part in np.array_split(numbers, mappers)]

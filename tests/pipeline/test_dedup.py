@@ -232,7 +232,24 @@ def test_components_chain_and_say_how_far():
     assert np.abs(estimated - exact).max() < 0.2
 
 
-def test_verify_modes(texts):
+def test_c10_clusters_of_web_pages():
+    """Tuples of words, all similar pairs, and their components: many pages are similar to the first by a chain only."""
+    rng = np.random.default_rng(10)
+    pages, cluster = [], []
+    for number in range(40):
+        words = rng.choice(VOCABULARY, 60).tolist()
+        for _ in range(int(rng.integers(1, 6))):  # versions, each made from the one before
+            words[int(rng.integers(60))] = f"word{len(pages)}"
+            pages.append(" ".join(words))
+            cluster.append(number)
+    found = dedup(pages, size=SIZE, threshold=0.85, groups="components", exact=True)
+    assert found.labels.tolist() == [cluster.index(number) for number in cluster]
+    apart = [row for row, first in enumerate(found.labels.tolist()) if jaccard(pages[row], pages[first]) < 0.85]
+    assert len(apart) > 10
+    assert all(jaccard(pages[row], pages[row - 1]) >= 0.85 for row in apart)
+
+
+def test_d12_verify_modes(texts):
     """All candidates; those whose estimate, a multiple of 1/128, is enough; and those that are right."""
     options = {"size": SIZE, "threshold": 0.6, "bands": 32, "rows": 4}
     exact, signature, none = (pairs(texts, verify=verify, **options) for verify in ("exact", "signature", "none"))

@@ -141,7 +141,7 @@ def test_values_are_compared_once_for_any_number_of_threads():
 # Synonyms
 
 
-def test_bill_is_william_but_for_one_edit():
+def test_f29_bill_is_william_but_for_one_edit():
     """Section 3.8.2: a table of nicknames reduces the distance from 5 to 1."""
     with_table, without = (comparer("name", ["Bill"], ["William"], table) for table in (Synonyms.english(), NONE))
     assert indel("bill", "william").tolist() == [5]
@@ -191,7 +191,7 @@ def test_points(edits, penalty, full):
     assert found == pytest.approx(reference.points(edits, full, penalty))
 
 
-def test_three_hundred_points_and_a_quadratic_penalty():
+def test_f29_three_hundred_points_and_a_quadratic_penalty():
     """Section 3.8.2: three fields of 100 points each; Bill costs as much as one edit."""
     fields = [Field(name, kind="name") for name in ("name", "address", "phone")]
     a = {"name": ["Bill Jones"] * 4, "address": ["1 High St"] * 4, "phone": ["5550123"] * 4}

@@ -51,6 +51,30 @@ def with_errors(table, rng, rate=0.25):
     return copy
 
 
+@pytest.mark.parametrize(
+    ("phone", "rules", "found"),
+    [
+        ("555-9876", None, True),
+        (None, None, False),  # no key is equal, and the address is not similar enough for the default rule
+        (None, ["key:phone", "key:name", "lsh:address:threshold=0.3"], True),
+    ],
+)
+def test_g11_names_and_addresses_that_differ_in_form(phone, rules, found):
+    """The default rules compare "Robert Jones Jr." and "Bob S. Jomes" if their telephone is equal."""
+    rng, columns = np.random.default_rng(11), ("name", "address", "phone")
+    everyone = people(300, rng)
+    names = [" ".join(each) for each in zip(everyone["given"], everyone["surname"], strict=True)]
+    phones = [f"555-{number:04d}" for number in rng.permutation(9000)[:300]]
+    rows = list(zip(names, everyone["address"], phones, strict=True))
+    ours = [*rows[:250], ("Robert Jones Jr.", "10 W. Main St., Apt. 3", "555-9876")]
+    theirs = [[mistyped(value, rng) if rng.random() < 0.1 else value for value in row] for row in rows[100:]]
+    theirs.append(["Bob S. Jomes", "10 West Main Street, Apartment 3", phone])
+    tables = [dict(zip(columns, zip(*table, strict=True), strict=True)) for table in (ours, theirs)]
+    links = match_records(*tables, rules=rules).pairs()
+    assert ((250, 200) in links) == found
+    assert len({*links} & {(100 + row, row) for row in range(150)}) >= 148
+
+
 @pytest.fixture(scope="module")
 def tables():
     rng = np.random.default_rng(17)

@@ -7,23 +7,22 @@ from lshfast.records import plot_rates, rate_table, true_match_rate
 
 
 @pytest.mark.parametrize(("days", "rate"), [(10, 1.0), (45, 0.0), (27.5, 0.5)])
-def test_dates_of_the_textbook(days, rate):
+def test_f30_dates(days, rate):
     """Matches differ by 10 days on average, random records by 45: (45 - x) / 35."""
     assert true_match_rate(days, 10, 45) == rate == (45 - days) / 35
 
 
-def test_heights_of_the_textbook():
-    """Exercise 3.8.1: heights from 0 to 10 differ by 10 / 3 on average, not by 5; the text rounds it to 3.3."""
-    rng = np.random.default_rng(8)
-    apart = np.abs(np.subtract(*rng.uniform(0, 10, (2, 10**5))))
-    table = rate_table([1.0], [2.0], random=apart, h0=0.1, bins=1)
-    assert abs(table.h1 - 10 / 3) < 4 * apart.std() / np.sqrt(10**5)
-    assert table.rates == pytest.approx((10 / 3 - 2) / (10 / 3 - 0.1), abs=0.01)
-    assert true_match_rate(2, 0.1, 3.3) == pytest.approx(13 / 32)
+def test_f30_years_of_publication():
+    """Exercise 3.8.1: two of ten years differ by 3.3 on average, not by 5."""
+    years = np.arange(10)
+    table = rate_table([1.0], [2.0], random=np.abs(years[:, None] - years).ravel(), h0=0.1, bins=1)
+    assert table.h1 == pytest.approx(3.3)
+    assert table.rates == pytest.approx(13 / 32)
+    assert true_match_rate(2, 0.1, 3.3) == pytest.approx((3.3 - 2) / (3.3 - 0.1)) == pytest.approx(0.40625)
 
 
-def test_scores_of_the_textbook():
-    """At 185 points and above, all pairs are matches; at 115, none."""
+def test_f30_scores():
+    """At 185 points and above, all pairs are matches. In this table, none is at 115, where the text has some."""
     rng = np.random.default_rng(4)
     scores = np.repeat([300.0, 185.0, 150.0, 115.0], 500)
     days = np.concatenate([np.full(1000, 10.0), rng.permutation(np.repeat([10.0, 45.0], 250)), np.full(500, 45.0)])

@@ -1,6 +1,5 @@
 """The numbers and the errata of section 3.9 of the book, in the reference and in the library's filters."""
 
-import math
 import random
 from fractions import Fraction
 
@@ -73,16 +72,10 @@ def test_f37_prefixes():
     assert max(four) == F(12, 15)
 
 
-def test_f37_doubles_lose_pairs():
-    """The formula in doubles gives a shorter prefix for J = .8, L = 5, and then loses the pair of similarity 4 / 5."""
-    assert math.floor((1 - 0.8) * 5) + 1 == 1
-    assert library_prefix(5, 0.8) == 2
-    tried = [(twentieths / 20, length) for twentieths in range(10, 20) for length in range(1, 201)]
-    short = [1 for least, length in tried if math.floor((1 - least) * length) + 1 < library_prefix(length, least)]
-    assert (len(short), len(tried)) == (67, 2000)
-    for hundredths in range(1, 101):
-        for length in range(1, 60):
-            assert library_prefix(length, hundredths / 100) == book.prefix(length, F(hundredths, 100))
+@pytest.mark.parametrize("hundredths", range(1, 101))
+def test_f37_prefixes_of_all_thresholds(hundredths):
+    for length in range(1, 60):
+        assert library_prefix(length, hundredths / 100) == book.prefix(length, F(hundredths, 100))
 
 
 def test_f38_positions():

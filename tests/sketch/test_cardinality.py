@@ -120,7 +120,7 @@ def test_full_registers_count_without_end():
 
 @SCHEMES
 @pytest.mark.parametrize("k", [3, 4, 16, 100, 128, 257, 1000])
-def test_estimates_of_signatures(scheme, k):
+def test_b3_estimates_of_signatures(scheme, k):
     signatures = MinHasher(k, scheme, 5).sketch(sets_of(*random_rows()))
     found = estimate_sizes(signatures)
     assert found[0] == 0

@@ -62,7 +62,7 @@ def test_the_similarity_of_samples_is_unbiased():
     assert abs(kept / trials - union / 25) < 4 * (union / 25 * (1 - 1 / 25) / trials) ** 0.5
 
 
-def test_a_join_of_samples_is_the_syntactic_clustering_of_1997():
+def test_c11_a_join_of_samples_is_the_syntactic_clustering_of_1997():
     """List (document, tuple) for the sampled tuples, sort by tuple, count the tuples of each pair of documents."""
     rng = np.random.default_rng(5)
     texts = []

@@ -247,7 +247,7 @@ def test_multisets(scheme, a, b, k):
     assert hasher.merge(left, right).tolist() == both.tolist()
 
 
-def test_multisets_are_as_similar_as_their_multiplicities():
+def test_c4_multisets_are_as_similar_as_their_multiplicities():
     generator = np.random.default_rng(9)
     weights = generator.integers(0, 9, (2, 60)).astype(float)
     exact = reference.similarity(*(dict(enumerate(row.tolist())) for row in weights))

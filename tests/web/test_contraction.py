@@ -60,7 +60,7 @@ def test_larger_graphs(threshold, seed):
     assert found.rounds > 0
 
 
-def test_toy_graph_of_the_text():
+def test_a11_toy_graph_of_the_text():
     """u1 -> v1, u2 -> v2: once v1 and v2 are the same, so are u1 and u2."""
     u1, u2, v1, v2 = range(4)
     assert contracted([(u1, v1), (u2, v2)]).removed == 0

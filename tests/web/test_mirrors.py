@@ -1,11 +1,13 @@
 """Mirror hosts: against all pairs, planted mirrors with decoys, copies, contents, and errors."""
 
+from urllib.parse import urljoin
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.web import Mirror, find_mirrors
+from lshfast.web import Mirror, find_mirrors, path_bigrams, split_url
 from lshfast.web import mirrors as module
 from tests.reference import urls as reference
 
@@ -78,6 +80,43 @@ def test_planted_mirrors_among_hosts_with_the_same_software():
     found = {mirror.host: mirror.mirror_of for mirror in find_mirrors(urls_of(sites), threshold=0.7).removed}
     assert found.items() <= truth.items()
     assert len(found) >= 0.95 * len(truth)
+
+
+def test_g2_suspects_of_an_earlier_crawl_first():
+    generator = np.random.default_rng(6)
+    sites = {f"h{number}.example": site(generator, 12, number) for number in range(40)}
+    sites |= {f"m{number}.example": sites[f"h{number}.example"][:10] for number in range(0, 40, 4)}
+    earlier = find_mirrors(urls_of(sites)).removed
+    suspects = {host for mirror in earlier for host in (mirror.host, mirror.mirror_of)}
+    assert len(suspects) == 20
+    begun = urls_of({host: paths[:4] for host, paths in sites.items()})
+    found = find_mirrors(url for url in begun if split_url(url).host in suspects)
+    assert sorted(found.hosts) == sorted(suspects)
+    assert {(mirror.host, mirror.mirror_of) for mirror in found.removed} <= {
+        pair for mirror in earlier for pair in (mirror[:2], mirror[1::-1])
+    }
+    assert len(found.removed) == 10
+
+
+def test_g2_hosts_that_are_close_but_no_mirrors():
+    paths = site(np.random.default_rng(7), 20)
+    sites = {"a.example": paths, "mirror.example": paths[:18], "close.example": [*paths[:11], "/x/y/z", "/x/y/w"]}
+    found = find_mirrors(urls_of(sites), threshold=0.3, recall=0.99)
+    similarity = {mirror.host: mirror.similarity for mirror in found.removed}
+    assert similarity == {"mirror.example": 0.9, "close.example": 11 / 22}
+    assert [host for host, value in similarity.items() if 0.3 <= value < 0.8] == ["close.example"]
+
+
+def test_g2_what_servers_write_into_urls():
+    """Links are resolved against <base> before; session numbers make other paths, but not other bigrams."""
+    base, links = "http://a.example/docs/guide/", ["start.html", "../install/mac.html", "/news/launch", "more/faq.html"]
+    urls = [urljoin(base, link) for link in links]
+    assert [split_url(url).path for url in urls][1:3] == ["/docs/install/mac.html", "/news/launch"]
+    sessions = [f"{url.replace('a.example', 'b.example')}?sid={number}" for number, url in enumerate(urls)]
+    assert not find_mirrors(urls + sessions).removed
+    assert len(find_mirrors(urls + [url.split("?")[0] for url in sessions]).removed) == 1
+    bigrams = path_bigrams(["/docs/guide/start.html?sid=12", "/docs/guide/start.html?sid=7"])
+    assert bigrams[0].tolist() == bigrams[1].tolist()
 
 
 def test_contents_tell_hosts_with_equal_paths_apart():

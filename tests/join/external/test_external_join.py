@@ -84,20 +84,25 @@ def test_equals_the_join_in_memory_with_files(tmp_path, different):
 
 
 @pytest.mark.parametrize("scheme", ["classic", "fast"])
-def test_counts_are_the_agreement_of_signatures(tmp_path, scheme):
-    """Checklist A7: of each pair, the count divided by the number of permutations is what signatures agree in."""
-    random = np.random.default_rng(3)
-    rows = [random.choice(60, random.integers(0, 40)).tolist() for _ in range(150)]
-    signatures = MinHasher(32, scheme).sketch(TokenSets.from_sets(rows))
-    with ExternalJoin(32, tmp_path, memory=least_memory(32)) as join:
+def test_a7_counts_are_the_agreement_of_signatures(tmp_path, scheme):
+    """Each pair once, with the number of equal slots, from more records and more pairs than the memory holds."""
+    random, n, k = np.random.default_rng(3), 2500, 64
+    base = random.integers(0, 2**63, (n // 5, 40))
+    rows = np.where(random.random((n, 40)) < 0.5, base.repeat(5, axis=0), random.integers(0, 50_000, (n, 40)))
+    rows = [*rows[:-1].tolist(), []]
+    signatures = MinHasher(k, scheme).sketch(TokenSets.from_sets(rows))
+    with ExternalJoin(k, tmp_path, memory=least_memory(k)) as join:
         join.add(signatures)
-        found = {
-            (i, j): count for part in join.pairs() for i, j, count in zip(*(x.tolist() for x in part), strict=True)
-        }
-    assert len(found) > 1000
-    full = signatures[:, 0] != EMPTY
-    agree = (signatures[:, None] == signatures).sum(axis=2) * (full[:, None] & full)
-    assert found == {(i, j): int(agree[i, j]) for i, j in zip(*np.nonzero(np.triu(agree, 1)), strict=True)}
+        parts = list(join.pairs())
+        found = np.concatenate([np.column_stack(part) for part in parts])
+        spilled = join.written
+    assert spilled > 16 * (n - 1) * k - least_memory(k) / 2 > 0
+    agree = np.zeros((n, n), np.uint8)
+    for slots in signatures[:-1].T:
+        agree[:-1, :-1] += slots[:, None] == slots
+    i, j = np.nonzero(np.triu(agree, 1))
+    assert np.array_equal(found, np.column_stack([i, j, agree[i, j]]))
+    assert len(found) > 5000
 
 
 def test_a_crowded_bucket_takes_linear_time_to_chain(tmp_path):
