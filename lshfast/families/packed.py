@@ -52,8 +52,11 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
     single = isinstance(codes, (str, bytes, int)) and not isinstance(codes, bool)
     given: Any = [codes] if single else codes
     if not isinstance(given, (list, tuple)) or not _is_number(given[0] if given else 0):
+        column = not isinstance(given, (list, tuple, np.ndarray))
         given = array_of(given, name)
-        if given.ndim == 1 and given.dtype.kind in "OU":
+        if given.ndim == 1 and (given.dtype.kind in "OU" or (column and given.dtype.kind in "iu")):
+            if given.dtype == np.int64 and (bits is None or bits == 64):
+                given = given.view(np.uint64)  # as databases hold codes of 64 bits
             given = given.tolist()
     if isinstance(given, np.ndarray):
         words = _words_of_array(given, bits, name)
@@ -68,7 +71,7 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
 
 
 def _is_number(item: Any) -> bool:
-    return isinstance(item, (str, bytes, int)) and not isinstance(item, bool)
+    return isinstance(item, (str, bytes, int, np.integer)) and not isinstance(item, bool)
 
 
 def _words_of_array(array: npt.NDArray[Any], bits: int | None, name: str) -> UInt64Array:
@@ -98,8 +101,8 @@ def _words_of_booleans(array: npt.NDArray[np.bool_], bits: int | None, name: str
     each = int(np.prod(array.shape[1:]))
     if bits is not None and array.size == bits != each:
         return np.asarray(_words_of_booleans(array.reshape(1, -1), bits, name)[0])
-    if array.ndim < 2 or each != (bits or each):
-        allowed = "(n, ...)" if bits is None else f"(n, {bits}), or {bits} in all"
+    if array.ndim < 2 or each != (bits or each) or (bits is None and not 1 <= each <= 64 * MAX_WORDS):
+        allowed = f"(n, ...) with 1..{64 * MAX_WORDS} bits" if bits is None else f"(n, {bits}), or {bits} in all"
         raise ValueError(f"booleans in {name} must have shape {allowed}, not {array.shape}")
     rows = np.zeros((len(array), -(-each // 8) * 8), np.bool_)
     rows[:, rows.shape[1] - each :] = array.reshape(len(array), each)
@@ -122,14 +125,15 @@ def _words_of_bytes(array: Bytes, bits: int | None, name: str) -> UInt64Array:
 
 def _words_of_numbers(numbers: Sequence[Any], bits: int | None, name: str) -> UInt64Array:
     """Return hexadecimal strings, bytes or ints, all of one type, as words."""
-    kind = next((kind for kind in (str, bytes, int) if numbers and isinstance(numbers[0], kind)), int)
+    kinds: tuple[Any, ...] = str, bytes, (int, np.integer)
+    kind = next((kind for kind in kinds if numbers and isinstance(numbers[0], kind)), kinds[-1])
     for row, number in enumerate(numbers):
         if not isinstance(number, kind) or isinstance(number, bool):
             if row:
                 raise TypeError(f"{name} must be of one type, and row {row} is a {type(number).__name__}: {number!r}")
             raise TypeError(f"{name} must be {FORMS}, and row 0 is a {type(number).__name__}: {number!r}")
-    if kind is int:
-        return _words_of_ints(numbers, bits, name)
+    if kind is kinds[-1]:
+        return _words_of_ints([int(number) for number in numbers], bits, name)
     digits = len(numbers[0])
     for row, number in enumerate(numbers):
         if len(number) != digits:
@@ -158,7 +162,8 @@ def _words_of_ints(numbers: Sequence[int], bits: int | None, name: str) -> UInt6
     width = max((number.bit_length() for number in numbers), default=0)
     if width > most or min(numbers, default=0) < 0:
         row = next(row for row, number in enumerate(numbers) if number < 0 or number.bit_length() > most)
-        raise ValueError(f"{name} must be in 0..2**{most} - 1, and row {row} is {numbers[row]}")
+        shown = f"{numbers[row]}" if abs(numbers[row]) < 1 << 80 else f"a number of {numbers[row].bit_length()} bits"
+        raise ValueError(f"{name} must be in 0..2**{most} - 1, and row {row} is {shown}")
     words = max(1, -(-(width if bits is None else bits) // 64))
     packed = b"".join(number.to_bytes(8 * words, "little") for number in numbers)
     return np.frombuffer(packed, "<u8").astype(np.uint64).reshape(len(numbers), words)

@@ -18,6 +18,9 @@ def forms(numbers, bits):
     texts, packed = [f"{number:0{digits}x}" for number in numbers], [number.to_bytes(size, "big") for number in numbers]
     yield numbers
     yield tuple(numbers)
+    if bits <= 64:
+        for column in (lambda given: [*map(np.uint64, given)], pandas.Series, polars.Series, pyarrow.array):
+            yield column(np.array(numbers, np.uint64))
     for column in (list, np.array, pandas.Series, polars.Series, pyarrow.array):
         yield column(texts)
     yield [text.upper() for text in texts]
@@ -59,6 +62,16 @@ def test_codes_without_a_given_width():
     assert len(dedup_codes([], radius=1)) == 0
 
 
+@pytest.mark.parametrize("column", [pandas.Series, polars.Series, pyarrow.array])
+def test_a_column_has_a_code_in_each_row(column):
+    index = HammingIndex(128)
+    assert index.insert(["a", "b"], column([5, 6])) == 2
+    assert [answer[0].key for answer in index.within(column([6, 5]), 0)] == ["b", "a"]
+    assert dedup_codes(column([-1, -2, 0]), radius=1).keep.tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="row 0 is -1"):
+        index.within(column([-1]))
+
+
 @pytest.mark.parametrize(
     ("codes", "bits", "error", "message"),
     [
@@ -76,9 +89,11 @@ def test_codes_without_a_given_width():
         ([1, 2**64], 64, ValueError, r"0\.\.2\*\*64 - 1, and row 1 is 18446744073709551616"),
         ([1, -1], 64, ValueError, "row 1 is -1"),
         ([2**1024], None, ValueError, r"0\.\.2\*\*1024 - 1"),
+        (np.zeros((2, 5000), bool), None, ValueError, r"with 1..1024 bits, not \(2, 5000\)"),
+        ([1 << 20000], 64, ValueError, "and row 0 is a number of 20001 bits"),
         ([8], 3, ValueError, r"0\.\.2\*\*3 - 1, and row 0 is 8"),
         (["8"], 3, ValueError, "zeros in bit 3 and above, but row 0"),
-        ([True, False], None, ValueError, r"booleans in codes must have shape \(n, ...\), not \(2,\)"),
+        ([True, False], None, ValueError, r"shape \(n, ...\) with 1..1024 bits, not \(2,\)"),
         (np.zeros((2, 8), bool), 9, ValueError, r"shape \(n, 9\), or 9 in all, not \(2, 8\)"),
         (np.array([-1], np.int8), None, ValueError, "must not be negative, as -1 is"),
         (np.zeros(2), None, TypeError, "codes must be uint64, int64, booleans, bytes, hexadecimal strings or ints"),
