@@ -1,7 +1,8 @@
-/* Rows of a crowd are looked up by the rarest words that they share (a prefix filter: Chaudhuri, Ganti, Kaushik 2006;
- * Bayardo, Ma, Srikant 2007). Where a row has so few rare words that it may share none with a similar one, all bitmaps are
- * compared, one after the other, at a few nanoseconds each. In both cases the words shared bound the overlap, so that
- * hardly any row is found that is not similar, whoever chose the tokens. */
+/* Rows of a crowd are looked up by the first words that they share (a prefix filter: Chaudhuri, Ganti, Kaushik 2006;
+ * Bayardo, Ma, Srikant 2007), and by their places (a positional filter: Xiao, Wang, Lin, Yu 2008). Where these words are
+ * in so many rows that their lists are longer than the crowd, all bitmaps are compared, one after the other, at a few
+ * nanoseconds each. In both cases the words shared bound the overlap, so that hardly any row is found that is not similar,
+ * whoever chose the tokens. */
 #include "compiler.h"
 #include "grouping/grouping_parts.h"
 
@@ -9,9 +10,6 @@
 
 /* Members whose bitmaps are compared at once. */
 #define BLOCK 256
-
-/* Entries whose lists are fetched ahead. */
-#define AHEAD 16
 
 void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest) {
     size_t least = 1; /* overlap with any row; one token of containment, as the other row may have no more */
@@ -45,14 +43,14 @@ static inline uint32_t word_of(uint64_t token, uint64_t multiplier) { return (ui
 
 static inline uint32_t kind_of(uint32_t word) { return word >> (32 - CROWD_COUNT_BITS); }
 
-void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts) {
+void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint16_t *counts) {
     for (size_t i = 0; i < n; i++) {
-        uint8_t *count = counts + kind_of(word_of(tokens[i], multiplier));
-        *count = (uint8_t)(*count + (*count < UINT8_MAX));
+        uint16_t *count = counts + kind_of(word_of(tokens[i], multiplier));
+        *count = (uint16_t)(*count + (*count < UINT16_MAX));
     }
 }
 
-size_t crowd_number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits) {
+size_t crowd_number_frequent(const uint16_t *counts, uint16_t frequent, size_t most, uint16_t *bits) {
     size_t numbered = 0;
     for (size_t kind = 0; kind < (size_t)1 << CROWD_COUNT_BITS; kind++) {
         bits[kind] = counts[kind] >= frequent && numbered < most ? (uint16_t)++numbered : 0; /* bit 0 is none */
@@ -75,21 +73,24 @@ static int sort_smallest(uint64_t *numbers, size_t n, size_t wanted, struct grou
     return 0;
 }
 
-/* Set the bits of a row's frequent words, write its other words below their counts, and return their number; SIZE_MAX
- * where pause stopped it. */
+/* Set the bits of a row's frequent words, write its rare words below their counts from the first place of scratch->words
+ * on, and its frequent words that rows are listed under from the last of as many places as it has tokens back. Writes the
+ * number of these, and returns the number of rare words; SIZE_MAX where pause stopped it. */
 static size_t sort_out(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
-                       struct crowd_member *member) {
+                       struct crowd_member *member, size_t *behind) {
     const struct crowd *crowd = &grouping->crowd;
     const uint64_t *tokens = grouping->tokens[row];
-    size_t rare = 0;
+    size_t rare = 0, free = member->tokens;
     memset(scratch->bitmap, 0, crowd->width * sizeof *scratch->bitmap);
     for (size_t i = 0; i < member->tokens; i++) {
         uint32_t word = word_of(tokens[i], crowd->multiplier), kind = kind_of(word);
+        uint64_t number = (uint64_t)crowd->counts[kind] << 32 | word;
         if (grouping_must_stop(scratch, 4)) return SIZE_MAX;
         if (crowd->counts[kind] < crowd->frequent) {
-            scratch->words[rare++] = (uint64_t)crowd->counts[kind] << 32 | word;
+            scratch->words[rare++] = number;
             continue;
         }
+        if (crowd->counts[kind] < crowd->unlisted) scratch->words[--free] = number;
         size_t bit = crowd->bits[kind];
         uint64_t mask = (uint64_t)1 << bit % 64;
         if (bit == 0 || scratch->bitmap[bit / 64] & mask) {
@@ -99,67 +100,127 @@ static size_t sort_out(const struct grouping *grouping, size_t row, struct group
             member->frequent++;
         }
     }
+    *behind = member->tokens - free;
     return rare;
 }
 
 int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
                    struct crowd_row *described) {
-    size_t longest, shortest, rare;
-    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0};
+    size_t longest, shortest, behind;
+    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0};
     crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &shortest);
-    rare = sort_out(grouping, row, scratch, &made.member);
-    if (rare == SIZE_MAX) return 1;
-    made.listed = rare < longest ? rare : longest;
-    made.is_dense = rare < shortest;
-    made.member.later = rare - made.listed;
-    if (made.member.later) {
-        if (sort_smallest(scratch->words, rare, made.listed, scratch)) return 1;
-        made.member.last = made.listed ? scratch->words[made.listed - 1] : 0;
+    made.rare = sort_out(grouping, row, scratch, &made.member, &behind);
+    if (made.rare == SIZE_MAX) return 1;
+    made.listed = made.rare < longest ? made.rare : longest;
+    made.member.later = made.rare - made.listed;
+    if (sort_smallest(scratch->words, made.rare, made.listed, scratch)) return 1;
+    if (made.member.later) made.member.last = made.listed ? scratch->words[made.listed - 1] : 0;
+    if (made.rare < longest && behind) {
+        size_t more = longest - made.rare < behind ? longest - made.rare : behind;
+        uint64_t *first = scratch->words + made.member.tokens - behind;
+        if (sort_smallest(first, behind, more, scratch)) return 1;
+        memmove(scratch->words + made.rare, first, more * sizeof *first);
+        made.listed += more;
     }
+    made.is_dense = made.rare < shortest;
+    made.is_open = made.listed < shortest;
     *described = made;
     return 0;
 }
 
-/* ---- adding rows ---- */
+/* ---- lists ---- */
 
-static inline size_t list_of(const struct crowd *crowd, uint32_t word) {
-    return word * UINT32_C(0x9E3779B1) >> crowd->shift;
+/* The lists of a word: of rare words, and of frequent ones for members that are dense and for others. */
+enum list_kind { OF_RARE, OF_DENSE, OF_OTHERS };
+
+static inline uint32_t key_of(uint64_t word, enum list_kind kind) {
+    return (uint32_t)word + (uint32_t)kind * UINT32_C(0x85EBCA6B);
 }
 
-void crowd_list(struct crowd *crowd, size_t from, size_t to) {
-    for (size_t entry = from; entry < to; entry++) {
-        if (to - entry > AHEAD) prefetch(crowd->lists + list_of(crowd, crowd->entries[entry + AHEAD].word));
-        int32_t *head = crowd->lists + list_of(crowd, crowd->entries[entry].word);
-        crowd->entries[entry].next = *head;
-        if (crowd->past) crowd->past[entry] = *head;
-        *head = (int32_t)entry;
+static inline size_t list_of(const struct crowd *crowd, uint32_t key) {
+    return key * UINT32_C(0x9E3779B1) >> crowd->shift;
+}
+
+/* Slots of the chunk that follows one of so many. */
+static inline size_t more_slots(size_t slots) { return slots < CROWD_MOST_SLOTS ? 2 * slots : slots; }
+
+static void begin_chunk(struct crowd *crowd, struct crowd_chain *list, size_t slots, int32_t next) {
+    struct crowd_chunk chunk = {next, next, (uint8_t)slots, 0, 0};
+    list->first = (int32_t)crowd->filled;
+    crowd->slots[crowd->filled].chunk = chunk;
+    crowd->filled += slots;
+}
+
+static inline void add_to_chunk(union crowd_slot *chunk, struct crowd_entry entry) {
+    chunk[++chunk->chunk.used].entry = entry;
+}
+
+static void add_entry(struct crowd *crowd, struct crowd_entry entry) {
+    struct crowd_chain *list = crowd->lists + list_of(crowd, entry.key);
+    crowd->entries++;
+    if (list->length++ == 0) {
+        list->first = (int32_t)crowd->filled;
+        crowd->slots[crowd->filled++].entry = entry;
+        return;
+    }
+    if (list->length == 2) {
+        struct crowd_entry first = crowd->slots[list->first].entry;
+        begin_chunk(crowd, list, CROWD_LEAST_SLOTS, GROUPING_NO_ROW);
+        add_to_chunk(crowd->slots + list->first, first);
+    }
+    struct crowd_chunk last = crowd->slots[list->first].chunk;
+    if (last.used + 1 == last.slots) begin_chunk(crowd, list, more_slots(last.slots), list->first);
+    add_to_chunk(crowd->slots + list->first, entry);
+}
+
+void crowd_relist(struct crowd *crowd, const union crowd_slot *slots, const struct crowd_chain *lists, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (lists[i].length == 1) add_entry(crowd, slots[lists[i].first].entry);
+        if (lists[i].length < 2) continue;
+        for (int32_t at = lists[i].first; at >= 0; at = slots[at].chunk.next) {
+            for (size_t j = 1; j <= slots[at].chunk.used; j++) add_entry(crowd, slots[at + (int32_t)j].entry);
+        }
     }
 }
 
-int crowd_has_room(const struct crowd *crowd, size_t tokens) {
-    return crowd->capacity - crowd->filled >= tokens && crowd->count < crowd->room;
+static enum list_kind kind_of_list(const struct crowd_row *row, size_t place) {
+    return place < row->rare ? OF_RARE : row->is_dense ? OF_DENSE : OF_OTHERS;
 }
 
+int crowd_has_room(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
+    crowd->needed = 0; /* several words may be of one list, which then takes less than is counted */
+    for (size_t i = 0; i < row->listed; i++) {
+        struct crowd_chain list = crowd->lists[list_of(crowd, key_of(scratch->words[i], kind_of_list(row, i)))];
+        size_t slots = list.length > 1 ? crowd->slots[list.first].chunk.slots : CROWD_LEAST_SLOTS;
+        crowd->needed += 2 * more_slots(slots);
+    }
+    return crowd->capacity - crowd->filled >= crowd->needed && crowd->count < crowd->room;
+}
+
+static inline uint16_t at_most_16_bits(size_t n) { return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX; }
+
 void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
-    size_t member = crowd->count++, before = crowd->filled;
+    size_t member = crowd->count++;
     crowd->members[member] = row->member;
-    crowd->shared[member] = 0;
+    crowd->touched[member] = 0;
     if (crowd->width) {
         memcpy(crowd->bitmaps + member * crowd->width, scratch->bitmap, crowd->width * sizeof *scratch->bitmap);
     }
     if (row->is_dense) crowd->dense[crowd->crowded++] = (int32_t)member;
+    if (row->is_open) crowd->open[crowd->opened++] = (int32_t)member;
     for (size_t i = 0; i < row->listed; i++) {
-        struct crowd_entry *entry = crowd->entries + crowd->filled++;
-        entry->word = (uint32_t)scratch->words[i];
-        entry->member = (int32_t)member;
+        struct crowd_entry entry = {
+            key_of(scratch->words[i], kind_of_list(row, i)), (int32_t)member, at_most_16_bits(row->member.tokens),
+            at_most_16_bits(row->member.tokens - i - 1),
+        };
+        add_entry(crowd, entry);
     }
-    crowd_list(crowd, before, crowd->filled);
 }
 
 int crowd_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch) {
     struct crowd_row described;
-    if (!crowd_has_room(&grouping->crowd, grouping->counts[row])) return 0;
     if (crowd_describe(grouping, row, scratch, &described)) return -1;
+    if (!crowd_has_room(&grouping->crowd, &described, scratch)) return 0;
     crowd_append(&grouping->crowd, &described, scratch);
     return 1;
 }
@@ -172,7 +233,7 @@ struct search {
     const struct crowd_row *row;
     struct grouping_scratch *scratch;
     int joined; /* whether the row is joined to others already */
-    size_t found;
+    size_t found; /* in scratch->found: members that were touched, and then rows */
 };
 
 static int is_joined(const struct search *search, size_t member) {
@@ -180,43 +241,45 @@ static int is_joined(const struct search *search, size_t member) {
     return search->joined && grouping_are_joined(search->grouping, crowd->members[member].row, search->row->member.row);
 }
 
-/* The first entry behind this one whose row is in another component, or one before it. */
-static int32_t pass_entries(const struct grouping *grouping, int32_t entry) {
-    const struct crowd *crowd = &grouping->crowd;
-    int32_t row = crowd->members[crowd->entries[entry].member].row, past = crowd->past[entry];
-    while (past >= 0 && grouping_are_joined(grouping, crowd->members[crowd->entries[past].member].row, row)) {
-        past = crowd->past[past];
-    }
-    return crowd->past[entry] = past;
+static inline int is_joined_to(const struct grouping *grouping, const struct crowd_entry *entry, int32_t row) {
+    return grouping_are_joined(grouping, grouping->crowd.members[entry->member].row, row);
 }
 
-/* Fetch the first entries of the lists of a row's words into the cache. */
-static void fetch_lists(const struct crowd *crowd, const uint64_t *words, size_t n) {
-    for (size_t i = 0; i < n; i++) prefetch(crowd->lists + list_of(crowd, (uint32_t)words[i]));
+/* Whether all entries of a chunk are in the component of a row. */
+static int is_chunk_joined(const struct grouping *grouping, union crowd_slot *chunk, int32_t row) {
+    struct crowd_chunk *head = &chunk->chunk;
+    if (!is_joined_to(grouping, &chunk[1].entry, row)) return 0;
+    while (head->joined < head->used && is_joined_to(grouping, &chunk[head->joined + 1].entry, row)) head->joined++;
+    return head->joined == head->used;
+}
+
+/* The first chunk behind one that is in the component of a row, and not all in it, or one before it. Only the last chunk of
+ * a list grows, and nothing leads past it before it is full. */
+static int32_t pass_chunks(const struct grouping *grouping, int32_t at, int32_t row) {
+    union crowd_slot *slots = grouping->crowd.slots;
+    int32_t past = slots[at].chunk.past;
+    while (past >= 0 && is_chunk_joined(grouping, slots + past, row)) past = slots[past].chunk.past;
+    return slots[at].chunk.past = past;
+}
+
+/* Fetch what is first in the lists of a row's words into the cache. */
+static void fetch_lists(const struct crowd *crowd, const uint64_t *words, size_t n, enum list_kind kind) {
+    for (size_t i = 0; i < n; i++) prefetch(crowd->lists + list_of(crowd, key_of(words[i], kind)));
     for (size_t i = 0; i < n; i++) {
-        int32_t entry = crowd->lists[list_of(crowd, (uint32_t)words[i])];
-        if (entry >= 0) prefetch(crowd->entries + entry);
+        struct crowd_chain list = crowd->lists[list_of(crowd, key_of(words[i], kind))];
+        if (list.length) prefetch(crowd->slots + list.first);
     }
 }
 
-/* Count the members of a list that have the word, none of the row's component, and write each once behind those that
- * `touched` counts. Returns 1 where pause stopped it. */
-static int count_list(const struct search *search, uint32_t word, size_t *touched) {
-    const struct crowd *crowd = &search->grouping->crowd;
-    int32_t next, number = crowd->lists[list_of(crowd, word)];
-    for (; number >= 0; number = next) {
-        const struct crowd_entry *entry = crowd->entries + number;
-        size_t member = (size_t)entry->member;
-        if (grouping_must_stop(search->scratch, 8)) return 1;
-        next = entry->next;
-        if (is_joined(search, member)) {
-            next = pass_entries(search->grouping, number);
-            continue;
-        }
-        if (entry->word != word) continue;
-        if (crowd->shared[member]++ == 0) search->scratch->found[(*touched)++] = member;
-    }
-    return 0;
+static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Write a member behind those that `found` counts, unless it is there. */
+static inline void touch(struct search *search, size_t member) {
+    struct crowd *crowd = &search->grouping->crowd;
+    if (crowd->touched[member]) return;
+    crowd->touched[member] = 1;
+    crowd->shared[member] = 0;
+    search->scratch->found[search->found++] = member;
 }
 
 /* The least overlap of similar sets of a and b tokens; more than both have if there is none. */
@@ -226,7 +289,50 @@ static inline size_t least_overlap(const struct grouping *grouping, size_t a, si
     return place < crowd->sums ? crowd->overlaps[place] : sets_overlap_needed(a, b, grouping->rule);
 }
 
-static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+/* Whether a member may be similar that shares a word with the row, which has `rest` tokens after it, and none before it. */
+static inline int may_reach(const struct search *search, const struct crowd_entry *entry, size_t rest) {
+    const struct crowd *crowd = &search->grouping->crowd;
+    size_t place = place_of_sizes(search->row->member.tokens, entry->size, search->grouping->rule.measure);
+    if (entry->size == UINT16_MAX || place >= crowd->sums) return 1;
+    return smaller(rest, entry->rest) + 1 >= crowd->overlaps[place];
+}
+
+/* Look at n entries that follow each other: touch the members that have the key and may be similar, and count the rare words
+ * that they share. The first word that a member shares has the most tokens after it, so no member is touched later. */
+static void look_at(struct search *search, const union crowd_slot *slots, size_t n, uint32_t key, size_t rest, int is_rare) {
+    struct crowd *crowd = &search->grouping->crowd;
+    for (size_t i = 0; i < n; i++) {
+        const struct crowd_entry *entry = &slots[i].entry;
+        if (entry->key != key) continue;
+        if (may_reach(search, entry, rest)) touch(search, (size_t)entry->member);
+        if (is_rare && crowd->touched[entry->member]) crowd->shared[entry->member]++;
+    }
+    search->scratch->looked_at += n;
+}
+
+/* Look at the members that are listed under the word at this place of the row, and pass chunks of the row's component.
+ * Returns 1 where pause stopped it. */
+static int visit_list(struct search *search, size_t place, enum list_kind kind) {
+    const struct crowd *crowd = &search->grouping->crowd;
+    const uint32_t key = key_of(search->scratch->words[place], kind);
+    const size_t rest = search->row->member.tokens - place - 1;
+    const int32_t row = search->row->member.row;
+    struct crowd_chain list = crowd->lists[list_of(crowd, key)];
+    if (list.length == 1) look_at(search, crowd->slots + list.first, 1, key, rest, kind == OF_RARE);
+    if (list.length < 2) return 0;
+    for (int32_t at = list.first, next; at >= 0; at = next) {
+        union crowd_slot *chunk = crowd->slots + at;
+        next = chunk->chunk.next;
+        if (next >= 0) prefetch(crowd->slots + next);
+        if (search->joined && is_chunk_joined(search->grouping, chunk, row)) {
+            next = pass_chunks(search->grouping, at, row);
+        } else {
+            look_at(search, chunk + 1, chunk->chunk.used, key, rest, kind == OF_RARE);
+        }
+        if (grouping_must_stop(search->scratch, 8 + 2 * chunk->chunk.used)) return 1;
+    }
+    return 0;
+}
 
 /* Whether a member may be similar whose bitmap differs in so many bits and that shares so many listed words. */
 static inline int may_be_similar(const struct search *search, const struct crowd_member *other, size_t bits_differing,
@@ -251,12 +357,13 @@ static void compare_block(struct search *search, size_t start, size_t some) {
     struct grouping *grouping = search->grouping;
     struct crowd *crowd = &grouping->crowd;
     int32_t bits_differing[BLOCK];
+    search->scratch->looked_at += some;
     crowd->kernels->differ(search->scratch->bitmap, 0, crowd->bitmaps + start * crowd->width, some, crowd->width, 1,
                            bits_differing);
     for (size_t i = 0; i < some; i++) {
         const struct crowd_member *other = crowd->members + start + i;
-        size_t shared = crowd->shared[start + i];
-        crowd->shared[start + i] = 0;
+        size_t shared = crowd->touched[start + i] ? crowd->shared[start + i] : 0;
+        crowd->touched[start + i] = 0;
         if (!may_be_similar(search, other, (size_t)bits_differing[i], shared)) continue;
         if (is_joined(search, start + i)) continue;
         if (!share_bucket(grouping, (size_t)search->row->member.row, (size_t)other->row)) continue;
@@ -275,10 +382,12 @@ static int compare_all(struct search *search) {
     return 0;
 }
 
-/* Compare the members that were touched, and those that are dense. Returns 1 where pause stopped it. */
-static int compare_some(struct search *search, size_t touched) {
+/* Compare the members that were touched. Returns 1 where pause stopped it. */
+static int compare_touched(struct search *search) {
     const struct crowd *crowd = &search->grouping->crowd;
     const uint64_t *found = search->scratch->found;
+    size_t touched = search->found;
+    search->found = 0;
     for (size_t i = 0; i < touched; i++) {
         compare_block(search, (size_t)found[i], 1); /* writes no further than it has read */
         if (grouping_must_stop(search->scratch, 16 + crowd->width)) return 1;
@@ -286,25 +395,62 @@ static int compare_some(struct search *search, size_t touched) {
     return 0;
 }
 
+/* How many entries of lists of frequent words have to be looked at. */
+static size_t entries_of_frequent(const struct search *search) {
+    const struct crowd *crowd = &search->grouping->crowd;
+    const struct crowd_row *row = search->row;
+    size_t entries = 0;
+    for (size_t i = row->rare; i < row->listed; i++) {
+        uint64_t word = search->scratch->words[i];
+        entries += crowd->lists[list_of(crowd, key_of(word, OF_DENSE))].length;
+        if (row->is_dense) entries += crowd->lists[list_of(crowd, key_of(word, OF_OTHERS))].length;
+    }
+    return entries;
+}
+
+/* Touch members that may share no rare word of the prefixes with the row: by frequent words, or all that are dense where
+ * that takes fewer steps. Writes whether all members have to be compared instead. Returns 1 where pause stopped it. */
+static int touch_dense(struct search *search, int *all) {
+    const struct crowd *crowd = &search->grouping->crowd;
+    const struct crowd_row *row = search->row;
+    size_t members = row->is_dense ? crowd->count : crowd->crowded;
+    int by_words = !row->is_open && entries_of_frequent(search) <= members;
+    *all = row->is_dense && !by_words;
+    if (*all) return 0;
+    for (size_t i = row->rare; by_words && i < row->listed; i++) {
+        if (visit_list(search, i, OF_DENSE)) return 1;
+        if (row->is_dense && visit_list(search, i, OF_OTHERS)) return 1;
+    }
+    const int32_t *others = by_words ? crowd->open : crowd->dense;
+    size_t n = by_words ? crowd->opened : crowd->crowded;
+    for (size_t i = 0; i < n; i++) touch(search, (size_t)others[i]);
+    return grouping_must_stop(search->scratch, n);
+}
+
+/* Returns 1 where pause stopped it. */
+static int search_crowd(struct search *search) {
+    const struct crowd *crowd = &search->grouping->crowd;
+    const struct crowd_row *row = search->row;
+    const uint64_t *words = search->scratch->words;
+    size_t rare = smaller(row->rare, row->listed);
+    int all = 0;
+    fetch_lists(crowd, words, rare, OF_RARE);
+    fetch_lists(crowd, words + rare, row->listed - rare, OF_DENSE);
+    for (size_t i = 0; i < rare; i++) {
+        if (visit_list(search, i, OF_RARE)) return 1;
+    }
+    if (touch_dense(search, &all)) return 1;
+    if (!all) return compare_touched(search);
+    search->found = 0;
+    return compare_all(search);
+}
+
 size_t crowd_find(struct grouping *grouping, const struct crowd_row *row, struct grouping_scratch *scratch) {
     struct crowd *crowd = &grouping->crowd;
     int32_t parent = grouping->parent[row->member.row];
     struct search search = {grouping, row, scratch, 0, 0};
-    size_t touched = 0;
-    int stopped = 0;
     search.joined = grouping->chains && parent != GROUPING_NO_ROW && parent != row->member.row;
-    fetch_lists(crowd, scratch->words, row->listed);
-    for (size_t i = 0; i < row->listed && !stopped; i++) {
-        stopped = count_list(&search, (uint32_t)scratch->words[i], &touched);
-    }
-    if (!stopped && !row->is_dense) { /* the dense ones may share no listed word with it: let none be left out */
-        for (size_t i = 0; i < crowd->crowded; i++) {
-            if (crowd->shared[crowd->dense[i]]) continue;
-            scratch->found[touched++] = (uint64_t)crowd->dense[i];
-        }
-    }
-    if (!stopped) stopped = row->is_dense ? compare_all(&search) : compare_some(&search, touched);
-    if (!stopped) return search.found;
-    memset(crowd->shared, 0, crowd->count * sizeof *crowd->shared);
+    if (!search_crowd(&search)) return search.found;
+    memset(crowd->touched, 0, crowd->count * sizeof *crowd->touched);
     return SIZE_MAX;
 }
