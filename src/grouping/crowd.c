@@ -35,6 +35,7 @@ void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps
         size_t b = rule.measure == SETS_CONTAINMENT ? place : place - a;
         overlaps[place] = (uint32_t)sets_overlap_needed(a, b, rule);
     }
+    overlaps[sums] = 0;
 }
 
 /* ---- words ---- */
@@ -76,16 +77,18 @@ static int sort_smallest(uint64_t *numbers, size_t n, size_t wanted, struct grou
 /* Set the bits of a row's frequent words, write its rare words below their counts from the first place of scratch->words
  * on, and its frequent words that rows are listed under from the last of as many places as it has tokens back. Writes the
  * number of these, and returns the number of rare words; SIZE_MAX where pause stopped it. */
-static size_t sort_out(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
-                       struct crowd_member *member, size_t *behind) {
+static size_t sort_out(const struct grouping *grouping, struct crowd_row *row, struct grouping_scratch *scratch,
+                       size_t *behind) {
     const struct crowd *crowd = &grouping->crowd;
-    const uint64_t *tokens = grouping->tokens[row];
+    struct crowd_member *member = &row->member;
+    const uint64_t *tokens = grouping->tokens[member->row];
     size_t rare = 0, free = member->tokens;
     memset(scratch->bitmap, 0, crowd->width * sizeof *scratch->bitmap);
     for (size_t i = 0; i < member->tokens; i++) {
         uint32_t word = word_of(tokens[i], crowd->multiplier), kind = kind_of(word);
         uint64_t number = (uint64_t)crowd->counts[kind] << 32 | word;
         if (grouping_must_stop(scratch, 4)) return SIZE_MAX;
+        row->sketch ^= (uint64_t)1 << word % 64;
         if (crowd->counts[kind] < crowd->frequent) {
             scratch->words[rare++] = number;
             continue;
@@ -107,9 +110,9 @@ static size_t sort_out(const struct grouping *grouping, size_t row, struct group
 int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
                    struct crowd_row *described) {
     size_t longest, shortest, behind;
-    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0};
+    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0, 0};
     crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &shortest);
-    made.rare = sort_out(grouping, row, scratch, &made.member, &behind);
+    made.rare = sort_out(grouping, &made, scratch, &behind);
     if (made.rare == SIZE_MAX) return 1;
     made.listed = made.rare < longest ? made.rare : longest;
     made.member.later = made.rare - made.listed;
@@ -202,7 +205,7 @@ static inline uint16_t at_most_16_bits(size_t n) { return n < UINT16_MAX ? (uint
 void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
     size_t member = crowd->count++;
     crowd->members[member] = row->member;
-    crowd->touched[member] = 0;
+    crowd->sketches[member] = row->sketch;
     if (crowd->width) {
         memcpy(crowd->bitmaps + member * crowd->width, scratch->bitmap, crowd->width * sizeof *scratch->bitmap);
     }
@@ -268,16 +271,21 @@ static void fetch_lists(const struct crowd *crowd, const uint64_t *words, size_t
     for (size_t i = 0; i < n; i++) {
         struct crowd_chain list = crowd->lists[list_of(crowd, key_of(words[i], kind))];
         if (list.length) prefetch(crowd->slots + list.first);
+        if (list.length > CROWD_LEAST_SLOTS) prefetch(crowd->slots + list.first + CROWD_LEAST_SLOTS);
     }
 }
 
 static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
+static inline int is_touched(const struct crowd *crowd, size_t member) {
+    return crowd->touched[member / 8] >> member % 8 & 1;
+}
+
 /* Write a member behind those that `found` counts, unless it is there. */
 static inline void touch(struct search *search, size_t member) {
     struct crowd *crowd = &search->grouping->crowd;
-    if (crowd->touched[member]) return;
-    crowd->touched[member] = 1;
+    if (is_touched(crowd, member)) return;
+    crowd->touched[member / 8] |= (uint8_t)(1 << member % 8);
     crowd->shared[member] = 0;
     search->scratch->found[search->found++] = member;
 }
@@ -289,23 +297,28 @@ static inline size_t least_overlap(const struct grouping *grouping, size_t a, si
     return place < crowd->sums ? crowd->overlaps[place] : sets_overlap_needed(a, b, grouping->rule);
 }
 
-/* Whether a member may be similar that shares a word with the row, which has `rest` tokens after it, and none before it. */
-static inline int may_reach(const struct search *search, const struct crowd_entry *entry, size_t rest) {
-    const struct crowd *crowd = &search->grouping->crowd;
-    size_t place = place_of_sizes(search->row->member.tokens, entry->size, search->grouping->rule.measure);
-    if (entry->size == UINT16_MAX || place >= crowd->sums) return 1;
-    return smaller(rest, entry->rest) + 1 >= crowd->overlaps[place];
-}
-
 /* Look at n entries that follow each other: touch the members that have the key and may be similar, and count the rare words
- * that they share. The first word that a member shares has the most tokens after it, so no member is touched later. */
+ * that touched ones share. The first word that a member shares has the most tokens after it, so no member is touched later.
+ * Most entries are passed over, without a branch. */
 static void look_at(struct search *search, const union crowd_slot *slots, size_t n, uint32_t key, size_t rest, int is_rare) {
     struct crowd *crowd = &search->grouping->crowd;
+    const struct crowd_member *row = &search->row->member;
+    const enum sets_measure measure = search->grouping->rule.measure;
+    uint32_t kept[CROWD_MOST_SLOTS], most[CROWD_MOST_SLOTS];
+    size_t some = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct crowd_entry *entry = &slots[i].entry;
-        if (entry->key != key) continue;
-        if (may_reach(search, entry, rest)) touch(search, (size_t)entry->member);
-        if (is_rare && crowd->touched[entry->member]) crowd->shared[entry->member]++;
+        struct crowd_entry entry = slots[i].entry;
+        size_t need = crowd->overlaps[smaller(place_of_sizes(row->tokens, entry.size, measure), crowd->sums)];
+        kept[some] = (uint32_t)entry.member;
+        most[some] = need ? (uint32_t)(row->tokens + entry.size - 2 * need) : UINT32_MAX; /* tokens that one row has only */
+        some += (entry.key == key) & ((smaller(rest, entry.rest) + 1 >= need) | (is_rare & is_touched(crowd, kept[some])));
+    }
+    for (size_t i = 0; i < some; i++) {
+        if (!is_touched(crowd, kept[i])) {
+            if (ones_of(crowd->sketches[kept[i]] ^ search->row->sketch) > most[i]) continue;
+            touch(search, kept[i]);
+        }
+        crowd->shared[kept[i]] += (uint32_t)is_rare;
     }
     search->scratch->looked_at += n;
 }
@@ -323,13 +336,15 @@ static int visit_list(struct search *search, size_t place, enum list_kind kind) 
     for (int32_t at = list.first, next; at >= 0; at = next) {
         union crowd_slot *chunk = crowd->slots + at;
         next = chunk->chunk.next;
-        if (next >= 0) prefetch(crowd->slots + next);
+        for (size_t ahead = 0; next >= 0 && ahead < CROWD_MOST_SLOTS; ahead += CROWD_LEAST_SLOTS) {
+            prefetch(crowd->slots + next + ahead); /* as the processor does not foresee it: a third of the time */
+        }
         if (search->joined && is_chunk_joined(search->grouping, chunk, row)) {
             next = pass_chunks(search->grouping, at, row);
         } else {
             look_at(search, chunk + 1, chunk->chunk.used, key, rest, kind == OF_RARE);
         }
-        if (grouping_must_stop(search->scratch, 8 + 2 * chunk->chunk.used)) return 1;
+        if (grouping_must_stop(search->scratch, 8 + 2 * (size_t)chunk->chunk.used)) return 1;
     }
     return 0;
 }
@@ -362,8 +377,7 @@ static void compare_block(struct search *search, size_t start, size_t some) {
                            bits_differing);
     for (size_t i = 0; i < some; i++) {
         const struct crowd_member *other = crowd->members + start + i;
-        size_t shared = crowd->touched[start + i] ? crowd->shared[start + i] : 0;
-        crowd->touched[start + i] = 0;
+        size_t shared = is_touched(crowd, start + i) ? crowd->shared[start + i] : 0;
         if (!may_be_similar(search, other, (size_t)bits_differing[i], shared)) continue;
         if (is_joined(search, start + i)) continue;
         if (!share_bucket(grouping, (size_t)search->row->member.row, (size_t)other->row)) continue;
@@ -379,6 +393,7 @@ static int compare_all(struct search *search) {
         compare_block(search, start, some);
         if (grouping_must_stop(search->scratch, some * (4 + crowd->width))) return 1;
     }
+    memset(crowd->touched, 0, (crowd->count + 7) / 8);
     return 0;
 }
 
@@ -389,7 +404,9 @@ static int compare_touched(struct search *search) {
     size_t touched = search->found;
     search->found = 0;
     for (size_t i = 0; i < touched; i++) {
-        compare_block(search, (size_t)found[i], 1); /* writes no further than it has read */
+        size_t member = (size_t)found[i];
+        compare_block(search, member, 1); /* writes no further than it has read */
+        crowd->touched[member / 8] &= (uint8_t)~(1 << member % 8);
         if (grouping_must_stop(search->scratch, 16 + crowd->width)) return 1;
     }
     return 0;
@@ -451,6 +468,6 @@ size_t crowd_find(struct grouping *grouping, const struct crowd_row *row, struct
     struct search search = {grouping, row, scratch, 0, 0};
     search.joined = grouping->chains && parent != GROUPING_NO_ROW && parent != row->member.row;
     if (!search_crowd(&search)) return search.found;
-    memset(crowd->touched, 0, crowd->count * sizeof *crowd->touched);
+    memset(crowd->touched, 0, (crowd->count + 7) / 8);
     return SIZE_MAX;
 }

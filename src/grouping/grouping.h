@@ -67,14 +67,15 @@ struct crowd {
     size_t width;          /* words of 64 bits that a bitmap has */
     const struct bits_kernels *kernels;
     const uint32_t *overlaps; /* the least overlap of similar sets, by the sum of their sizes, or by the smaller size where
-                               * the measure is containment; `sums` of them */
+                               * the measure is containment; `sums` of them, and 0 */
     size_t sums;
 
     struct crowd_member *members; /* in the order of their rows; `count` of them, with room for `room` */
     uint64_t *bitmaps;      /* (room, width) */
     int32_t *dense;         /* those members whose shortest prefix has frequent words; `crowded` of them */
     int32_t *open;          /* of the dense members, those whose shortest prefix has unlisted words; `opened` of them */
-    uint8_t *touched;       /* by member: whether it may be similar to the row that is looked up; zeros between searches */
+    uint64_t *sketches;     /* by member, see crowd_row */
+    uint8_t *touched;       /* a bit for each member: it may be similar to the row that is looked up; zeros between searches */
     uint32_t *shared;       /* by member that is touched: rare listed words that it shares with this row */
     size_t count, crowded, opened, room;
 
@@ -177,7 +178,7 @@ void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, u
 size_t crowd_number_frequent(const uint16_t *counts, uint16_t frequent, size_t most, uint16_t *bits);
 
 /* Write the least overlap of similar sets whose sizes sum to 0, 1, 2, ... sums - 1, or of which the smaller has so many
- * tokens where the measure is containment. */
+ * tokens where the measure is containment; and 0. */
 void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps);
 
 /* Add the entries of lists to those of a crowd, whose lengths are 0 before the first is added. Its capacity is at least

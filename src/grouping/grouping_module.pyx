@@ -61,6 +61,7 @@ cdef extern from "grouping/grouping.h":
         uint64_t* bitmaps
         int32_t* dense
         int32_t* open
+        uint64_t* sketches
         uint8_t* touched
         uint32_t* shared
         size_t count, crowded, opened, room
@@ -477,7 +478,7 @@ cdef class Grouping:
             raise ValueError("a crowd tells nothing of signatures, or of rows that need no token in common")
         self.end_crowd()
         crowd = &self.state.crowd
-        bits_array, overlaps_array = np.empty(1 << CROWD_COUNT_BITS, np.uint16), np.empty(SUMS, np.uint32)
+        bits_array, overlaps_array = np.empty(1 << CROWD_COUNT_BITS, np.uint16), np.empty(SUMS + 1, np.uint32)
         cdef uint16_t[::1] bits = bits_array
         cdef uint32_t[::1] overlaps = overlaps_array
         cdef size_t numbered, sums = SUMS
@@ -511,16 +512,18 @@ cdef class Grouping:
         crowd = &self.state.crowd
         cdef size_t room = max(1 << 10, 2 * crowd.room)
         arrays = [np.empty(room * sizeof(crowd_member), np.uint8), np.empty((room, crowd.width), np.uint64),
-                  np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room, np.uint8), np.empty(room, np.uint32)]
-        for new, old in zip(arrays[:4], self.of_members or (), strict=False):
+                  np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.uint64),
+                  np.zeros(room // 8, np.uint8), np.empty(room, np.uint32)]
+        for new, old in zip(arrays[:5], self.of_members or (), strict=False):
             new[:len(old)] = old
         cdef uint8_t[::1] members = arrays[0]
         cdef uint64_t[:, ::1] bitmaps = arrays[1]
         cdef int32_t[::1] dense = arrays[2], open = arrays[3]
-        cdef uint8_t[::1] touched = arrays[4]
-        cdef uint32_t[::1] shared = arrays[5]
+        cdef uint64_t[::1] sketches = arrays[4]
+        cdef uint8_t[::1] touched = arrays[5]
+        cdef uint32_t[::1] shared = arrays[6]
         crowd.members, crowd.bitmaps, crowd.dense = <crowd_member*>&members[0], &bitmaps[0, 0], &dense[0]
-        crowd.open, crowd.touched, crowd.shared = &open[0], &touched[0], &shared[0]
+        crowd.open, crowd.sketches, crowd.touched, crowd.shared = &open[0], &sketches[0], &touched[0], &shared[0]
         crowd.room, self.of_members = room, arrays
 
     cdef _make_room_for_entries(self):
