@@ -109,9 +109,9 @@ static size_t sort_out(const struct grouping *grouping, struct crowd_row *row, s
 
 int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
                    struct crowd_row *described) {
-    size_t longest, shortest, behind;
-    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0, 0};
-    crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &shortest);
+    size_t longest, behind;
+    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0, 0, 0};
+    crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &made.shortest);
     made.rare = sort_out(grouping, &made, scratch, &behind);
     if (made.rare == SIZE_MAX) return 1;
     made.listed = made.rare < longest ? made.rare : longest;
@@ -125,16 +125,17 @@ int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_
         memmove(scratch->words + made.rare, first, more * sizeof *first);
         made.listed += more;
     }
-    made.is_dense = made.rare < shortest;
-    made.is_open = made.listed < shortest;
+    made.is_dense = made.rare < made.shortest;
+    made.is_open = made.listed < made.shortest;
     *described = made;
     return 0;
 }
 
 /* ---- lists ---- */
 
-/* The lists of a word: of rare words, and of frequent ones for members that are dense and for others. */
-enum list_kind { OF_RARE, OF_DENSE, OF_OTHERS };
+/* The lists of a word: of rare words, and of frequent ones within the shortest prefix of a member and after it. A row shares
+ * a word of these prefixes with each similar one that has no fewer tokens. */
+enum list_kind { OF_RARE, OF_SHORTEST, OF_LONGEST };
 
 static inline uint32_t key_of(uint64_t word, enum list_kind kind) {
     return (uint32_t)word + (uint32_t)kind * UINT32_C(0x85EBCA6B);
@@ -187,7 +188,7 @@ void crowd_relist(struct crowd *crowd, const union crowd_slot *slots, const stru
 }
 
 static enum list_kind kind_of_list(const struct crowd_row *row, size_t place) {
-    return place < row->rare ? OF_RARE : row->is_dense ? OF_DENSE : OF_OTHERS;
+    return place < row->rare ? OF_RARE : place < row->shortest ? OF_SHORTEST : OF_LONGEST;
 }
 
 int crowd_has_room(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
@@ -419,8 +420,8 @@ static size_t entries_of_frequent(const struct search *search) {
     size_t entries = 0;
     for (size_t i = row->rare; i < row->listed; i++) {
         uint64_t word = search->scratch->words[i];
-        entries += crowd->lists[list_of(crowd, key_of(word, OF_DENSE))].length;
-        if (row->is_dense) entries += crowd->lists[list_of(crowd, key_of(word, OF_OTHERS))].length;
+        entries += crowd->lists[list_of(crowd, key_of(word, OF_SHORTEST))].length;
+        if (i < row->shortest) entries += crowd->lists[list_of(crowd, key_of(word, OF_LONGEST))].length;
     }
     return entries;
 }
@@ -435,8 +436,8 @@ static int touch_dense(struct search *search, int *all) {
     *all = row->is_dense && !by_words;
     if (*all) return 0;
     for (size_t i = row->rare; by_words && i < row->listed; i++) {
-        if (visit_list(search, i, OF_DENSE)) return 1;
-        if (row->is_dense && visit_list(search, i, OF_OTHERS)) return 1;
+        if (visit_list(search, i, OF_SHORTEST)) return 1;
+        if (i < row->shortest && visit_list(search, i, OF_LONGEST)) return 1;
     }
     const int32_t *others = by_words ? crowd->open : crowd->dense;
     size_t n = by_words ? crowd->opened : crowd->crowded;
@@ -452,7 +453,7 @@ static int search_crowd(struct search *search) {
     size_t rare = smaller(row->rare, row->listed);
     int all = 0;
     fetch_lists(crowd, words, rare, OF_RARE);
-    fetch_lists(crowd, words + rare, row->listed - rare, OF_DENSE);
+    fetch_lists(crowd, words + rare, row->listed - rare, OF_SHORTEST);
     for (size_t i = 0; i < rare; i++) {
         if (visit_list(search, i, OF_RARE)) return 1;
     }

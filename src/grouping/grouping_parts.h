@@ -64,6 +64,7 @@ static inline uint64_t grouping_take_smallest(uint64_t *heap, size_t n) {
 struct crowd_row {
     struct crowd_member member;
     uint64_t sketch;     /* each word flips a bit: two rows differ in no more bits than there are words of one only */
+    size_t shortest;     /* words of its shortest prefix */
     size_t rare, listed; /* words that are not frequent, and all that it is listed under */
     int is_dense, is_open;
 };

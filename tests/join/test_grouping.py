@@ -381,7 +381,7 @@ def test_walks_that_cannot_be():
     with pytest.raises(ValueError, match="there must be a crowd"):
         one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="numbers, not 5"):
-        one.begin_crowd(np.zeros(5, np.uint8), 2)
+        one.begin_crowd(np.zeros(5, np.uint16), 2, 9)
 
 
 def test_counts_of_buckets_that_wrap_are_refused():
@@ -435,14 +435,14 @@ def test_rows_that_are_held_are_a_copy():
 
 
 def test_crowds_that_cannot_be():
-    counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+    counts = np.zeros(1 << kernels.COUNT_BITS, np.uint16)
     for changes in {"exact": False}, {"threshold": 0.0}:
         with pytest.raises(ValueError, match="a crowd tells nothing"):
-            state(**changes).begin_crowd(counts, 2)
+            state(**changes).begin_crowd(counts, 2, 9)
     one, _ = held()
     with pytest.raises(ValueError, match="not 0"):
-        one.begin_crowd(counts, 0)
-    one.begin_crowd(counts, 2)
+        one.begin_crowd(counts, 0, 9)
+    one.begin_crowd(counts, 2, 9)
     with pytest.raises(ValueError, match="row 0 is not at hand, or not placed"):
         one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="step by step"):
@@ -454,9 +454,9 @@ def test_crowds_are_let_go_of():
     one, _ = held()
     kept = []
     for _ in range(3):
-        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint16)
         kept.append(weakref.ref(counts))
-        one.begin_crowd(counts, 2)
+        one.begin_crowd(counts, 2, 9)
         del counts
     assert [reference() is None for reference in kept] == [True, True, False]
     one.end_crowd()
