@@ -35,7 +35,6 @@ void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps
         size_t b = rule.measure == SETS_CONTAINMENT ? place : place - a;
         overlaps[place] = (uint32_t)sets_overlap_needed(a, b, rule);
     }
-    overlaps[sums] = 0;
 }
 
 /* ---- words ---- */
@@ -93,7 +92,7 @@ static size_t sort_out(const struct grouping *grouping, struct crowd_row *row, s
             scratch->words[rare++] = number;
             continue;
         }
-        if (crowd->counts[kind] < crowd->unlisted) scratch->words[--free] = number;
+        if (crowd->counts[kind] < crowd->unlisted && row->is_short) scratch->words[--free] = number;
         size_t bit = crowd->bits[kind];
         uint64_t mask = (uint64_t)1 << bit % 64;
         if (bit == 0 || scratch->bitmap[bit / 64] & mask) {
@@ -110,13 +109,14 @@ static size_t sort_out(const struct grouping *grouping, struct crowd_row *row, s
 int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
                    struct crowd_row *described) {
     size_t longest, behind;
-    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0, 0, 0};
+    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0, 0, 0, 0};
+    made.is_short = made.member.tokens <= CROWD_SHORT;
     crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &made.shortest);
     made.rare = sort_out(grouping, &made, scratch, &behind);
     if (made.rare == SIZE_MAX) return 1;
     made.listed = made.rare < longest ? made.rare : longest;
     made.member.later = made.rare - made.listed;
-    if (sort_smallest(scratch->words, made.rare, made.listed, scratch)) return 1;
+    if ((made.member.later || made.is_short) && sort_smallest(scratch->words, made.rare, made.listed, scratch)) return 1;
     if (made.member.later) made.member.last = made.listed ? scratch->words[made.listed - 1] : 0;
     if (made.rare < longest && behind) {
         size_t more = longest - made.rare < behind ? longest - made.rare : behind;
@@ -132,6 +132,9 @@ int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_
 }
 
 /* ---- lists ---- */
+
+/* Lists that are fetched ahead of those that are copied. */
+#define AHEAD 16
 
 /* The lists of a word: of rare words, and of frequent ones within the shortest prefix of a member and after it. A row shares
  * a word of these prefixes with each similar one that has no fewer tokens. */
@@ -179,6 +182,10 @@ static void add_entry(struct crowd *crowd, struct crowd_entry entry) {
 
 void crowd_relist(struct crowd *crowd, const union crowd_slot *slots, const struct crowd_chain *lists, size_t n) {
     for (size_t i = 0; i < n; i++) {
+        if (n - i > 2 * AHEAD && lists[i + 2 * AHEAD].length) prefetch(slots + lists[i + 2 * AHEAD].first);
+        if (n - i > AHEAD && lists[i + AHEAD].length == 1) {
+            prefetch(crowd->lists + list_of(crowd, slots[lists[i + AHEAD].first].entry.key));
+        }
         if (lists[i].length == 1) add_entry(crowd, slots[lists[i].first].entry);
         if (lists[i].length < 2) continue;
         for (int32_t at = lists[i].first; at >= 0; at = slots[at].chunk.next) {
@@ -192,16 +199,16 @@ static enum list_kind kind_of_list(const struct crowd_row *row, size_t place) {
 }
 
 int crowd_has_room(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
-    crowd->needed = 0; /* several words may be of one list, which then takes less than is counted */
+    crowd->needed = 0;
+    if (crowd->count == crowd->room) return 0;
+    if (crowd->capacity - crowd->filled >= 2 * CROWD_MOST_SLOTS * row->listed) return 1;
     for (size_t i = 0; i < row->listed; i++) {
         struct crowd_chain list = crowd->lists[list_of(crowd, key_of(scratch->words[i], kind_of_list(row, i)))];
         size_t slots = list.length > 1 ? crowd->slots[list.first].chunk.slots : CROWD_LEAST_SLOTS;
-        crowd->needed += 2 * more_slots(slots);
+        crowd->needed += 2 * more_slots(slots); /* enough if several words are of one list, too */
     }
-    return crowd->capacity - crowd->filled >= crowd->needed && crowd->count < crowd->room;
+    return crowd->capacity - crowd->filled >= crowd->needed;
 }
-
-static inline uint16_t at_most_16_bits(size_t n) { return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX; }
 
 void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
     size_t member = crowd->count++;
@@ -214,8 +221,9 @@ void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct
     if (row->is_open) crowd->open[crowd->opened++] = (int32_t)member;
     for (size_t i = 0; i < row->listed; i++) {
         struct crowd_entry entry = {
-            key_of(scratch->words[i], kind_of_list(row, i)), (int32_t)member, at_most_16_bits(row->member.tokens),
-            at_most_16_bits(row->member.tokens - i - 1),
+            key_of(scratch->words[i], kind_of_list(row, i)), (int32_t)member,
+            row->is_short ? (uint16_t)row->member.tokens : UINT16_MAX,
+            row->is_short ? (uint16_t)(row->member.tokens - i - 1) : UINT16_MAX,
         };
         add_entry(crowd, entry);
     }
@@ -306,10 +314,12 @@ static void look_at(struct search *search, const union crowd_slot *slots, size_t
     const struct crowd_member *row = &search->row->member;
     const enum sets_measure measure = search->grouping->rule.measure;
     uint32_t kept[CROWD_MOST_SLOTS], most[CROWD_MOST_SLOTS];
+    const int is_short = search->row->is_short;
     size_t some = 0;
     for (size_t i = 0; i < n; i++) {
         struct crowd_entry entry = slots[i].entry;
-        size_t need = crowd->overlaps[smaller(place_of_sizes(row->tokens, entry.size, measure), crowd->sums)];
+        int both_short = is_short && entry.size <= CROWD_SHORT;
+        size_t need = both_short ? crowd->overlaps[place_of_sizes(row->tokens, entry.size, measure)] : 0;
         kept[some] = (uint32_t)entry.member;
         most[some] = need ? (uint32_t)(row->tokens + entry.size - 2 * need) : UINT32_MAX; /* tokens that one row has only */
         some += (entry.key == key) & ((smaller(rest, entry.rest) + 1 >= need) | (is_rare & is_touched(crowd, kept[some])));

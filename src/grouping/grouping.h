@@ -31,8 +31,12 @@ struct crowd_member {
 struct crowd_entry {
     uint32_t key; /* the word, and in which of its lists it is */
     int32_t member;
-    uint16_t size, rest; /* the member's tokens, and those after this one; UINT16_MAX for more */
+    uint16_t size, rest; /* the member's tokens, and those after this one; UINT16_MAX where it is not short */
 };
+
+/* Rows of at most so many tokens are short: their words are sorted, and they are listed under frequent ones, too. It takes a
+ * quarter of the time of a page with a template to do this for others, which hardly ever saves a comparison. */
+#define CROWD_SHORT 128
 
 /* The head of `used` entries, which follow it. */
 struct crowd_chunk {
@@ -55,8 +59,8 @@ struct crowd_chain {
 
 /* Rows that share buckets with too many others, looked up by upper bounds of their overlap with another row. A token counts
  * by its word, the upper half of its product with the multiplier. Words are ordered by their counts in a sample of the rows.
- * Those that are frequent there have a bit each in a bitmap. A row is listed under the words of its prefix, except those
- * of most counts. What two rows have in common is at most the bits and the rare listed words that they share, the lost
+ * Those that are frequent there have a bit each in a bitmap. A row is listed under the rare words of its prefix, a short one
+ * also under frequent ones, except those of the highest counts. What two rows have in common is at most the bits and the rare listed words that they share, the lost
  * tokens of either, and the later tokens of the row that is listed no further (docs/how-it-works.md). */
 struct crowd {
     const uint16_t *counts; /* of words by their upper CROWD_COUNT_BITS; NULL where there is no crowd */
@@ -67,7 +71,7 @@ struct crowd {
     size_t width;          /* words of 64 bits that a bitmap has */
     const struct bits_kernels *kernels;
     const uint32_t *overlaps; /* the least overlap of similar sets, by the sum of their sizes, or by the smaller size where
-                               * the measure is containment; `sums` of them, and 0 */
+                               * the measure is containment; `sums` of them, more than 2 CROWD_SHORT */
     size_t sums;
 
     struct crowd_member *members; /* in the order of their rows; `count` of them, with room for `room` */
@@ -178,7 +182,7 @@ void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, u
 size_t crowd_number_frequent(const uint16_t *counts, uint16_t frequent, size_t most, uint16_t *bits);
 
 /* Write the least overlap of similar sets whose sizes sum to 0, 1, 2, ... sums - 1, or of which the smaller has so many
- * tokens where the measure is containment; and 0. */
+ * tokens where the measure is containment. */
 void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps);
 
 /* Add the entries of lists to those of a crowd, whose lengths are 0 before the first is added. Its capacity is at least

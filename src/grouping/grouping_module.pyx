@@ -478,7 +478,7 @@ cdef class Grouping:
             raise ValueError("a crowd tells nothing of signatures, or of rows that need no token in common")
         self.end_crowd()
         crowd = &self.state.crowd
-        bits_array, overlaps_array = np.empty(1 << CROWD_COUNT_BITS, np.uint16), np.empty(SUMS + 1, np.uint32)
+        bits_array, overlaps_array = np.empty(1 << CROWD_COUNT_BITS, np.uint16), np.empty(SUMS, np.uint32)
         cdef uint16_t[::1] bits = bits_array
         cdef uint32_t[::1] overlaps = overlaps_array
         cdef size_t numbered, sums = SUMS

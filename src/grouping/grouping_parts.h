@@ -66,7 +66,7 @@ struct crowd_row {
     uint64_t sketch;     /* each word flips a bit: two rows differ in no more bits than there are words of one only */
     size_t shortest;     /* words of its shortest prefix */
     size_t rare, listed; /* words that are not frequent, and all that it is listed under */
-    int is_dense, is_open;
+    int is_short, is_dense, is_open;
 };
 
 /* Returns 1 where pause stopped it. */
