@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
 
 
-# Similar pairs for each row, of which a run by default finds no more: those that determine the groups are fewer than the
-# rows.
+# An exact join that the user did not ask for ends if there are more similar pairs for each row than this. The pairs
+# that determine the groups are fewer than the rows.
 MOST_PAIRS = 64
 
 
