@@ -46,8 +46,8 @@ AHEAD = 512, 1
 AHEAD_IN_CROWD = 32, 8
 AHEAD_OF_ONE = 512
 
-# The number of rows of a crowd whose tokens are counted, or more rows until they have SAMPLE_TOKENS. A token is frequent
-# if at least one in FREQUENT_ROWS of these rows has it. Rows are not looked up by tokens that one in UNLISTED_ROWS has.
+# The number of rows of a crowd whose tokens are counted, or more until they have SAMPLE_TOKENS. A token is frequent if
+# at least one in FREQUENT_ROWS of these rows has it. Rows are not looked up by tokens that one in UNLISTED_ROWS has.
 SAMPLE_ROWS = 512
 SAMPLE_TOKENS = 1 << 18
 FREQUENT_ROWS = 64
