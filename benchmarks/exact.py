@@ -3,6 +3,7 @@
     python benchmarks/exact.py peer CORPUS.jsonl [--thresholds .8,.9] [--repeat 3]
     python benchmarks/exact.py baskets [FILE.dat] [--thresholds .5]
     python benchmarks/exact.py bands CORPUS.jsonl [--threads 2]
+    python benchmarks/exact.py containment [--thresholds .5,.8,.9]
     python benchmarks/exact.py zipf [--sets 1000000] [--universe 100000]
     python benchmarks/exact.py small [--sets 1000000] [--threads 2]
 
@@ -11,8 +12,10 @@ lines of numbers of a FIMI file; without a file, made-up baskets with the number
 16,470 items, about 10 a basket, five of them in up to 57 % of the baskets. Each contestant gets the same distinct
 tokens, in a process of its own: lshfast as TokenSets, SetSimilaritySearch as lists of ints. Seconds are processor
 seconds; memory is the peak above what the input takes. Exits with 1 if the pairs differ. "bands" runs `pairs` with and
-without exact=True on the texts of a corpus in one process. "zipf" has sets of 10 to 100 tokens whose ranks have density
-1 / rank, joined at .8 by one thread. "small" has random halves of 52 elements, joined at .9.
+without exact=True on the texts of a corpus in one process. "containment" prints which share of 2,000 pairs of sets
+`pairs` finds by bands and by the exact join, for each ratio of the two sizes: the smaller set has 100 elements, of
+which the larger one has a share between the threshold and 1. "zipf" has sets of 10 to 100 tokens whose ranks have
+density 1 / rank, joined at .8 by one thread. "small" has random halves of 52 elements, joined at .9.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from lshfast import TokenSets, exact
 PEER, MADE_UP = "SetSimilaritySearch", "made up"
 SUFFIXES = "lshfast, suffixes=True"
 SHINGLE = 5
+DEFAULT_THRESHOLDS = {"peer": [0.8, 0.9], "baskets": [0.5], "small": [0.9], "containment": [0.5, 0.8, 0.9]}
 
 
 def sets_of(path: str) -> TokenSets:
@@ -155,9 +159,35 @@ def made_up(make: Callable[[], TokenSets], threshold: float, threads: int) -> No
     )
 
 
+def contained_sets(ratio: float, threshold: float, pairs: int = 2_000, seed: int = 1) -> list[range]:
+    """Return pairs of ranges: one of 100 elements, and one of `ratio` times as many that has at least some of them."""
+    rng = np.random.default_rng(seed)
+    shared = rng.integers(round(100 * threshold), 101, pairs).tolist()
+    starts = range(0, 10_000 * pairs, 10_000)
+    both = zip(starts, shared, strict=True)
+    return [
+        part
+        for at, own in both
+        for part in (range(at, at + 100), range(at + 100 - own, at + 100 - own + round(100 * ratio)))
+    ]
+
+
+def by_containment(thresholds: Sequence[float]) -> None:
+    ratios = 1, 1.25, 1.5, 2, 3, 5, 10, 20
+    print("ratio of sizes        ", *(f"{ratio:6g}" for ratio in ratios))
+    for threshold in thresholds:
+        for exactly, name in (False, "bands"), (True, "exact"):
+            shares = []
+            for ratio in ratios:
+                sets = contained_sets(ratio, threshold)
+                found = lshfast.pairs(sets, threshold=threshold, measure="containment", exact=exactly)
+                shares.append(len(found) / (len(sets) / 2))
+            print(f"threshold {threshold:g}, {name:<8}", *(f"{share:6.3f}" for share in shares))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["peer", "baskets", "bands", "zipf", "small", "run"])
+    parser.add_argument("what", choices=["peer", "baskets", "bands", "containment", "zipf", "small", "run"])
     parser.add_argument("path", nargs="?", default="", metavar="FILE")
     parser.add_argument("--thresholds", type=lambda text: [*map(float, text.split(","))])
     parser.add_argument("--sets", type=int, default=1_000_000)
@@ -168,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.what in ("peer", "bands", "run") and not options.path:
         parser.error("a file is needed")
-    thresholds = options.thresholds or {"peer": [0.8, 0.9], "baskets": [0.5], "small": [0.9]}.get(options.what, [0.8])
+    thresholds = options.thresholds or DEFAULT_THRESHOLDS.get(options.what, [0.8])
     if options.what == "run":
         import json
 
@@ -177,6 +207,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return beside_peer(options.path or MADE_UP, thresholds, options.repeat)
     elif options.what == "bands":
         beside_bands(options.path, thresholds[0], options.threads, options.repeat)
+    elif options.what == "containment":
+        by_containment(thresholds)
     elif options.what == "zipf":
         made_up(lambda: zipf_sets(options.sets, options.universe), thresholds[0], 1)
     else:

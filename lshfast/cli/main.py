@@ -153,7 +153,7 @@ def dedup(
     bands: BandsOption = None,
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
-    exact: ExactOption = False,
+    exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
     groups: Annotated[
         Grouping, typer.Option(help="star: each removed row is similar to the kept one; components: chains.")
@@ -292,7 +292,7 @@ def pairs_command(
     bands: BandsOption = None,
     rows: RowsOption = None,
     verify: VerifyOption = "exact",
-    exact: ExactOption = False,
+    exact: ExactOption = None,
     measure: MeasureOption = "jaccard",
     on_error: OnErrorOption = "stop",
     memory: Memory = None,

@@ -71,7 +71,11 @@ BandsOption = Annotated[int | None, typer.Option(help="Bands, instead of --recal
 RowsOption = Annotated[int | None, typer.Option(help="Rows per band; with --bands.")]
 VerifyOption = Annotated[Verify, typer.Option(help="How candidates are verified.")]
 ExactOption = Annotated[
-    bool, typer.Option("--exact", help="Find every similar pair, by an exact join instead of bands.")
+    bool | None,
+    typer.Option(
+        "--exact/--no-exact",
+        help="Find every similar pair, by an exact join instead of bands. The default with --measure containment.",
+    ),
 ]
 MeasureOption = Annotated[
     PairMeasure, typer.Option(help="jaccard; or containment: how much of the shorter text the longer one contains.")

@@ -60,7 +60,7 @@ def dedup_files(
     on_error: OnError = "stop",
     threads: int | None = None,
     seed: Seed | None = None,
-    exact: bool = False,
+    exact: bool | None = None,
     measure: PairMeasure = "jaccard",
     memory: int | str | None = None,
     work: FilePath | None = None,
@@ -110,8 +110,9 @@ def dedup_files(
         As for `dedup`, with the same defaults. With `against` the defaults are those of the index, and a value that
         differs from the index raises an error.
     verify, groups, threads, exact, measure : optional
-        As for `dedup`. With measure="containment", the columns of similarities are named containment, and `against` and
-        `save_index` are errors.
+        As for `dedup`. With measure="containment", the columns of similarities are named containment, `against` and
+        `save_index` are errors, and a run whose memory is limited uses bands unless `exact` is given;
+        ``summary.bands`` is 0 if it did not.
     keep : str, default "first"
         "first", "last", "longest" or "shortest", as for `dedup`; or "max:COLUMN" or "min:COLUMN": the row with the
         greatest or least value of a column; among equal values, the first row.

@@ -151,12 +151,13 @@ def run_files(
     corpus = inputs.open(order_column=order_column or None, output=output, added=added)
     indexed, pairs = indexes.against is not None or indexes.save is not None, outputs.pairs is not None
     parquet = reads_parquet(corpus) or "parquet" in outputs.formats
+    banded = replace(plan, exact=False) if plan.exact_by_default else plan
     if cap is not None:
-        cap.check(plan, index=indexed, pairs=pairs, parquet=parquet)
+        cap.check(banded, index=indexed, pairs=pairs, parquet=parquet)
     elif not (plan.exact or indexed):
         cap = cap_for(inputs, corpus, plan, pairs=pairs, parquet=parquet)
     if cap is not None:
-        return _run_within(cap, inputs, corpus, outputs, plan, keep, parquet, progress)
+        return _run_within(cap, inputs, corpus, outputs, banded, keep, parquet, progress)
     _check_outputs(corpus, inputs, outputs, indexes)
     saving = None if indexes.dry else indexes.save
     with indexes.opened(plan) as index:

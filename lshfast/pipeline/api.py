@@ -51,7 +51,7 @@ def dedup(
     add: bool = False,
     threads: int | None = None,
     seed: Seed = 1,
-    exact: bool = False,
+    exact: bool | None = None,
     measure: PairMeasure = "jaccard",
     progress: Progress | None = None,
 ) -> DedupResult:
@@ -110,17 +110,18 @@ def dedup(
     seed : int or "random", default 1
         Seed of the signatures, in 0..2**64 - 1. With a random seed, nobody can write near-duplicates that the run is
         sure to miss.
-    exact : bool, default False
-        Find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so `recall`,
-        `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the tokens of all
-        texts, and more time.
+    exact : bool, optional
+        If true, find all similar pairs by an exact join (`lshfast.exact`) instead of bands: no pair is missed, so
+        `recall`, `bands` and `rows` have no effect, except for `against`. It needs verify="exact", memory for the
+        tokens of all texts, and mostly more time. The default is False for measure="jaccard", and True for
+        "containment".
     measure : {"jaccard", "containment"}, default "jaccard"
         With "containment", a text is removed only if a text that is not shorter contains at least the threshold of its
         shingles: |A ∩ B| / |B| for the removed text B and the kept text A, which has at least as many different
         shingles. Of two texts with equally many shingles, `keep` decides which one is kept, and keep="shortest" is an
-        error. It needs verify="exact", and no index. `recall` then is the probability for two texts with equally many
-        shingles at the threshold. Bands find few pairs of very different lengths (docs/how-it-works.md has the
-        formula); exact=True finds all.
+        error. It needs verify="exact", and no index. With exact=False, `recall` is the probability for two texts with
+        equally many shingles at the threshold, and few pairs of very different lengths are found
+        (docs/how-it-works.md has the measured shares).
     progress : callable, optional
         Called from time to time with (stage, done, total). In stage "sketch", `done` counts bytes and `total` is None.
         In stage "verify", they count rows (in `pairs`, pairs).
@@ -163,7 +164,7 @@ def dedup(
     Remove texts that longer texts contain:
 
     >>> page = "we moved our office to a bigger house near the station in May and invite you all"
-    >>> lshfast.dedup([page[:50], page], measure="containment", size=2, exact=True).removed
+    >>> lshfast.dedup([page[:50], page], measure="containment", size=2).removed
     [Removal(key=0, kept_key=1, similarity=0.9)]
 
     Sets instead of texts:
@@ -222,7 +223,7 @@ def pairs(
     copies: Literal["first", "all"] = "first",
     threads: int | None = None,
     seed: Seed = 1,
-    exact: bool = False,
+    exact: bool | None = None,
     measure: PairMeasure = "jaccard",
     progress: Progress | None = None,
 ) -> npt.NDArray[np.void]:

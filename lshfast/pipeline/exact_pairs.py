@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array
-from lshfast.join.jaccard import PAIR, joined_pairs, sort_pairs
+from lshfast.join.jaccard import PAIR, sort_pairs
 from lshfast.join.set_ranks import Collection
 from lshfast.join.thresholds import rule_of
 from lshfast.pipeline.plan import Plan
@@ -41,13 +41,26 @@ class ExactPairs:
 
     def pairs(self, report: Callable[[int, int], None] | None = None) -> npt.NDArray[np.void]:
         """Return the similar pairs, sorted."""
+        found = self.at_most(None, report)
+        assert found is not None
+        return found
+
+    def at_most(
+        self, most: int | None, report: Callable[[int, int], None] | None = None
+    ) -> npt.NDArray[np.void] | None:
+        """Return the similar pairs, sorted; None as soon as there are more than `most`."""
         from lshfast.join.exact_join import Join
 
         join = Join.of(
             [self._collection()], rule_of(self._plan.measure, self._plan.threshold), "auto", self._plan.threads
         )
         parts = join.parts((lambda stage, done, total: report(done, total or 0)) if report else None)
-        found = joined_pairs(parts)
+        whole = GrowingArray(PAIR)
+        for part in parts:
+            if most is not None and len(whole) + len(part) > most:
+                return None
+            whole.extend(part)
+        found = whole.finished()
         self.candidates, self.done = join.candidates, True
         sort_pairs(found)
         return found

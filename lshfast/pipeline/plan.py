@@ -59,6 +59,7 @@ class Plan:
     groups: Grouping
     threads: int
     exact: bool = False  # the pairs come from an exact join instead of bands
+    exact_by_default: bool = False  # the user did not choose the exact join: bands take its place if memory is limited
     sets: bool = False  # the rows are sets of elements; the shingles are not used
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
@@ -114,10 +115,13 @@ def make_plan(
     groups: Grouping = "star",
     threads: int | None = None,
     seed: Seed = 1,
-    exact: bool = False,
+    exact: bool | None = False,
     measure: PairMeasure = "jaccard",
 ) -> Plan:
-    """Check all parameters of a run and return a Plan; errors name the argument, the value and the range."""
+    """Check all parameters of a run and return a Plan; errors name the argument, the value and the range.
+
+    With exact=None, pairs by containment come from an exact join: bands find few pairs of very different sizes.
+    """
     threshold = check_threshold(threshold)
     shingles = check_shingles(unit, size, stop_words)
     for name, value, allowed in (("verify", verify, Verify), ("groups", groups, Grouping)):
@@ -130,10 +134,14 @@ def make_plan(
         raise ValueError(
             f"verify must be 'exact' for measure='containment', not {verify!r}: signatures estimate Jaccard"
         )
+    by_default = exact is None and measure == "containment"
     hasher = MinHasher(num_perm, scheme, seed)
     choice = Bands.choose(equal_jaccard(measure, threshold), num_perm, recall=recall, bands=bands, rows=rows)
     threads = thread_count(threads)
-    return Plan(threshold, shingles, hasher, choice, verify, groups, threads, bool(exact), measure=measure)
+    return Plan(
+        threshold, shingles, hasher, choice, verify, groups, threads, by_default or bool(exact), by_default,
+        measure=measure,
+    )  # fmt: skip
 
 
 def plan_of_index(parameters: Parameters, given: Mapping[str, Any] | None = None, **others: Any) -> Plan:

@@ -7,7 +7,7 @@ the secret key of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +25,15 @@ from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
 from lshfast.pipeline.similar_pairs import SimilarPairs
 from lshfast.pipeline.sketching import Clock, SketchedRows
+from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
     from lshfast.index.lsh_index import LSHIndex
+
+
+# An exact join that the user did not ask for ends if there are more similar pairs for each row than this. The pairs
+# that determine the groups are fewer than the rows.
+MOST_PAIRS = 64
 
 
 @dataclass(frozen=True)
@@ -156,7 +162,7 @@ def find_duplicates(
         if every is not None and every.only is not None:
             similar, compared = every.only, 0
         else:
-            similar, compared = find_exact_pairs(sketches, plan, clock, progress)
+            similar, compared = find_exact_pairs(sketches, plan, clock, preference, progress)
         if by_size:
             rows = np.unique(np.concatenate([similar["i"], similar["j"]]))
             preference = prefer_larger(sketches, rows, plan, preference, clock)
@@ -187,14 +193,27 @@ def prefer_larger(
 
 
 def find_exact_pairs(
-    sketches: SketchedRows, plan: Plan, clock: Clock, progress: Progress | None = None
+    sketches: SketchedRows, plan: Plan, clock: Clock, preference: npt.ArrayLike | None, progress: Progress | None = None
 ) -> tuple[npt.NDArray[np.void], int]:
-    """Return all similar pairs of different rows, sorted, and the number of pairs that were compared."""
+    """Return all similar pairs of different rows, sorted, and the number of pairs that were compared.
+
+    If the user did not ask for all of them and they are more than MOST_PAIRS for each row, the pairs that determine the
+    groups are returned instead.
+    """
     from lshfast.pipeline.exact_pairs import ExactPairs
 
     every = ExactPairs(sketches, plan)
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
-        return every.pairs(_report_to(progress)), every.candidates
+        found = every.at_most(MOST_PAIRS * len(sketches) if plan.exact_by_default else None, _report_to(progress))
+    if found is not None:
+        return found, every.candidates
+    n = len(sketches)
+    different = np.flatnonzero((sketches.copies == np.arange(n, dtype=np.int64)) & ~sketches.empty)
+    keys = np.full((n, 1), EMPTY, np.uint64)
+    keys[different] = 0
+    in_one_bucket = replace(sketches, signatures=np.zeros((n, 1), np.uint64), keys=keys)
+    preference = prefer_larger(sketches, different, plan, preference, clock)
+    return find_pairs_for_groups(in_one_bucket, plan, preference, clock, progress)
 
 
 def _report_to(progress: Progress | None) -> Callable[[int, int], None] | None:

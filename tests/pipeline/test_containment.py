@@ -16,13 +16,14 @@ from lshfast.join import group_pairs
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import larger_first
 from lshfast.kernels import sets
+from lshfast.pipeline import run as run_of_pipeline
 from tests.conftest import csr
 
 ROWS = st.lists(st.sets(st.integers(0, 14), max_size=10), max_size=20)
 THRESHOLDS = st.sampled_from([0.3, 0.5, 2 / 3, 8 / 9, 11 / 15, 0.8, 1.0])
 
 # With one slot a band, sets of 1 in 10 common elements share a bucket but for a chance of 10**-23.
-EVERY_PAIR = {"num_perm": 512, "bands": 512, "rows": 1}
+EVERY_PAIR = {"num_perm": 512, "bands": 512, "rows": 1, "exact": False}
 
 
 def containment(a, b):
@@ -155,6 +156,33 @@ def test_components_follow_containment_upwards_only():
     assert linked.similarity.tolist() == [12 / 20, 17 / 21, 1.0]
 
 
+def test_by_default_every_text_that_a_longer_one_contains_is_removed():
+    """Bands find none of these pairs, whose Jaccard similarity is .05."""
+    rows = [set(range(1000 * row, 1000 * row + 5 + 95 * (row % 2))) for row in range(40)]
+    rows = [whole if row % 2 else set(range(1000 * (row + 1), 1000 * (row + 1) + 5)) for row, whole in enumerate(rows)]
+    found = lshfast.dedup(rows, measure="containment")
+    assert (found.summary.removed, found.summary.bands, found.summary.recall) == (20, 0, 1.0)
+    assert len(lshfast.pairs(rows, measure="containment")) == 20
+    banded = lshfast.dedup(rows, measure="containment", exact=False)
+    assert (banded.summary.removed, banded.summary.bands) == (0, 25)
+    assert lshfast.dedup(rows).summary.bands > 0
+
+
+@pytest.mark.parametrize("groups", ["star", "components"])
+def test_by_default_no_more_pairs_are_held_than_groups_need(groups, monkeypatch):
+    """Texts that all contain each other are n² / 2 pairs; the groups are those of all of them."""
+    rng = np.random.default_rng(5)
+    own = (rng.integers(100, 10**9, rng.integers(1, 9)).tolist() for _ in range(300))
+    rows = [set(range(30)).union(row) if number % 3 else set(row) for number, row in enumerate(own)]
+    every = lshfast.dedup(rows, measure="containment", groups=groups, exact=True)
+    assert len(every.pairs) > 64 * len(rows) > 64 * len(lshfast.dedup(rows, measure="containment", groups=groups).pairs)
+    for most in 0, 64, 1000:
+        monkeypatch.setattr(run_of_pipeline, "MOST_PAIRS", most)
+        found = lshfast.dedup(rows, measure="containment", groups=groups)
+        assert found.keeper.tolist() == every.keeper.tolist()
+        assert found.similarity.tolist() == every.similarity.tolist()
+
+
 def test_recall_is_that_of_texts_of_one_size():
     """At least the promised share of pairs of one size at the threshold is found, within four standard errors."""
     n, pairs = 90, 400
@@ -162,7 +190,7 @@ def test_recall_is_that_of_texts_of_one_size():
     for pair in range(pairs):
         base = 1000 * pair
         rows += [set(range(base, base + n)), set(range(base + n // 5, base + n // 5 + n))]  # .8 of each is shared
-    found = lshfast.dedup(rows, measure="containment", threshold=0.8)
+    found = lshfast.dedup(rows, measure="containment", threshold=0.8, exact=False)
     assert 0.95 <= found.summary.recall < 1
     share = found.summary.removed / pairs
     assert share >= found.summary.recall - 4 * (0.05 * 0.95 / pairs) ** 0.5
@@ -207,7 +235,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("exact", [["--exact"], ["--bands", "128", "--rows", "1"]])
+@pytest.mark.parametrize("exact", [[], ["--exact"], ["--no-exact", "--bands", "128", "--rows", "1"]])
 def test_columns_of_the_command_line_name_the_measure(corpus, tmp_path, exact):
     out, removed, pairs = tmp_path / "out.csv", tmp_path / "removed.csv", tmp_path / "pairs.csv"
     outputs = ["-o", out, "--removed", removed, "--pairs", pairs]
@@ -226,6 +254,18 @@ def test_columns_of_the_command_line_name_the_measure(corpus, tmp_path, exact):
     assert done.returncode == 0
     with open(out, newline="") as file:
         assert [row["containment"] for row in csv.DictReader(file)] == ["1.0", "", "", "1.0"]
+
+
+def test_the_report_tells_what_was_used(corpus, tmp_path):
+    """Without the option, a run whose memory is limited uses bands; with it, there is no such run."""
+    outputs = ["-o", tmp_path / "out.jsonl", "--overwrite", "--measure", "containment", "--size", 2]
+    for options, told in ([], "exact"), (["--no-exact"], "bands x rows"), (["--memory", "1G"], "bands x rows"):
+        done = run("dedup", corpus, *outputs, *options)
+        assert (done.returncode, told in done.stderr) == (0, True), done.stderr
+    done = run("dedup", corpus, *outputs, "--memory", "1G", "--exact")
+    assert (done.returncode, "memory is not for runs with exact" in done.stderr) == (2, True), done.stderr
+    limited = lshfast.dedup_files(corpus, measure="containment", size=2, memory="1G")
+    assert (limited.summary.bands, lshfast.dedup_files(corpus, measure="containment", size=2).summary.bands) == (25, 0)
 
 
 def test_tune_tells_which_pairs_bands_find(corpus):

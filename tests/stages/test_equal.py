@@ -43,7 +43,7 @@ MEMORY = 7 << 19
 @pytest.mark.parametrize(("shards", "tasks"), [pytest.param(1, 1, marks=pytest.mark.slow), (5, 3)])
 def test_equals_the_run_in_memory(tmp_path, options, shards, tasks):
     source = write_files(tmp_path / "in", corpus(3, 1200), 7)
-    wanted = in_memory(tmp_path, source, **{name: options[name] for name in options if name != "threads"})
+    wanted = in_memory(tmp_path, source, exact=False, **{name: options[name] for name in options if name != "threads"})
     assert wanted[0].removed > 200
     assert in_stages(tmp_path, source, shards=shards, tasks=tasks, **options) == wanted
 
