@@ -59,7 +59,7 @@ class Plan:
     groups: Grouping
     threads: int
     exact: bool = False  # the pairs come from an exact join instead of bands
-    exact_by_default: bool = False  # the user did not choose the exact join: bands take its place if memory is limited
+    exact_by_default: bool = False  # the user did not choose the exact join: with `memory`, bands take its place
     sets: bool = False  # the rows are sets of elements; the shingles are not used
     measure: PairMeasure = "jaccard"
     capped: bool = False  # memory is limited, so long rows are worked on one at a time
