@@ -1,4 +1,4 @@
 # For the other modules of this package.
 
-# Whether a writer may hold the Gate. 0 holds as long as the caller keeps the interpreter lock; always 1 where there is none.
+# Whether a writer may hold or await the Gate. 0 holds as long as the caller keeps the interpreter lock; always 1 where there is none.
 cdef bint has_writer(object gate) except -1

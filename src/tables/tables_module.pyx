@@ -665,6 +665,8 @@ cdef class BandTables:
             buckets = np.array(buckets)
         if progress is None:
             progress = np.zeros((buckets.shape[0], 3), np.int64)
+        if progress.shape[0] and progress.shape[1]:
+            check_out(&progress[0, 0], sizeof(int64_t))
         return search_of(&self.c, buckets, points, measure, most, within, limit, progress)
 
     # ---- files ----
