@@ -2,4 +2,4 @@
 from libc.stdint cimport int64_t, uint64_t
 
 cdef tuple search_of(const void* tables, const uint64_t[:, :, ::1] buckets, const uint64_t[:, ::1] points,
-                     tuple measure, object most, object within, object limit, int64_t[:, ::1] progress)
+                     tuple measure, object most, object within, object limit, int64_t[:, ::1] progress, size_t room)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from lshfast.common.visible import visible
 from lshfast.join.jaccard import PairMeasure
 
 # The kind of the similarities for each value of `verify`.
@@ -75,9 +76,9 @@ def escape(text: str) -> str:
     """Return text as HTML."""
     import html
 
-    return html.escape(text)
+    return html.escape(visible(text, lines=True))
 
 
 def _shown(key: Any) -> str:
-    text = str(key)
+    text = visible(str(key))
     return escape(text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.visible import visible
 from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
 from lshfast.records.candidates import RuleReport
@@ -176,11 +177,11 @@ class LinkResult:
             lines.append(
                 f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}: {values[0]!r} | {values[1]!r}"
             )
-        return "\n".join(lines)
+        return visible("\n".join(lines), lines=True)
 
     def describe(self) -> str:
         """Return the fields, the weights and the table of the blocking rules as lines of text."""
         parts = [fields_text(self.fields), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
-        return "\n\n".join(parts)
+        return visible("\n\n".join(parts), lines=True)
