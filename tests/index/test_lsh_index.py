@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import Bands, LSHIndex, MinHasher, NearNeighbors, TokenSets
+from lshfast import Bands, LSHEnsemble, LSHIndex, MinHasher, NearNeighbors, TokenSets
 from lshfast.index.matches import Match
 from lshfast.index.stores import segments
 from tests.index.index_machine import SMALL, STRS, Stage, array_of, run
@@ -647,18 +647,21 @@ def test_answers_do_not_depend_on_threads():
         assert list(one)[7_000:9_000] == [index.query(query, **options) for query in queries[7_000:9_000]]
 
 
-@pytest.mark.parametrize("kind", ["lsh", "neighbors"])
+@pytest.mark.parametrize("kind", ["lsh", "neighbors", "ensemble"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_memory_of_the_nearest_of_many_equal_entries(kind, threads):
     """4 million pairs of a query and an equal entry, of which 4,000 are answers."""
     n, m, k = 10_000, 400, 10
-    if kind == "lsh":
-        index, rows = small(), np.repeat(some(1), n, axis=0)
+    if kind == "neighbors":
+        index, given = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows=1), [np.zeros((n, 2))]
     else:
-        index, rows = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows=1), np.zeros((n, 2))
-    index.insert(np.arange(n), rows)
+        index, given = small(), [np.repeat(some(1), n, axis=0)]
+    if kind == "ensemble":
+        index = LSHEnsemble(0.8, num_perm=8)
+        given.append(np.full(n, 50))
+    index.insert(np.arange(n), *given)
     tracemalloc.start()
-    found = index.query(rows[:m], k=k, threads=threads)
+    found = index.query(*(array[:m] for array in given), k=k, threads=threads)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.2e8
