@@ -297,10 +297,11 @@ class TokenSets:
 
 def places_of_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the offsets of selected rows, and the positions of their elements among all elements."""
-    counts = np.diff(offsets)[rows]
-    own = np.zeros(len(rows) + 1, np.int64)
+    starts = offsets[:-1][rows]
+    counts = offsets[1:][rows] - starts
+    own = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(counts, out=own[1:])
-    return own, np.arange(own[-1], dtype=np.int64) + np.repeat(offsets[:-1][rows] - own[:-1], counts)
+    return own, np.arange(own[-1], dtype=np.int64) + np.repeat(starts - own[:-1], counts)
 
 
 def hash_rows(rows: Iterable[Iterable[str | bytes | int]], key: int | text.HashKey, first_row: int = 0) -> TokenSets:

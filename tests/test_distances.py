@@ -315,9 +315,33 @@ def test_what_is_refused(call, error, message):
         call()
 
 
-def test_the_extra_is_named_where_rapidfuzz_is_missing(monkeypatch):
+@pytest.fixture
+def imports_anew():
     extras.optional.cache_clear()
+    yield
+    extras.optional.cache_clear()
+
+
+@pytest.mark.usefixtures("imports_anew")
+def test_the_extra_is_named_where_rapidfuzz_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
     with pytest.raises(ImportError, match=r"rapidfuzz is missing: install lshfast\[records\]"):
         distances.levenshtein("a", "b")
-    extras.optional.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        ("raise MemoryError", MemoryError, "^$"),
+        ("raise ImportError('libx.so: cannot allocate memory')", ImportError, "half cannot be imported: libx.so"),
+        ("import absent_package", ImportError, "half cannot be imported: No module named 'absent_package'"),
+    ],
+)
+@pytest.mark.usefixtures("imports_anew")
+def test_a_package_that_cannot_be_imported_is_not_called_missing(tmp_path, monkeypatch, body, error, message):
+    (tmp_path / "half.py").write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(error, match=message) as found:
+        extras.optional("half")
+    assert found.type is error
+    assert "install" not in str(found.value)

@@ -12,6 +12,7 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
+from lshfast.common.visible import visible
 from lshfast.startup import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -126,7 +127,12 @@ def show(text: str, stream: TextIO) -> None:
         wanted = os.environ.get("COLUMNS", "")
         width = int(wanted) if wanted.isdecimal() else os.get_terminal_size(stream.fileno()).columns or 80
         text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
-    print(text, file=stream)
+    say(text, stream)
+
+
+def say(text: str, stream: TextIO) -> None:
+    """Print text, with the control characters of what it quotes as escapes."""
+    print(visible(text, lines=True), file=stream)
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -387,7 +393,7 @@ def passages_table(s: PassagesSummary, unit: str, writes_rows: bool, memory: int
 
 def reject_line(fault: Reject) -> str:
     """Return the line for a rejected row."""
-    return f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}"
+    return visible(f"lshfast: skipped: {fault.path}:{'' if fault.line is None else f'{fault.line}:'} {fault.reason}")
 
 
 class MatchPrinter:
@@ -410,6 +416,7 @@ class MatchPrinter:
         """Print the table on a terminal, and flush the stream."""
         if self._table:
             names = ("key", "match", "similarity")[-len(self._table[0]) :]
+            self._table = [tuple(map(visible, row)) for row in self._table]
             widths = [max(map(len, column)) for column in zip(names, *self._table, strict=True)]
             for row in (names, *self._table):
                 cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]

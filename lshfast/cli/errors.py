@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from lshfast.cli.console import interruption
+from lshfast.cli.console import interruption, say
 from lshfast.cli.plain_values import convert_plainly
 from lshfast.common.errors import FormatError
 from lshfast.jobs.inputs import Inputs, measure_inputs
@@ -29,7 +29,7 @@ def one_line_errors(stream: Any = None) -> Iterator[None]:
     """Print errors in one line on standard error: exit status 2 for wrong usage, 1 for errors of data or system."""
 
     def leave(message: object, status: int) -> typer.Exit:
-        print(f"lshfast: error: {' '.join(str(message).split())}", file=stream or sys.stderr)
+        say(f"lshfast: error: {' '.join(str(message).split())}", stream or sys.stderr)
         return typer.Exit(status)
 
     try:
@@ -120,7 +120,7 @@ def resume_advice(work: str | None) -> Iterator[None]:
     except (OSError, MemoryError, RuntimeError, KeyboardInterrupt):
         with suppress(OSError):
             if work is not None and any(name.endswith(".npz") for name in os.listdir(work)):
-                print(f"lshfast: {work} holds what is done; the same command with --resume goes on", file=sys.stderr)
+                say(f"lshfast: {work} holds what is done; the same command with --resume goes on", sys.stderr)
         raise
 
 

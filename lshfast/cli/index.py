@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from lshfast.cli.console import MatchPrinter, Watch, counted, filling_table, index_table, query_table, reject_line, show
+from lshfast.cli.console import (
+    MatchPrinter,
+    Watch,
+    counted,
+    filling_table,
+    index_table,
+    query_table,
+    reject_line,
+    say,
+    show,
+)
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -210,7 +220,7 @@ def query(
                 printer([match.key for match in found], [match.similarity for match in found])
                 printer.close()
             if not found and not quiet:
-                print(f"lshfast: no match: no entry of {index} is similar enough to the text", file=sys.stderr)
+                say(f"lshfast: no match: no entry of {index} is similar enough to the text", sys.stderr)
             return
         with memory_advice(source), Watch(quiet, output) as watch:
             summary = query_files(
@@ -219,11 +229,11 @@ def query(
             )  # fmt: skip
         printer.close()
         for fault in summary.rejected if output is None else ():
-            print(reject_line(fault), file=sys.stderr)
+            say(reject_line(fault), sys.stderr)
         if not quiet:
             show(query_table(summary), sys.stderr)
             if not summary.matches:
-                print(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", file=sys.stderr)
+                say(f"lshfast: no match: no entry of {index} is similar enough to a text of INPUT", sys.stderr)
 
 
 @index_app.command(no_args_is_help=True)
@@ -244,7 +254,7 @@ def verify(index: IndexFile) -> None:
     """
     with one_line_errors():
         entries, nbytes = verify_index(index)
-        print(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes")
+        say(f"{index}: sound, {counted(entries, 'entry', 'entries')}, {nbytes:,} bytes", sys.stdout)
 
 
 @index_app.command(no_args_is_help=True)
@@ -254,4 +264,4 @@ def compact(index: IndexFile, quiet: Quiet = False) -> None:
         with Watch(quiet) as watch:
             before, after = compact_index(index, watch)
         if not quiet:
-            print(f"{index}: {before:,} bytes before, {after:,} after", file=sys.stderr)
+            say(f"{index}: {before:,} bytes before, {after:,} after", sys.stderr)

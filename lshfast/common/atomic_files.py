@@ -16,10 +16,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, BinaryIO, Protocol
 
+from lshfast.common.visible import visible
+
 
 def printable(path: str) -> str:
-    """Return a path as one line of valid Unicode."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\r", "\\r")
+    """Return a path as one line of valid Unicode, without control characters."""
+    return visible(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 @contextmanager

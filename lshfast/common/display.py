@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from lshfast.common.visible import visible
+
 
 class Figure(NamedTuple):
     """One line of the table."""
@@ -49,4 +51,4 @@ def escape(text: str) -> str:
     """Return text as HTML."""
     import html
 
-    return html.escape(text)
+    return html.escape(visible(text, lines=True))

@@ -9,8 +9,15 @@ from typing import Any
 
 @cache
 def optional(module: str, extra: str = "cli") -> Any:
-    """Import a module of an extra, or raise ImportError that names the extra to install."""
+    """Import a module of an extra, or raise an error.
+
+    The error is an ImportError that names the extra to install if the package is missing, and otherwise what the import
+    raised: a MemoryError, or an ImportError that says why the package cannot be imported.
+    """
+    package = module.partition(".")[0]
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{module.partition('.')[0]} is missing: install lshfast[{extra}]") from error
+        absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package
+        reason = f"is missing: install lshfast[{extra}]" if absent else f"cannot be imported: {error}"
+        raise ImportError(f"{package} {reason}") from error

@@ -13,7 +13,7 @@ from lshfast.common.checks import Seed, array_of, check_int, check_number
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
-from lshfast.index.keys import as_column, is_batch, listed
+from lshfast.index.keys import Column, as_column, concatenate, is_batch, listed
 from lshfast.index.matches import Match, Matches, best_first
 from lshfast.index.search_plan import missed
 from lshfast.index.stores.base import OnDuplicate
@@ -21,6 +21,9 @@ from lshfast.sketch.minhash import EMPTY, MinHasher, Scheme, check_signatures
 
 # Queries in one piece of work.
 PIECE_QUERIES = 256
+
+# With k, pieces have so few queries that all threads together find at most so many entries.
+MOST_MATCHES = 1 << 20
 
 # Doubles represent all integers up to here exactly.
 MOST_SIZE = 2**53
@@ -291,30 +294,31 @@ class LSHEnsemble:
         threshold = self.threshold if threshold is None else check_threshold(threshold)
         k = None if k is None else check_int("k", k, 1)
         with self._entries.gate.reading():
-            found = self._within(self._entries.view(), queries, q, threshold, thread_count(threads))
-            names = self._entries.names(found[1])
-        offsets, names, containments = best_first(found[0], names, found[2], k)
-        similarity = np.asarray(containments, np.float64)
+            offsets, names, similarity = self._within(queries, q, threshold, k, thread_count(threads))
         if array.ndim == 1:
             return list(map(Match, listed(names), similarity.tolist()))
         return Matches(offsets, names, similarity)
 
     def _within(
-        self, view: SearchView, queries: UInt64Array, q: Int64Array, threshold: float, threads: int
-    ) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Return (offsets, rows, containments) of the rows that contain each of many queries."""
+        self, queries: UInt64Array, q: Int64Array, threshold: float, k: int | None, threads: int
+    ) -> tuple[Int64Array, Column, Float64Array]:
+        """Return (offsets, names, containments) of the entries that contain each of many queries, the highest first."""
+        view = self._entries.view()
 
-        def work(start: int) -> tuple[Int64Array, Int64Array, Float64Array]:
-            part = slice(start, start + PIECE_QUERIES)
+        def work(start: int) -> tuple[Int64Array, Column, Float64Array]:
+            part = slice(start, start + step)
             counts = self._counts(view, q[part], threshold)
             # The size of an empty query must not be 0 here; it finds nothing anyway.
-            return view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold, self.slack)
+            found = view.snapshot.within(queries[part], np.maximum(q[part], 1), counts, threshold, self.slack)
+            offsets, names, containments = best_first(found[0], self._entries.names(found[1]), found[2], k)
+            return offsets, names, np.asarray(containments, np.float64)
 
-        if len(queries) <= PIECE_QUERIES:
+        step = PIECE_QUERIES if k is None else max(1, min(PIECE_QUERIES, MOST_MATCHES // (threads * max(len(self), 1))))
+        if len(queries) <= step:
             return work(0)
-        found = list(ordered_map(work, range(0, len(queries), PIECE_QUERIES), threads))
+        found = list(ordered_map(work, range(0, len(queries), step), threads))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in found]), dtype=np.int64)])
-        return offsets, np.concatenate([part[1] for part in found]), np.concatenate([part[2] for part in found])
+        return offsets, concatenate([part[1] for part in found]), np.concatenate([part[2] for part in found])
 
     def _counts(self, view: SearchView, q: Int64Array, threshold: float) -> npt.NDArray[np.uint32]:
         """Return the number of steps of each query in each partition."""

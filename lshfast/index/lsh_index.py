@@ -570,7 +570,7 @@ class LSHIndex(StoredIndex):
                 return in_order(self.store.query_one(array, None)[0])
             names, counts = self.store.query_one(array, least)
             return best_of(names, counts or [], self.parameters.compared, k)
-        found = self.store.query(array, least=least, threads=threads)
+        found = self.store.query(array, least=least, threads=threads, most=k)
         offsets, keys, agreements = best_first(found.offsets, found.keys, found.agreements, k)
         return Matches(offsets, keys, None if agreements is None else agreements / self.parameters.compared)
 

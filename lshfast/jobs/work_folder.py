@@ -7,7 +7,6 @@ its files. Files that it does not name are remains of a stage that ended early, 
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import FormatError
+from lshfast.common.private_files import make_folder, private
 from lshfast.kernels.checksum import checksum
 
 MANIFEST, LOCK = "manifest.json", "lock"
@@ -80,14 +80,13 @@ class WorkFolder:
         FormatError
             If the manifest is damaged or of another version.
         OSError
-            If the folder cannot be written.
+            If the folder cannot be written, belongs to another user, or other users can write to it.
         """
         shown = printable(path)
         try:
-            os.makedirs(path, mode=0o700, exist_ok=True)
+            if not temporary:  # some file systems keep no owners and modes
+                make_folder(path)
             names = os.listdir(path)
-        except FileExistsError:
-            raise NotADirectoryError(errno.ENOTDIR, "the work folder is a file", shown) from None
         except OSError as error:
             raise OSError(error.errno, error.strerror, shown) from error
         if names and not resume:
@@ -137,7 +136,7 @@ class WorkFolder:
     def _read(self) -> dict[str, Any]:
         path = os.path.join(self.path, MANIFEST)
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=private) as file:
                 found = json.loads(file.read())
             version, own = found["version"], found["checksum"]
             if version != VERSION:
@@ -161,6 +160,9 @@ class WorkFolder:
                 reason = "" if mine == theirs else f"{name} was {theirs}, and is {mine}"
             if reason:
                 raise ValueError(f"{printable(self.path)}: this folder belongs to another run: {reason}")
+        files = [name for stage in found["stages"].values() for name in stage["files"]]
+        if not all(map(_OWN.fullmatch, files)):
+            raise FormatError(f"{printable(os.path.join(self.path, MANIFEST))}: damaged: it names other files")
         return dict(found["stages"])
 
     def done(self, stage: str) -> dict[str, Any] | None:
@@ -196,7 +198,7 @@ class WorkFolder:
         """Return the checksums of complete files for `finish`."""
         found = dict[str, int | None]()
         for name in names:
-            with open(os.path.join(self.path, name), "rb", buffering=0) as file:
+            with open(os.path.join(self.path, name), "rb", buffering=0, opener=private) as file:
                 found[name] = _sum_of_file(file)
         return found
 
@@ -215,7 +217,7 @@ class WorkFolder:
     def _checked_file(self, stage: str, name: str) -> Iterator[BinaryIO]:
         path = os.path.join(self.path, name)
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=private) as file:
                 if _sum_of_file(file) != self._stages[stage]["files"].get(name):
                     raise FormatError(f"{printable(path)}: damaged: its checksum differs")
                 file.seek(0)
@@ -239,7 +241,7 @@ class WorkFolder:
         path = os.path.join(self.path, name)
         hidden = os.path.join(self.path, f".{name}.part")
         try:
-            with open(hidden, "wb") as file:
+            with open(hidden, "xb", opener=private) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -283,7 +285,10 @@ def _sum_of_file(file: BinaryIO) -> int:
 @contextmanager
 def _locked(path: str, shown: str) -> Iterator[None]:
     """Hold the lock of a work folder; it ends with the process."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        file = private(path, os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, printable(path)) from error
     try:
         if sys.platform != "win32":
             import fcntl

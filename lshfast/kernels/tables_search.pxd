@@ -4,4 +4,4 @@ from libc.stdint cimport int64_t, uint64_t
 # Return what `BandTables.search` does: the neighbours of m `points`, (m, words), in their `buckets`, (m, bands, probes), by
 # `measure`, (distance, layout, dim). `most`, `within` and `limit` are None or end a search. `progress`, (m, 3), is written.
 cdef tuple search_of(const void* tables, const uint64_t[:, :, ::1] buckets, const uint64_t[:, ::1] points,
-                     tuple measure, object most, object within, object limit, int64_t[:, ::1] progress)
+                     tuple measure, object most, object within, object limit, int64_t[:, ::1] progress, size_t room)

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from lshfast.common.display import escape
+from lshfast.common.visible import visible
 from lshfast.join.jaccard import PairMeasure
 
 # The kind of the similarities for each value of `verify`.
@@ -56,5 +57,5 @@ def removed_as_html(removals: Iterator[tuple[Any, Any, float]], count: int, meas
 
 
 def _shown(key: Any) -> str:
-    text = str(key)
+    text = visible(str(key))
     return escape(text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…")

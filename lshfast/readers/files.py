@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.visible import visible
 from lshfast.readers.cells import CellType
 from lshfast.readers.encodings import checked_encoding
 from lshfast.readers.sources import Source
@@ -79,7 +80,7 @@ class DataError(ValueError):
 
     def __str__(self) -> str:
         where = "" if self.line is None else f" row {self.line}:" if self._rows else f"{self.line}:"
-        return f"{self.path}:{where} {self.reason}"
+        return visible(f"{self.path}:{where} {self.reason}")
 
 
 class Reject(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.private_files import private
 from lshfast.common.run_key import draw_hash_key
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.kernels.json import read_spans
@@ -34,7 +35,7 @@ class _Appended:
     def __init__(self, path: str, written: bool) -> None:
         self.path, self._held, self._size = path, list[bytes](), 0
         with _named_errors(path):
-            self.file = io.FileIO(path, "r" if written else "w+")
+            self.file = io.FileIO(path, "r" if written else "w+", opener=private)
         weakref.finalize(self, self.file.close)
 
     def append(self, data: bytes) -> None:
@@ -169,7 +170,7 @@ class RejectFile:
 
     def __iter__(self) -> Iterator[Reject]:
         self._file.flush()
-        with _named_errors(self._file.path), open(self._file.path, "rb") as file:
+        with _named_errors(self._file.path), open(self._file.path, "rb", opener=private) as file:
             for line in file:
                 yield Reject(*json.loads(line))
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.common.visible import visible
 from lshfast.records.tables import CodedField, RecordTable
 
 
@@ -64,7 +65,7 @@ class Linkage:
     def field(self, name: str) -> CodedField:
         """Return a field by the name of its column in the first table."""
         if name not in self.fields:
-            raise ValueError(f"no field {name!r} to block by; fields are: {', '.join(self.fields)}")
+            raise ValueError(f"no field {name!r} to block by; fields are: {visible(', '.join(self.fields))}")
         return self.fields[name]
 
     def rows_of(self, places: UInt64Array) -> tuple[Int64Array, Int64Array]:

@@ -15,6 +15,7 @@ from lshfast.common.checks import check_bool, check_number, check_seed
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
 from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
@@ -318,7 +319,7 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
         if b is not None:
             b.column(one.column_of(1))
     if not chosen:
-        shown = " and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None)
+        shown = visible(" and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None))
         raise ValueError(f"there is no field to compare; columns are: {shown}")
     return chosen, held_out
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from lshfast.common.checks import array_of, check_int, check_number
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.visible import visible
 
 LEAST_SURE = 30  # pairs of the highest scores from which h0 is estimated, at least, but at most this part of all:
 MOST_SURE = 0.1
@@ -99,7 +100,8 @@ class RateTable:
 
     def __str__(self) -> str:
         lines = [
-            f"true matches by {self.field}: mean difference {self.h0:.4g} of matches, {self.h1:.4g} of random pairs",
+            f"true matches by {visible(self.field)}: "
+            f"mean difference {self.h0:.4g} of matches, {self.h1:.4g} of random pairs",
             f"{'score':>18}{'pairs':>12}{'difference':>12}{'rate':>9}{'error':>9}",
         ]
         for low, high, pairs, mean, rate, error in zip(

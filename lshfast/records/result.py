@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshfast.common.display import Figure, Shown
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.visible import visible
 from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
 from lshfast.records.candidates import RuleReport
@@ -187,11 +188,11 @@ class LinkResult(Shown):
             values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
             shown = " | ".join("missing" if is_missing(value) else repr(value) for value in values)
             lines.append(f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}: {shown}")
-        return "\n".join(lines)
+        return visible("\n".join(lines), lines=True)
 
     def describe(self) -> str:
         """Return the fields, the weights and the table of the blocking rules as lines of text."""
         parts = [fields_text(self.fields), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
-        return "\n\n".join(parts)
+        return visible("\n\n".join(parts), lines=True)

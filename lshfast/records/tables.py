@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshfast.common.extras import optional
 from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.visible import visible
 from lshfast.records.fields import Field, Kind, guess_kind
 from lshfast.records.values import day_of, normal_forms, number_in
 
@@ -60,7 +61,7 @@ class RecordTable:
         self.columns = _columns_of(source, name)
         lengths = {column: len(values) for column, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{column}: {size}" for column, size in lengths.items())
+            shown = visible(", ".join(f"{column}: {size}" for column, size in lengths.items()))
             raise ValueError(f"{name}: columns must be of one length, not {shown}")
         self._rows = next(iter(lengths.values()), 0)
         self.id_column, self.name = id_column, name
@@ -82,7 +83,7 @@ class RecordTable:
     def column(self, name: str) -> Any:
         """Return a column, or raise ValueError that names the columns."""
         if name not in self.columns:
-            raise ValueError(f"{self.name}: no column {name!r}; columns are: {', '.join(self.columns)}")
+            raise ValueError(f"{self.name}: no column {name!r}; columns are: {visible(', '.join(self.columns))}")
         return self.columns[name]
 
     def record(self, row: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from lshfast.common.atomic_files import printable
+from lshfast.common.private_files import make_folder
 from lshfast.common.run_key import draw_hash_numbers
 from lshfast.jobs.cap import Budget, state_of
 from lshfast.jobs.inputs import Inputs
@@ -121,4 +122,7 @@ def _create(work: str, folders: Sequence[str]) -> None:
             if any(not _OF_PLAN.fullmatch(name) for name in os.listdir(folder)):
                 raise ValueError(f"{printable(folder)}: this folder is not empty")
     for folder in folders:
-        os.makedirs(folder, mode=0o700 if folder == os.path.abspath(work) else 0o777, exist_ok=True)
+        if folder == os.path.abspath(work):
+            make_folder(folder)
+        else:
+            os.makedirs(folder, exist_ok=True)

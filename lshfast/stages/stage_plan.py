@@ -10,6 +10,7 @@ from typing import Any
 
 from lshfast.common.atomic_files import atomic_file, printable
 from lshfast.common.errors import FormatError
+from lshfast.common.private_files import check_folder, private
 from lshfast.jobs.cap import Budget, state_of
 from lshfast.kernels.checksum import checksum
 from lshfast.kernels.text import HashKey
@@ -131,10 +132,13 @@ def read_stage_plan(work: str) -> StagePlan:
         If there is none.
     FormatError
         If it is damaged or of another version.
+    OSError
+        If the folder belongs to another user, or other users can write to it.
     """
     path = os.path.join(work, PLAN_FILE)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=private) as file:
+            check_folder(work)
             found = json.loads(file.read())
         version, own, content = found["version"], found["checksum"], found["plan"]
     except FileNotFoundError:

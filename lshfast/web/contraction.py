@@ -1,8 +1,8 @@
 """Contraction of a link graph: nodes with near-equal link sets become one node, until no two are left.
 
 A merge makes the link sets of the nodes that link there more similar, so merges go on ("cascaded collapse"). A round
-compares only the nodes whose links have changed with the nodes that share a rare link with them; if that is most of the
-graph, it compares all. Both find the same merges.
+compares only the nodes whose links have changed with those that may be similar to them, which `Prefixes` finds; if that
+is most of the graph, it compares all. Both find the same merges.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import numpy.typing as npt
 from lshfast.common.checks import array_of, check_int
 from lshfast.common.display import Figure, Shown
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Int64Array, UInt64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
 from lshfast.join.thresholds import Rule, Threshold, rule_of
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.kernels.leaders import leaders_of_sets
 from lshfast.kernels.sets import components
 from lshfast.tokens import TokenSets, places_of_rows
+from lshfast.web.prefixes import Prefixes
 
 MAX_NODES = 2**31
 
@@ -172,9 +173,10 @@ class _Graph:
     """A graph whose nodes are being merged.
 
     The links are stored as they were at the last compaction, between the classes of that time, which are its nodes.
-    `members` are the nodes of the classes that were merged since then. `now` is the class of each of these nodes, and
-    at a compaction of all nodes. A compaction costs as much as the whole graph, so it is repeated after as many links
-    were looked at.
+    `members` are the nodes of the classes that were merged since then, and `links` their links. `now` is the class of
+    each of these nodes, and at a compaction of all nodes. A compaction costs as much as the whole graph, so it is
+    repeated after as many links were looked at. `prefixes` lists the present link sets, once a round looks at a part of
+    the graph only.
     """
 
     def __init__(self, source: Int64Array, target: Int64Array, now: Int64Array, rule: Rule, min_links: int) -> None:
@@ -197,6 +199,8 @@ class _Graph:
         self._out = _rows_of(numbers, n)
         self._in = _rows_of(_sorted(numbers << _HALF | numbers >> _HALF), n)
         self._members: dict[int, list[Int64Array]] = {}
+        self._links: dict[int, list[Int64Array]] = {}
+        self._prefixes: Prefixes | None = None
         self._merged = np.zeros(n, bool)  # classes that have members
         self._work = 0
 
@@ -219,6 +223,8 @@ class _Graph:
     def merge(self, merges: Int64Array) -> Int64Array:
         """Merge classes, and return the classes whose link sets may have changed."""
         into, gone = merges.T
+        if self._prefixes is not None:
+            self._prefixes.drop(gone)
         nodes, owners = self._nodes(gone)
         self.now[nodes] = into[owners]
         _, places = places_of_rows(self._in.offsets, nodes)
@@ -229,9 +235,13 @@ class _Graph:
         groups = np.split(gone[order], starts[1:])
         for label, some in zip(into[order][starts].tolist(), groups, strict=True):
             held = self._members.setdefault(label, [np.array([label], np.int64)])
+            links = self._links.setdefault(label, [self._links_of(held[0])])
             for name in some[self._merged[some]].tolist():
                 held += self._members.pop(name)
-            held.append(some[~self._merged[some]])
+                links += self._links.pop(name)
+            single = some[~self._merged[some]]
+            held.append(single)
+            links.append(self._links_of(single))
         self._merged[gone] = False
         self._merged[into] = True
         return changed
@@ -250,37 +260,50 @@ class _Graph:
             owners.append(np.full(len(held), place, np.int64))
         return np.concatenate(nodes), np.concatenate(owners)
 
+    def _links_of(self, nodes: Int64Array) -> Int64Array:
+        """Return the stored links of nodes."""
+        _, places = places_of_rows(self._out.offsets, nodes)
+        return self._out.links[places]
+
     def _rows(self, classes: Int64Array) -> _Rows:
         """Return the present link sets of classes."""
-        nodes, owners = self._nodes(classes)
-        offsets, places = places_of_rows(self._out.offsets, nodes)
-        self._work += len(places)
-        rows = np.repeat(owners, np.diff(offsets))
-        links = self.now[self._out.links[places]]
+        several = self._merged[classes]
+        single = np.flatnonzero(~several)
+        offsets, places = places_of_rows(self._out.offsets, classes[single])
+        owners, parts = [np.repeat(single, np.diff(offsets))], [self._out.links[places]]
+        merged = np.flatnonzero(several).tolist()
+        for place in merged:
+            parts.append(np.concatenate(self._links[int(classes[place])]))
+            owners.append(np.full(len(parts[-1]), place, np.int64))
+        rows, links = np.concatenate(owners), self.now[np.concatenate(parts)]
+        self._work += len(links)
         other = links != classes[rows]
-        numbers = _distinct(_joined(rows[other], links[other], same=True))
-        return _Rows(classes, *_rows_of(numbers, len(classes))[1:])
+        found = _rows_of(_distinct(_joined(rows[other], links[other], same=True)), len(classes))
+        for place in merged:
+            self._links[int(classes[place])] = [found.links[found.offsets[place] : found.offsets[place + 1]].copy()]
+        return _Rows(classes, *found[1:])
 
     def _near(self, changed: Int64Array) -> Int64Array | None:
-        """Return these classes and all that may have a similar link set; None if that are too many to be worth it.
-
-        A similar set has at least p / (q - p) of the links of a set. So it has one of any of its links that are one
-        more than the others: those with the fewest links to them are taken.
-        """
+        """Return these classes and all that may have a similar link set; None if that are too many to be worth it."""
+        n, prefixes = len(self.now), self._prefixes
+        if prefixes is None:
+            self._rank = np.empty(n, np.int64)
+            self._rank[np.argsort(np.diff(self._in.offsets), kind="stable")] = np.arange(n, dtype=np.int64)
+            prefixes = self._prefixes = Prefixes(n, self._rule, self._min_links)
+            nodes = np.arange(n, dtype=np.int64)
+            prefixes.put(nodes, self._out.offsets, self._ranks(self._out))
+            prefixes.drop(nodes[self.now != nodes])
         rows = self._rows(changed)
-        sizes, p, q = np.diff(rows.offsets), self._rule.p, self._rule.q
-        taken = np.where(sizes >= self._min_links, sizes - -(-p * sizes // (q - p)) + 1, 0)
-        degrees = np.diff(self._in.offsets)[rows.links]
-        owners = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-        order = np.lexsort((degrees, owners))
-        rarest = np.unique(rows.links[order][_first_of_rows(rows.offsets, taken)])
-        nodes, _ = self._nodes(rarest)
-        counts = np.diff(self._in.offsets)[nodes]
-        if counts.sum() > len(self._in.links) // 2:
-            return None
-        _, places = places_of_rows(self._in.offsets, nodes)
-        self._work += len(places)
-        return np.unique(np.concatenate([changed, self.now[self._in.links[places]]]))
+        ranks = self._ranks(rows)
+        prefixes.put(changed, rows.offsets, ranks)
+        near, count = prefixes.near(rows.offsets, ranks, len(self._out.links) // 2)
+        self._work += count
+        return None if near is None else np.union1d(changed, near)
+
+    def _ranks(self, rows: _Rows) -> Int64Array:
+        """Return the ranks of the links of rows, ascending within a row: the links to which the fewest lead first."""
+        owners = np.repeat(np.arange(len(rows.offsets) - 1, dtype=np.int64), np.diff(rows.offsets))
+        return (_sorted(_joined(owners, self._rank[rows.links], same=True)) & _LOW).astype(np.int64)
 
     def _leaders(self, rows: _Rows) -> Int64Array:
         """Return the merges of a round among some classes, in ascending order."""
@@ -337,13 +360,6 @@ def _rows_of(numbers: UInt64Array, n: int) -> _Rows:
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=offsets[1:])
     return _Rows(np.empty(0, np.int64), offsets, (numbers & _LOW).astype(np.int64))
-
-
-def _first_of_rows(offsets: Int64Array, counts: Int64Array) -> BoolArray:
-    """Return a mask of the first counts[i] places of each row i."""
-    sizes = np.diff(offsets)
-    places = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], sizes)
-    return np.asarray(places < np.repeat(counts, sizes))
 
 
 def _nodes_of(values: Any, name: str) -> Int64Array:

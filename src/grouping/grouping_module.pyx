@@ -173,7 +173,7 @@ def join_buckets(const int32_t[:, ::1] buckets not None, const int64_t[::1] coun
 
     buckets, (n, bands), holds numbers below counts[band], or -1 for none.
     """
-    buckets = aligned_rows(buckets)
+    buckets, counts = aligned_rows(buckets), aligned(counts)
     cdef size_t n = buckets.shape[0], bands = buckets.shape[1], band, at, some
     cdef uint64_t last_pause = 0
     _check_buckets(buckets, counts)
@@ -347,8 +347,8 @@ cdef class Grouping:
                   const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t least,
                   double threshold, bint exact, bint chains, bint containment=False):
         cdef size_t n = buckets.shape[0], bands = buckets.shape[1]
+        buckets, counts, signatures, of = aligned_rows(buckets), aligned(counts), aligned_rows(signatures), aligned(of)
         _check_buckets(buckets, counts)
-        buckets, signatures, of = aligned_rows(buckets), aligned_rows(signatures), aligned(of)
         if <size_t>len(of) != n or n and not are_below(&of[0], n, signatures.shape[0]):
             raise ValueError(f"of must be {n} rows below {signatures.shape[0]}, the number of signatures")
         if n >= 1 << 31 or not bands or not signatures.shape[1]:
@@ -622,8 +622,8 @@ cdef class RowPairs:
     def __cinit__(self, int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None,
                   const uint64_t[:, ::1] signatures not None, const int64_t[::1] of not None, size_t least):
         cdef size_t n = buckets.shape[0], bands = buckets.shape[1], band
+        counts, signatures, of = aligned(counts), aligned_rows(signatures), aligned(of)
         _check_buckets(buckets, counts)
-        signatures, of = aligned_rows(signatures), aligned(of)
         if <size_t>len(of) != n or n and not are_below(&of[0], n, signatures.shape[0]):
             raise ValueError(f"of must be {n} rows below {signatures.shape[0]}, the number of signatures")
         if n >= 1 << 31 or not bands or not signatures.shape[1]:

@@ -714,6 +714,7 @@ cdef class IntKeys:
 
     def take(self, const int64_t[::1] rows not None):
         """Return the keys of these rows: int64 (n,)."""
+        rows = aligned(rows)
         cdef size_t i
         for i in range(<size_t>len(rows)):
             if not 0 <= rows[i] < len(self.keys):

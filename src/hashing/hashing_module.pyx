@@ -63,6 +63,7 @@ cdef int _check_out(size_t n, uint64_t[::1] out) except -1:
 cdef int _read_line(str name, const uint64_t[::1] numbers, hashing_line* line) except -1:
     if len(numbers) != 4:
         raise ValueError(f"{name} must have 4 words, not {len(numbers)}")
+    numbers = aligned(numbers)
     line.a_high, line.a_low, line.b_high, line.b_low = numbers[0], numbers[1], numbers[2], numbers[3]
     return 0
 

@@ -95,6 +95,10 @@ def cheapest(const double[:, :, ::1] costs not None, size_t probes, uint32_t[:, 
     if chosen is not None and (<size_t>chosen.shape[0] != n or <size_t>chosen.shape[1] != probes
                                or <size_t>chosen.shape[2] != rows):
         raise ValueError(f"chosen must have shape ({n}, {probes}, {rows})")
+    if <size_t>&costs[0, 0, 0] % sizeof(double):
+        costs = costs.copy()
+    if chosen is not None:
+        check_out(&chosen[0, 0, 0], sizeof(uint32_t))
     array = np.full((n, probes), np.inf)
     cdef double[:, ::1] out = array
     with nogil:

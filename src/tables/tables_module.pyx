@@ -6,7 +6,7 @@ C owns the memory. This module checks arguments, turns keys into names, and keep
 cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -587,7 +587,7 @@ cdef class BandTables:
 
     # ---- queries ----
 
-    def query(self, const uint64_t[:, ::1] signatures not None, least=None):
+    def query(self, const uint64_t[:, ::1] signatures not None, least=None, room=None):
         """Return the rows that agree with each query in all slots of some band, ascending.
 
         Parameters
@@ -595,12 +595,14 @@ cdef class BandTables:
         signatures : ndarray of uint64, shape (m, num_perm)
         least : int, optional
             Count equal slots, and leave out rows with fewer.
+        room : int, optional
+            End once there are so many rows. Then only the first a of the m queries are answered, at least one.
 
         Returns
         -------
-        offsets : ndarray of int64, shape (m + 1,)
-        rows : ndarray of int64, shape (offsets[m],)
-        agreements : ndarray of int64, shape (offsets[m],), or None
+        offsets : ndarray of int64, shape (a + 1,)
+        rows : ndarray of int64, shape (offsets[a],)
+        agreements : ndarray of int64, shape (offsets[a],), or None
 
         Raises
         ------
@@ -609,7 +611,7 @@ cdef class BandTables:
         """
         signatures = aligned_rows(signatures)
         self._check_signatures(signatures, signatures.shape[0])
-        return answers_of(&self.c, signatures, least)
+        return answers_of(&self.c, signatures, least, SIZE_MAX if room is None else room)
 
     def query_one(self, signature not None, least=None, gate=None):
         """Return what `query` does for one signature of num_perm slots, as lists: (names or rows, agreements or None).
@@ -632,7 +634,7 @@ cdef class BandTables:
         return names, agreements
 
     def search(self, const uint64_t[:, :, ::1] buckets not None, const uint64_t[:, ::1] points not None,
-               tuple measure not None, most=None, within=None, limit=None, int64_t[:, ::1] progress=None):
+               tuple measure not None, most=None, within=None, limit=None, int64_t[:, ::1] progress=None, room=None):
         """Return the rows that share a bucket with each query, and their distances to it.
 
         Parameters
@@ -651,13 +653,16 @@ cdef class BandTables:
         progress : ndarray of int64, shape (m, 3), optional
             Rows examined, rows that count against the limit, and 1 for a query that has ended: those of other tables,
             to which those of these are added.
+        room : int, optional
+            End once there are so many rows. Then only the first a of the m queries are answered, at least one, and the
+            progress of the others does not count.
 
         Returns
         -------
-        offsets : ndarray of int64, shape (m + 1,)
-        rows : ndarray of int64, shape (offsets[m],)
+        offsets : ndarray of int64, shape (a + 1,)
+        rows : ndarray of int64, shape (offsets[a],)
             In no particular order.
-        distances : ndarray of float64, shape (offsets[m],)
+        distances : ndarray of float64, shape (offsets[a],)
         """
         if <size_t>points.shape[1] and points.shape[0] and <size_t>&points[0, 0] % sizeof(uint64_t):
             points = np.array(points)
@@ -665,7 +670,10 @@ cdef class BandTables:
             buckets = np.array(buckets)
         if progress is None:
             progress = np.zeros((buckets.shape[0], 3), np.int64)
-        return search_of(&self.c, buckets, points, measure, most, within, limit, progress)
+        if progress.shape[0] and progress.shape[1]:
+            check_out(&progress[0, 0], sizeof(int64_t))
+        return search_of(&self.c, buckets, points, measure, most, within, limit, progress,
+                         SIZE_MAX if room is None else room)
 
     # ---- files ----
 

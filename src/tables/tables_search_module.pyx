@@ -38,14 +38,14 @@ cdef const int* in_use = level_in_use()
 
 
 cdef tuple search_of(const void* tables, const uint64_t[:, :, ::1] buckets, const uint64_t[:, ::1] points,
-                     tuple measure, most, within, limit, int64_t[:, ::1] progress):
+                     tuple measure, most, within, limit, int64_t[:, ::1] progress, size_t room):
     """Return what `BandTables.search` does."""
     cdef const band_tables* c = <const band_tables*>tables
     cdef band_search search
-    cdef size_t m = buckets.shape[0]
+    cdef size_t m = buckets.shape[0], answered = 0
     check(c, buckets, points, measure, progress)
     search.distance = distances_levels[in_use[0]].of[<int>LAYOUTS.index(measure[1])][<int>MEASURES.index(measure[0])]
-    search.dim, search.probes, search.work = measure[2], buckets.shape[2], WORK
+    search.dim, search.probes, search.work = measure[2], buckets.shape[2], min(room, <size_t>WORK)
     search.most = SIZE_MAX if most is None else most
     search.within = float("inf") if within is None else within
     search.first, search.limit = False, SIZE_MAX
@@ -58,11 +58,12 @@ cdef tuple search_of(const void* tables, const uint64_t[:, :, ::1] buckets, cons
     check_outcome(band_search_begin(&search, c))
     try:
         if m:
-            run(c, &buckets[0, 0, 0], &points[0, 0], m, &search, <band_search_progress*>&progress[0, 0], &offsets[0])
+            answered = run(c, &buckets[0, 0, 0], &points[0, 0], m, &search,
+                           <band_search_progress*>&progress[0, 0], &offsets[0], room)
         distances = np.empty(search.used)
         if search.used:
             distances[:] = <double[:search.used]>search.distances
-        return offsets_array, int64_of(search.rows, search.used), distances
+        return offsets_array[:answered + 1], int64_of(search.rows, search.used), distances
     finally:
         band_search_end(&search)
 
@@ -82,13 +83,14 @@ cdef check(const band_tables* c, const uint64_t[:, :, ::1] buckets, const uint64
         raise ValueError(f"progress must be ({m}, 3), not ({progress.shape[0]}, {progress.shape[1]})")
 
 
-cdef run(const band_tables* c, const uint64_t* buckets, const uint64_t* points, size_t m, band_search* search,
-         band_search_progress* progress, int64_t* offsets):
+cdef size_t run(const band_tables* c, const uint64_t* buckets, const uint64_t* points, size_t m, band_search* search,
+                band_search_progress* progress, int64_t* offsets, size_t room) except? 0:
+    """Return how many queries were answered: all, or those up to where the answers took all of the room."""
     cdef size_t next = 0
     cdef uint64_t last_pause = 0
     cdef band_tables_outcome outcome = BAND_TABLES_UNFINISHED
     with nogil:
-        while outcome == BAND_TABLES_UNFINISHED:
+        while outcome == BAND_TABLES_UNFINISHED and (search.used < room or not next):
             outcome = band_search_run(c, buckets, points, m, &next, search, progress, offsets)
             if outcome == BAND_TABLES_UNFINISHED:
                 pause(&last_pause)
@@ -96,3 +98,4 @@ cdef run(const band_tables* c, const uint64_t* buckets, const uint64_t* points, 
         raise ValueError("an entry of the tables leads out of them")
     if outcome == BAND_TABLES_NO_ROOM:
         raise MemoryError
+    return next

@@ -207,6 +207,7 @@ cdef class Texts:
 
     def equal(self, const int64_t[::1] left not None, const int64_t[::1] right not None):
         """Tell which texts left[i] and right[i] have the same bytes, bool (m,)."""
+        left, right = aligned(left), aligned(right)
         cdef const uint64_t[::1] addresses = self.addresses
         cdef const int64_t[::1] lengths = self.lengths
         cdef Py_ssize_t i, m = len(left), n = len(lengths)

@@ -210,10 +210,12 @@ def samples_of(const int64_t[::1] offsets not None, const int32_t[::1] columns n
     for e in range(<size_t>offsets[0], <size_t>offsets[n]):
         if not 0 <= columns[e] < <int64_t>dim:
             raise ValueError(f"columns must be in 0..{dim - 1}, not {columns[e]} at place {e}")
-    if n == 0 or offsets[0] == offsets[n]:
-        out[:] = 0
+    if n == 0:
         return
     check_out(&out[0, 0, 0], sizeof(int64_t))
+    if offsets[0] == offsets[n]:
+        out[:] = 0
+        return
     if <size_t>&tables[0, 0, 0, 0] % sizeof(float):
         tables = tables.copy()
     block.margin, block.shifted = margin, shifted

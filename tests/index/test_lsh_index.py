@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+import tracemalloc
 from itertools import combinations, count, pairwise
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import Bands, LSHIndex, MinHasher, TokenSets, exact, verify
+from lshfast import Bands, LSHEnsemble, LSHIndex, MinHasher, NearNeighbors, TokenSets, exact, verify
 from lshfast.index.matches import Match
+from lshfast.index.stores import segments
 from tests.index.index_machine import SMALL, STRS, Stage, array_of, run
 from tests.index.index_model import EMPTY, IndexModel
 from tests.sketch.test_accuracy import planted
@@ -665,6 +667,43 @@ def test_answers_do_not_depend_on_threads():
             assert np.array_equal(one.keys, other.keys)
             assert (one.similarity is None) or np.array_equal(one.similarity, other.similarity)
         assert list(one)[7_000:9_000] == [index.query(query, **options) for query in queries[7_000:9_000]]
+
+
+@pytest.mark.parametrize("kind", ["lsh", "neighbors", "ensemble"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_memory_of_the_nearest_of_many_equal_entries(kind, threads):
+    """4 million pairs of a query and an equal entry, of which 4,000 are answers."""
+    n, m, k = 10_000, 400, 10
+    if kind == "neighbors":
+        index, given = NearNeighbors("euclidean", 1, dim=2, n=n, bands=1, rows=1), [np.zeros((n, 2))]
+    else:
+        index, given = small(), [np.repeat(some(1), n, axis=0)]
+    if kind == "ensemble":
+        index = LSHEnsemble(0.8, num_perm=8)
+        given.append(np.full(n, 50))
+    index.insert(np.arange(n), *given)
+    tracemalloc.start()
+    found = index.query(*(array[:m] for array in given), k=k, threads=threads)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.2e8
+    assert found.keys.tolist() == list(range(k)) * m
+
+
+@pytest.mark.parametrize("keys", [range(300), list(map(str, range(300)))], ids=["int", "str"])
+def test_answers_do_not_depend_on_the_memory_for_them(tmp_path, monkeypatch, keys):
+    """Candidates of one query at a time, in several segments."""
+    small().save(tmp_path / "index")
+    with LSHIndex.open(tmp_path / "index", "r+") as index:
+        for start in range(0, 300, 90):
+            index.insert(keys[start : start + 90], shared(300)[start : start + 90])
+            index.commit()
+        queries = np.concatenate([shared(50, values=6, seed=1), np.full((5, 8), EMPTY, np.uint64)])
+        expected = list(index.query(queries, k=3)), list(index.query(queries, k=3, threshold=0.5))
+        monkeypatch.setattr(segments, "ROOM", 1)
+        for threads in (1, 2):
+            assert list(index.query(queries, k=3, threads=threads)) == expected[0]
+            assert list(index.query(queries, k=3, threshold=0.5, threads=threads)) == expected[1]
 
 
 def test_growth_by_single_entries_equals_one_batch():

@@ -6,6 +6,7 @@ import pytest
 from lshfast.families import NO_VALUE
 from lshfast.index.keys import as_column
 from lshfast.index.measure import Measure, measure_of
+from lshfast.index.stores import segments
 from lshfast.index.stores.base import Limit, Neighbors, Parameters, Store
 from lshfast.index.stores.file import FileStore, save_store
 from lshfast.index.stores.lmdb import LmdbStore
@@ -53,6 +54,14 @@ def expected(entries, buckets, point, most, within):
 
 
 def check(store, entries, buckets, points, most=None, within=None, threads=1):
+    """Compare answers, also of a search that has room for the answers of one query at a time."""
+    compare(store, entries, buckets, points, most, within, threads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "ROOM", 1)
+        compare(store, entries, buckets, points, most, within, threads)
+
+
+def compare(store, entries, buckets, points, most, within, threads):
     found = store.search(buckets, points, most=most, within=within, threads=threads)
     assert isinstance(found, Neighbors)
     for query in range(len(points)):

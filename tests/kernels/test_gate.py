@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import warnings
 from contextlib import contextmanager
 from itertools import count
@@ -113,28 +114,51 @@ def test_a_writer_that_waits_goes_before_later_readers():
     assert written == list(range(50))
 
 
-def test_a_later_reader_waits_behind_a_writer():
-    gate, order = Gate(), []
-    writing, reading = threading.Event(), threading.Event()
+def until_waiting(gate, readers, writers):
+    """Return when so many threads wait for the lock."""
+    end = time.monotonic() + PATIENCE
+    while gate.waiting != (readers, writers):
+        assert time.monotonic() < end, f"{gate.waiting} wait, not {(readers, writers)}"
+        os.sched_yield() if hasattr(os, "sched_yield") else time.sleep(0)
+
+
+def test_writers_and_readers_take_turns():
+    """Readers that come while a writer waits are let in after it, all of them, and before the second writer."""
+    gate, order, meeting = Gate(), [], threading.Barrier(READERS)
 
     def write():
-        writing.set()
         with gate.writing():
             order.append("writer")
 
     def read():
-        reading.set()
         with gate.reading():
+            meeting.wait(PATIENCE)
             order.append("reader")
 
     gate.enter_read()
-    with threads(write, read):
-        # Whoever comes first, nobody who waits is inside, and the writer is not while this reader is.
-        assert writing.wait(PATIENCE)
-        assert reading.wait(PATIENCE)
-        assert "writer" not in order
-        gate.leave_read()
-    assert sorted(order) == ["reader", "writer"]
+    with threads(write):
+        until_waiting(gate, 0, 1)
+        with threads(write):
+            until_waiting(gate, 0, 2)
+            with threads(*[read] * READERS):
+                until_waiting(gate, READERS, 2)
+                assert not order
+                gate.leave_read()
+    assert order == ["writer", *["reader"] * READERS, "writer"]
+
+
+def test_a_single_query_waits_behind_a_writer():
+    """A thread that asks one query after the other does not overtake a batch that waits to be inserted."""
+    index, found = LSHIndex(num_perm=K, bands=2, rows=K // 2), []
+    index.insert(*batch_of(0))
+    gate = index.store.gate
+    gate.enter_read()
+    with threads(lambda: index.insert(*batch_of(1))):
+        until_waiting(gate, 0, 1)
+        with threads(lambda: found.append(len(index.query(queries()[0])))):
+            until_waiting(gate, 1, 1)
+            gate.leave_read()
+    assert found == [2 * BATCH]
 
 
 def test_errors_inside_let_go():
@@ -272,6 +296,25 @@ def test_a_child_of_a_process_with_readers():
     with elsewhere(gate.enter_read, gate.leave_read):
         assert child(use) == str(2 * BATCH)
     assert len(index) == BATCH
+
+
+@forks
+def test_a_child_of_a_process_with_a_writer_that_waits():
+    """It has not changed anything yet; in the child it is no more."""
+    index = LSHIndex(num_perm=K, bands=2, rows=K // 2)
+    index.insert(*batch_of(0))
+    gate = index.store.gate
+
+    def use():
+        gate.leave_read()
+        return index.insert(*batch_of(1))
+
+    gate.enter_read()
+    with threads(lambda: index.insert(*batch_of(2))):
+        until_waiting(gate, 0, 1)
+        assert child(use) == str(BATCH)
+        gate.leave_read()
+    assert len(index) == 2 * BATCH
 
 
 @forks
@@ -482,6 +525,40 @@ class interrupts:
     @staticmethod
     def interrupt(*_):
         raise KeyboardInterrupt
+
+
+@needs_timers
+@pytest.mark.parametrize("side", ["reading", "writing"])
+def test_an_interrupt_ends_a_wait(side):
+    """The lock is as if the thread had not come: a reader that waits behind its writer is let in."""
+    gate, held, free, order = Gate(), threading.Event(), threading.Event(), []
+
+    def hold():
+        with gate.writing() if side == "reading" else gate.reading():
+            held.set()
+            assert free.wait(PATIENCE)
+            order.append("holder")
+
+    def read():
+        until_waiting(gate, 0, 1)
+        with gate.reading():
+            order.append("reader")
+
+    def interrupt():
+        until_waiting(gate, 1, 1 if side == "writing" else 0)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    with threads(hold), threads(interrupt, *([read] if side == "writing" else [])):
+        assert held.wait(PATIENCE)
+        with pytest.raises(KeyboardInterrupt), getattr(gate, side)():
+            pass
+        until_waiting(gate, 0, 0)
+        while side == "writing" and not order:
+            os.sched_yield()
+        free.set()
+    assert order == (["reader", "holder"] if side == "writing" else ["holder"])
+    with gate.writing():
+        pass
 
 
 @needs_timers

@@ -16,7 +16,10 @@ from lshfast.kernels import (
     cardinality,
     gate,
     grouping,
+    hamming,
+    hashing,
     keys,
+    probes,
     sets,
     simhash,
     sketch,
@@ -179,7 +182,17 @@ CALLS = {
     "slot_marks": (trees.slot_marks, [SIGNATURES], []),
     "equal_marks": (trees.equal_marks, [*trees.slot_marks(SIGNATURES)[:2], 16], []),
     "tokens_of_integers": (text.tokens_of_integers, [TOKENS, 1], []),
+    "equal texts": (text.Texts(["a", "b", "a"]).equal, [LEFT, RIGHT], []),
+    "lines": (hashing.lines, [TOKENS, TOKENS[:4].copy(), 7], outs((40, np.uint64))),
+    "cheapest": (probes.cheapest, [np.sort(RNG.random((4, 3, 2))) * [0, 1], 3], outs(((4, 3, 3), np.uint32))),
+    "keys of rows": (lambda rows: keys_of_three().take(rows), [np.array([2, 0])], []),
 }
+
+
+def keys_of_three():
+    made, live = hamming.IntKeys(), np.zeros(3, np.uint8)
+    made.put(np.array([7, 8, 9]), np.arange(3), np.full(3, -1), live)
+    return made
 
 
 def answer(function, inputs, written):

@@ -162,6 +162,9 @@ def test_memory_that_is_not_aligned():
         shifted.append(raw[1:].view(np.uint64).reshape(array.shape))
         shifted[-1].flags.writeable = False
     assert found_by(held_of(rows), *shifted) == expected
+    progress = np.zeros(73, np.uint8)[1:].view(np.int64).reshape(3, 3)
+    with pytest.raises(ValueError, match="out must be aligned"):
+        found_by(held_of(rows), *shifted, None, None, None, progress)
 
 
 def test_distances_that_are_no_numbers_are_left_out():

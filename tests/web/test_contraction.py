@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshfast.web import contract
+from lshfast.kernels.leaders import leaders_of_sets
+from lshfast.web import contract, contraction
 from tests.reference import contraction as reference
 
 
@@ -85,6 +86,39 @@ def test_long_cascades():
     found = contract(chain, np.minimum(chain + 2, 2 * n))
     assert found.rounds == n
     assert found.removed == n
+
+
+def looked_at(links, monkeypatch):
+    """Contract, and return the result and how many links of sets were compared in all rounds."""
+    compared = []
+
+    def leaders(offsets, ranks, *others):
+        compared.append(len(ranks))
+        return leaders_of_sets(offsets, ranks, *others)
+
+    monkeypatch.setattr(contraction, "leaders_of_sets", leaders)
+    return contracted(links), sum(compared)
+
+
+def chains_with_hubs(n):
+    """Two chains with one end, whose pages also link to ten hubs."""
+    chains = [(2 * i + side, 2 * (i + 1) + side if i < n - 1 else 2 * n) for i in range(n) for side in (0, 1)]
+    return [*chains, *((page, 2 * n + 1 + hub) for page in range(2 * n) for hub in range(10))]
+
+
+def growing_class(n):
+    """One class takes up one page after the other, and another one the pages that link there."""
+    return [(0, 1), (1, 0), *((2 * k + 1, 2 * k - 2) for k in range(1, n)), *((2 * k, 2 * k + 1) for k in range(1, n))]
+
+
+@pytest.mark.parametrize("graph", [chains_with_hubs, growing_class])
+def test_rounds_of_one_merge_look_at_few_sets(graph, monkeypatch):
+    """What is compared grows with the number of rounds, not with its square."""
+    for n in (100, 400):
+        links = graph(n)
+        found, compared = looked_at(links, monkeypatch)
+        assert found.rounds >= n
+        assert compared < 8 * len(links)
 
 
 def test_a_site_and_its_mirror():

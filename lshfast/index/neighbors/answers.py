@@ -11,7 +11,7 @@ import numpy as np
 
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.index.keys import concatenate, listed, take
-from lshfast.index.stores.base import Column, Neighbors
+from lshfast.index.stores.base import Column
 
 
 class Neighbor(NamedTuple):
@@ -149,17 +149,6 @@ class NeighborStats:
     expected_candidates: float
     nbytes: int
     store: dict[str, int]
-
-
-def joined_neighbors(parts: list[Neighbors]) -> Neighbors:
-    """Return the answers to several batches of queries as one."""
-    counts = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in parts)])
-    return Neighbors(
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)]),
-        concatenate([part.keys for part in parts]),
-        np.concatenate([np.empty(0), *(part.distances for part in parts)]),
-        np.concatenate([np.empty(0, np.int64), *(part.examined for part in parts)]),
-    )
 
 
 def pairs_once(found: list[tuple[Column, Column, Float64Array]]) -> NeighborPairs:

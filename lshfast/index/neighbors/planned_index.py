@@ -11,11 +11,11 @@ from lshfast.common.types import UInt64Array
 from lshfast.families.family import family_of
 from lshfast.index.entries import check_on_duplicate
 from lshfast.index.keys import as_column, listed
-from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborStats, joined_neighbors
+from lshfast.index.neighbors.answers import Neighbor, NeighborLists, NeighborStats
 from lshfast.index.neighbors.plan import NeighborsPlan
 from lshfast.index.neighbors.points import PointFormat, check_radius
 from lshfast.index.stored import StoredIndex, check_store
-from lshfast.index.stores.base import Limit, Neighbors, OnDuplicate, Store
+from lshfast.index.stores.base import Limit, Neighbors, OnDuplicate, Store, joined
 
 # Words of buckets that are searched at once, which bounds the memory of a batch of queries.
 BLOCK_WORDS = 1 << 21
@@ -90,13 +90,13 @@ class PlannedIndex(StoredIndex):
         value = None if within is None else self._points.value_at(within)
         step = max(1, BLOCK_WORDS // (self.plan.searched * self.plan.rows))
         parts: list[Neighbors] = []
-        for start in range(0, len(words), step):
+        for start in range(0, max(len(words), 1), step):
             block = slice(start, start + step)
             buckets = self.plan.probe(items[block], threads)
             parts.append(
                 self.store.search(buckets, words[block], most=most, within=value, limit=limit, threads=threads)
             )
-        found = parts[0] if len(parts) == 1 else joined_neighbors(parts)
+        found = joined(parts)
         return NeighborLists(found.offsets, found.keys, self._points.distances(found.distances), found.examined)
 
     def describe(self) -> str:

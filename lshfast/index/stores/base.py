@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from lshfast.common.checks import check_int, check_number
 from lshfast.common.progress import Progress
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import Column as Column
-from lshfast.index.keys import as_column, listed
+from lshfast.index.keys import as_column, concatenate, listed
 from lshfast.index.measure import MOST_WORDS, Measure, measure_of
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
@@ -189,6 +189,20 @@ class Neighbors(NamedTuple):
     examined: Int64Array
 
 
+Answers = TypeVar("Answers", Found, Neighbors)
+
+
+def joined(parts: list[Answers]) -> Answers:
+    """Return the answers to several batches of queries, at least one, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    counts = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+    columns = zip(*(part[2:] for part in parts), strict=True)
+    values: list[Any] = [None if column[0] is None else np.concatenate(column) for column in columns]
+    return type(parts[0])(offsets, concatenate([part.keys for part in parts]), *values)
+
+
 class Store(ABC):
     """Base class of stores, which hold entries (keys and signatures) and the bands that find them.
 
@@ -266,7 +280,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
         """Find the candidates of each query.
 
         Parameters
@@ -276,6 +290,8 @@ class Store(ABC):
             Omit candidates with fewer equal slots; None returns all candidates without counting equal slots.
         threads : int
             At least 1; the result does not depend on it.
+        most : int, optional
+            With `least`: only so many candidates, those with the most equal slots, are wanted. A store may return more.
         """
 
     def search(

@@ -228,8 +228,10 @@ class LmdbStore(Store):
     def contains(self, keys: Column) -> BoolArray:
         return self._read(lambda directory, segments: _as_one(directory, segments).contains(keys))
 
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
-        return self._read(lambda directory, segments: _as_one(directory, segments).query(signatures, least, threads))
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
+        return self._read(
+            lambda directory, segments: _as_one(directory, segments).query(signatures, least, threads, most)
+        )
 
     def _search(self, search: SearchRequest) -> Neighbors:
         return self._read(lambda directory, segments: _as_one(directory, segments).search(search))

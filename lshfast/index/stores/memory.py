@@ -108,9 +108,9 @@ class LockedStore(Store):
                 return
         super().remove_one(key)
 
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
         with self.gate.reading():
-            return self.segments.query(signatures, least, threads)
+            return self.segments.query(signatures, least, threads, most)
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         segments = self._segments

@@ -165,7 +165,7 @@ class RedisStore(Store):
         if b"0" in letters:
             raise KeyError(_decode(encoded[letters.index(b"0")]))
 
-    def query(self, signatures: UInt64Array, *, least: int | None, threads: int) -> Found:
+    def query(self, signatures: UInt64Array, *, least: int | None, threads: int, most: int | None = None) -> Found:
         """Find the candidates of each query: see `Store.query`. A later query may see later batches than an earlier."""
         queries = self._with_band_keys(signatures)
         counts, keys, agreements = np.zeros(len(queries), np.int64), [], [np.empty(0, np.int64)]

@@ -9,21 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.index.keys import equal_int
 from lshfast.index.stores.base import Column, OnDuplicate, Parameters, SearchRequest
 from lshfast.kernels.keys import KeyTable
 from lshfast.kernels.tables import BandTables
 
-# Rows in a batch of items, and the least and the most queries in one piece of work. Many queries at a time read the
-# tables in order.
-PIECE_ROWS = 1 << 13
-LONGEST_PIECE_ROWS = 1 << 18
-
-# The least searches in one piece of work, and pieces of work for each thread: a search takes much longer than a query,
-# and some take longer than others.
-PIECE_SEARCHES, PIECES_EACH = 8, 4
+PIECE_ROWS = 1 << 13  # rows in a batch of items
 
 # Called with the number of further bytes that are done.
 Tell: TypeAlias = Callable[[int], None]
@@ -115,36 +107,18 @@ class Segment:
             batch = rows[start : start + PIECE_ROWS]
             yield self.names_of(batch), self.tables.signatures_of(batch)
 
-    def query(self, signatures: UInt64Array, least: int | None, threads: int) -> tuple[Any, Any, Any]:
-        """Return (offsets, rows, agreements) of the candidates in this segment."""
-        if threads == 1 or len(signatures) <= PIECE_ROWS:
-            return self.tables.query(signatures, least)
-        step = min(max(PIECE_ROWS, -(-len(signatures) // threads)), LONGEST_PIECE_ROWS)
-        slices = [slice(start, start + step) for start in range(0, len(signatures), step)]
-        found = list(ordered_map(lambda rows: self.tables.query(signatures[rows], least), slices, threads))
-        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in found])
-        agreements = None if least is None else np.concatenate([each for _, _, each in found])
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        return offsets, np.concatenate([rows for _, rows, _ in found]), agreements
+    def search(
+        self, search: SearchRequest, part: slice, progress: Int64Array, room: int | None
+    ) -> tuple[Int64Array, Int64Array, Float64Array]:
+        """Return (offsets, rows, distances) of the neighbors of a part of the queries in this segment.
 
-    def search(self, search: SearchRequest, progress: Int64Array) -> tuple[Int64Array, Int64Array, Float64Array]:
-        """Return (offsets, rows, distances) of the neighbors in this segment; `progress` as for `BandTables.search`."""
+        `progress` and `room` are those of `BandTables.search`.
+        """
         limit = None if search.limit is None else (search.limit.kind, search.limit.count)
-
-        def found(part: slice) -> tuple[Int64Array, Int64Array, Float64Array]:
-            return self.tables.search(
-                search.buckets[part], search.points[part], search.measure.kernel, search.most, search.within, limit,
-                progress[part],
-            )  # fmt: skip
-
-        m = len(search.buckets)
-        step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
-        if search.threads == 1 or m <= step:
-            return found(slice(0, m))
-        parts = list(ordered_map(found, (slice(start, start + step) for start in range(0, m, step)), search.threads))
-        counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
-        offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        return offsets, np.concatenate([rows for _, rows, _ in parts]), np.concatenate([each for _, _, each in parts])
+        return self.tables.search(
+            search.buckets[part], search.points[part], search.measure.kernel, search.most, search.within, limit,
+            progress, room,
+        )  # fmt: skip
 
 
 def marks_of(places: list[tuple[Segment, Int64Array]]) -> list[tuple[npt.NDArray[np.uint8], Int64Array]]:

@@ -5,16 +5,18 @@ It has no locks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import concatenate, duplicate, kind_of, listed, take
-from lshfast.index.matches import nearest_first
-from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest
+from lshfast.index.matches import best_first, nearest_first
+from lshfast.index.stores.base import Answers, Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, joined
 from lshfast.index.stores.segment import PIECE_ROWS, Segment, Tell, built, empty_segment, marks_of
 from lshfast.kernels.tables import mark
 
@@ -22,7 +24,21 @@ from lshfast.kernels.tables import mark
 FAN_BITS = 4
 FAN = 1 << FAN_BITS
 
+# The most queries in one piece of work; PIECE_ROWS is the least. Many queries at a time read the tables in order.
+LONGEST_PIECE_ROWS = 1 << 18
+
+# The least searches in one piece of work, and pieces of work for each thread: a search takes much longer than a query,
+# and some take longer than others.
+PIECE_SEARCHES, PIECES_EACH = 8, 4
+
+# Rows that are found before the nearest or most similar ones of each query are chosen, at about 64 bytes each.
+ROOM = 1 << 20
+
 KIND_NAMES = {"int": "ints of 64 bits", "str": "strs"}
+
+
+# The answer of a segment: offsets, rows, and their equal slots or distances.
+_Rows: TypeAlias = tuple[Int64Array, Int64Array, npt.NDArray[Any] | None]
 
 
 class Held(NamedTuple):
@@ -132,35 +148,41 @@ class Segments:
         found = [(segment, rows[where == number]) for number, segment in enumerate(self.fixed)]
         return [(segment, some) for segment, some in found if len(some)]
 
-    def query(self, signatures: UInt64Array, least: int | None, threads: int) -> Found:
+    def query(self, signatures: UInt64Array, least: int | None, threads: int, most: int | None = None) -> Found:
         """Query all segments, and join their answers: see `Store.query`."""
-        segments = self.all
-        found = [segment.query(signatures, least, threads) for segment in segments]
-        if len(found) == 1:
-            offsets, rows, agreements = found[0]
-            return Found(offsets, segments[0].names_of(rows), agreements)
-        offsets, order = _joined(len(signatures), [offsets for offsets, _, _ in found])
-        keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
-        if least is None:
-            return Found(offsets, take(keys, order), None)
-        agreements = np.concatenate([np.empty(0, np.int64), *(each for _, _, each in found)])
-        return Found(offsets, take(keys, order), agreements[order])
+        m, segments = len(signatures), self.all
+
+        def answer(part: slice) -> Found:
+            found: list[_Rows] = []
+            for segment in segments:
+                room = None if most is None else _room(threads, found)
+                found.append(segment.tables.query(signatures[part], least, room))
+                part = _answered(part, found)
+            offsets, keys, agreements = _joined(segments, part, found, np.int64)
+            if most is None or least is None:
+                return Found(offsets, keys, None if least is None else agreements)
+            offsets, keys, best = best_first(offsets, keys, agreements, most)
+            return Found(offsets, keys, None if best is None else best.view(np.int64))
+
+        step = min(max(PIECE_ROWS, -(-m // threads)), LONGEST_PIECE_ROWS)
+        return joined(_in_pieces(answer, m, step, threads))
 
     def search(self, search: SearchRequest) -> Neighbors:
         """Search all segments, one after the other, and join their answers: see `Store.search`."""
-        m = len(search.buckets)
-        progress = np.zeros((m, 3), np.int64)
-        segments = self.all
-        found = [segment.search(search, progress) for segment in segments]
-        keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
-        distances = np.concatenate([np.empty(0), *(each for _, _, each in found)])
-        if len(found) == 1:
-            offsets = found[0][0]
-        else:
-            offsets, order = _joined(m, [offsets for offsets, _, _ in found])
-            keys, distances = take(keys, order), distances[order]
-        offsets, keys, distances = nearest_first(offsets, keys, distances, search.most)
-        return Neighbors(offsets, keys, distances, np.ascontiguousarray(progress[:, 0]))
+        m, segments = len(search.buckets), self.all
+
+        def answer(part: slice) -> Neighbors:
+            found: list[_Rows] = []
+            progress = np.zeros((part.stop - part.start, 3), np.int64)
+            for segment in segments:
+                found.append(segment.search(search, part, progress, _room(search.threads, found)))
+                part = _answered(part, found)
+                progress = progress[: part.stop - part.start]
+            offsets, keys, distances = _joined(segments, part, found, np.float64)
+            return Neighbors(*nearest_first(offsets, keys, distances, search.most), progress[:, 0].copy())
+
+        step = max(PIECE_SEARCHES, -(-m // (PIECES_EACH * search.threads)))
+        return joined(_in_pieces(answer, m, m if search.threads == 1 else step, search.threads))
 
     def query_one(self, signature: UInt64Array, least: int | None) -> tuple[list[Any], list[int] | None]:
         """Query all segments for one signature: see `Store.query_one`."""
@@ -257,12 +279,47 @@ class Segments:
         return kept, built(self._bound, taken[0].kind, taken, tell)
 
 
-def _joined(queries: int, parts: list[Int64Array]) -> tuple[Int64Array, Int64Array]:
-    """Return the offsets of the joined answers of several segments, and the order that joins them."""
-    counts = [np.zeros(queries, np.int64), *map(np.diff, parts)]
+def _in_pieces(answer: Callable[[slice], Answers], m: int, step: int, threads: int) -> list[Answers]:
+    """Return the answers to m queries, in parts of `step` queries that threads share.
+
+    answer(part) answers the first queries of a part: at least one, unless the part is empty.
+    """
+
+    def answers(start: int) -> list[Answers]:
+        found, end = list[Answers](), min(start + step, m)
+        while not found or start < end:
+            found.append(answer(slice(start, end)))
+            start += len(found[-1].offsets) - 1
+        return found
+
+    return [each for some in ordered_map(answers, range(0, max(m, 1), max(step, 1)), threads) for each in some]
+
+
+def _room(threads: int, found: list[_Rows]) -> int:
+    """Return how many rows a thread may find in the next segment."""
+    return max(1, ROOM // threads - sum(len(rows) for _, rows, _ in found))
+
+
+def _answered(part: slice, found: list[_Rows]) -> slice:
+    """Return the part of the queries that the last segment answered."""
+    return slice(part.start, part.start + len(found[-1][0]) - 1)
+
+
+def _joined(
+    segments: list[Segment], part: slice, found: list[_Rows], kind: type[np.generic]
+) -> tuple[Int64Array, Column, npt.NDArray[Any]]:
+    """Return (offsets, keys, values) of the queries that all segments answered; no values if there are none."""
+    m = part.stop - part.start
+    found = [(offsets[: m + 1], rows[: offsets[m]], values) for offsets, rows, values in found]
+    keys = concatenate([segment.names_of(rows) for segment, (_, rows, _) in zip(segments, found, strict=True)])
+    values = np.concatenate([np.empty(0, kind), *(each[: len(rows)] for _, rows, each in found if each is not None)])
+    if len(found) == 1:
+        return found[0][0], keys, values
+    counts = [np.zeros(m, np.int64), *(np.diff(offsets) for offsets, _, _ in found)]
     offsets = np.concatenate([[0], np.cumsum(np.sum(counts, axis=0), dtype=np.int64)])
-    query = np.concatenate([np.repeat(np.arange(queries, dtype=np.int64), count) for count in counts])
-    return offsets, np.argsort(query, kind="stable")
+    query = np.concatenate([np.repeat(np.arange(m, dtype=np.int64), count) for count in counts])
+    order = np.argsort(query, kind="stable")
+    return offsets, take(keys, order), values[order] if len(values) else values
 
 
 def _tier(rows: int) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import FormatError
+from lshfast.common.private_files import private
 from lshfast.common.types import UInt64Array
 from lshfast.kernels import runs as kernels
 from lshfast.kernels.checksum import checksum
@@ -49,7 +50,7 @@ def write_run(path: str, batches: Iterable[UInt64Array], stamp: int = 0) -> int:
         If the file cannot be written; the message names it.
     """
     try:
-        with open(path, "xb", buffering=0) as file:
+        with open(path, "xb", buffering=0, opener=private) as file:
             try:
                 return _write(file.fileno(), batches, stamp)
             except BaseException:
@@ -125,7 +126,7 @@ class RunReader:
 
     def __init__(self, path: str, stamp: int = 0) -> None:
         self.path = path
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+        self._file = open(path, "rb", buffering=0, opener=private)  # noqa: SIM115
         try:
             self._sums = self._checked(stamp)
         except BaseException:

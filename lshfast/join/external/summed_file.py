@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshfast.common.atomic_files import printable
 from lshfast.common.errors import FormatError
+from lshfast.common.private_files import private
 from lshfast.kernels.checksum import checksum
 
 
@@ -51,6 +52,7 @@ class SummedFile:
     def __init__(self, path: str, piece_bytes: int, nbytes: int = 0, sums: Iterable[int] = ()) -> None:
         self.path, self.piece_bytes, self.nbytes = path, piece_bytes, nbytes
         self.sums = array("Q", sums)
+        self._mode = "ab" if nbytes else "xb"
         self._held: list[bytes | memoryview] = []
         self._size = 0
 
@@ -71,7 +73,8 @@ class SummedFile:
         self._held, self._size = [bytes(data[end:])], len(data) - end
         self.sums.extend(checksum(data[at : min(at + self.piece_bytes, end)]) for at in range(0, end, self.piece_bytes))
         try:
-            with open(self.path, "ab", buffering=0) as file:
+            with open(self.path, self._mode, buffering=0, opener=private) as file:
+                self._mode = "ab"
                 left = data[:end]
                 while len(left):
                     left = left[file.write(left) :]
@@ -82,7 +85,7 @@ class SummedFile:
     def mapped(self) -> npt.NDArray[np.uint8]:
         """Return all bytes; the file is mapped as long as they exist."""
         try:
-            with open(self.path, "rb", buffering=0) as stream:
+            with open(self.path, "rb", buffering=0, opener=private) as stream:
                 if os.fstat(stream.fileno()).st_size != self.nbytes:
                     raise FormatError(f"{printable(self.path)}: damaged: it has not the size that was written")
                 data = np.memmap(stream, np.uint8, "r") if self.nbytes else np.empty(0, np.uint8)
@@ -96,7 +99,7 @@ class SummedFile:
     def pieces(self, numbers: Iterable[int]) -> Iterator[bytes]:
         """Yield some pieces."""
         try:
-            with open(self.path, "rb", buffering=0) as stream:
+            with open(self.path, "rb", buffering=0, opener=private) as stream:
                 for number in numbers:
                     stream.seek(number * self.piece_bytes)
                     data = stream.read(self.piece_bytes)

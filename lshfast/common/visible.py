@@ -1,0 +1,31 @@
+"""Text from data, made safe to display.
+
+A terminal acts on control characters: it moves the cursor, changes its title, and some write the clipboard. Characters
+for bidirectional text show the characters of a line in another order.
+"""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 without tab and LF, DEL, marks and embeddings of bidirectional text, other line ends, halves of surrogates.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_LINE = re.compile(rf"[\t\n{_CONTROL.pattern[1:]}")
+
+
+def visible(text: str, lines: bool = False) -> str:
+    r"""Return text with control characters as escapes such as ``\x1b`` and ``\u202e``.
+
+    Parameters
+    ----------
+    text : str
+    lines : bool
+        Whether tabs and line feeds stay.
+
+    Examples
+    --------
+    >>> from lshfast.common.visible import visible
+    >>> print(visible("\x1b]0;title\x07 a\n"))
+    \x1b]0;title\x07 a\n
+    """
+    return (_CONTROL if lines else _LINE).sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -1,0 +1,108 @@
+"""Which of many link sets may be similar to a given one, while the sets change.
+
+A set is listed under the rarest of its links: similar sets have one of them in common. If the first link that two sets
+have in common is at place i of a set of n and at place j of the other one, their similarity is at most
+(n - i) / (n + j). So lists are sorted by place, and a set looks at the beginning of each list only: links that most
+sets have are at later places, and cost nothing. (Xiao, Wang, Lin, Yu, "Efficient similarity joins for near duplicate
+detection", WWW 2008.)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.join.thresholds import Rule
+
+_HALF = np.uint64(32)
+_MOST_PLACE = 2**32 - 1
+
+
+class _Level(NamedTuple):
+    """Entries of lists, sorted by their keys: the rank of a link, and its place in the set."""
+
+    keys: UInt64Array
+    owners: Int64Array
+    versions: Int64Array
+
+
+class Prefixes:
+    """Lists of sets by their rarest links.
+
+    A change of a set adds entries, and its earlier ones no longer count. Entries are in sorted levels, each at least
+    twice as long as the next, so an entry is merged and a lookup repeated a logarithmic number of times.
+
+    Parameters
+    ----------
+    n : int
+        Sets have the names 0..n - 1.
+    rule : Rule
+        The similarity.
+    least : int
+        Sets with fewer links have no entries.
+    """
+
+    def __init__(self, n: int, rule: Rule, least: int) -> None:
+        self._rule, self._least = rule, least
+        self._versions = np.zeros(n, np.int64)
+        self._levels: list[_Level] = []
+
+    def put(self, names: Int64Array, offsets: Int64Array, ranks: Int64Array) -> None:
+        """Enter sets in the place of their earlier states; ranks of links ascend within a set, the rarest first."""
+        self.drop(names)
+        rows, places = self._places(offsets)
+        keys = ranks[offsets[rows] + places].astype(np.uint64) << _HALF | places.astype(np.uint64)
+        owners = names[rows]
+        level = self._sorted([_Level(keys, owners, self._versions[owners])])
+        while self._levels and len(self._levels[-1].keys) < 2 * len(level.keys):
+            level = self._sorted([self._levels.pop(), level])
+        if len(level.keys):
+            self._levels.append(level)
+
+    def drop(self, names: Int64Array) -> None:
+        """Forget the entries of some sets."""
+        self._versions[names] += 1
+
+    def near(self, offsets: Int64Array, ranks: Int64Array, most: int) -> tuple[Int64Array | None, int]:
+        """Return the names of all sets that may be similar to one of these, and how many entries were looked at.
+
+        The names are None if there are more than `most` entries.
+        """
+        p, q = self._rule.p, self._rule.q
+        rows, places = self._places(offsets)
+        sizes = np.diff(offsets)[rows]
+        last = np.minimum((sizes - places) * (q - p) // p - sizes, _MOST_PLACE)
+        rows, places, last = (part[last >= 0] for part in (rows, places, last))
+        first = ranks[offsets[rows] + places].astype(np.uint64) << _HALF
+        found, count = [np.empty(0, np.int64)], 0
+        for level in self._levels:
+            starts = np.searchsorted(level.keys, first)
+            counts = np.searchsorted(level.keys, first | last.astype(np.uint64), side="right") - starts
+            count += int(counts.sum())
+            if count > most:
+                return None, count
+            ends = np.cumsum(counts)
+            at = np.repeat(starts - ends + counts, counts) + np.arange(counts.sum(), dtype=np.int64)
+            owners = level.owners[at]
+            found.append(owners[level.versions[at] == self._versions[owners]])
+        return np.unique(np.concatenate(found)), count
+
+    def _places(self, offsets: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the rows and places of the links under which sets are listed.
+
+        A similar set has at least p / (q - p) of the links of a set, so it has one of any that are one more than the
+        others.
+        """
+        sizes, p, q = np.diff(offsets), self._rule.p, self._rule.q
+        taken = np.where(sizes >= max(self._least, 1), sizes - -(-p * sizes // (q - p)) + 1, 0)
+        rows = np.repeat(np.arange(len(sizes), dtype=np.int64), taken)
+        return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(np.cumsum(taken) - taken, taken)
+
+    def _sorted(self, levels: list[_Level]) -> _Level:
+        """Return the entries of levels that still count, sorted."""
+        keys, owners, versions = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+        order = np.argsort(keys, kind="stable")
+        order = order[versions[order] == self._versions[owners[order]]]
+        return _Level(keys[order], owners[order], versions[order])
