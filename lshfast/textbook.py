@@ -290,8 +290,7 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
     cell = _exact("width must be a finite number", width)
     if not cell > 0:
         raise ValueError(f"width must be above 0, not {width}")
-    rule = "coordinates must be finite numbers"
-    return [[(axis, floor(_exact(rule, x) / cell)) for axis, x in enumerate(point)] for point in points]
+    return [[(axis, floor(_exact("points must be finite", x) / cell)) for axis, x in enumerate(row)] for row in points]
 
 
 def candidates(

@@ -336,7 +336,7 @@ def test_every_line_of_the_table_is_evaluated():
         (lambda: trace([{0}, {3}], FUNCTIONS, [0]), ValueError, "column 1 has rows"),
         (lambda: axis_buckets([(1, 2)], 0), ValueError, "width must be above 0, not 0"),
         (lambda: axis_buckets([(1, 2)], float("inf")), ValueError, "width must be a finite number, not inf"),
-        (lambda: axis_buckets([(1, float("nan"))], 1), ValueError, "coordinates must be finite numbers, not nan"),
+        (lambda: axis_buckets([(1, float("nan"))], 1), ValueError, "points must be finite, not nan"),
         (lambda: candidates([[1]], [[1], [2]]), ValueError, "equal numbers of items, not 1 and 2"),
         (lambda: string_of("abc", "ab"), ValueError, r"column 0 has rows .*: \[\"'c'\"\]"),
         (lambda: StringIndex(0), ValueError, r"threshold must be a number in \(0, 1\], not 0"),

@@ -77,7 +77,11 @@ def test_drawn_permutations_follow_the_seed():
         (lambda: minwise_error([0, 1], 1), ValueError, r"shape \(m, n\) with m and n at least 1, not \(2,\)"),
         (lambda: minwise_error([[0, 1]], 3), ValueError, r"k must be in 1\.\.2, not 3"),
         (lambda: minwise_error([range(30)], 15), ValueError, r"m \* k \* comb\(n, k\) is at most 500,000,000, not 15"),
-        (lambda: minwise_error([[0, 0, 0, 0]], 2), ValueError, r"\[0\] must have each of 0..3 once, not \[0, 0, 0, 0\]"),
+        (
+            lambda: minwise_error([[0, 0, 0, 0]], 2),
+            ValueError,
+            r"\[0\] must have each of 0..3 once, not \[0, 0, 0, 0\]",
+        ),
         (lambda: minwise_error([[1, 0], [-5, 7]], 2), ValueError, r"permutations\[1\] must have .*, not \[-5, 7\]"),
         (lambda: minwise_error([[0.5, 1]], 1), TypeError, "permutations must be integers, not float64"),
         (lambda: linear_first_probability(0), ValueError, "k must be in 1..10000, not 0"),
