@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from lshfast.cli.console import MatchPrinter, Watch, counted, filling_table, index_table, query_table, reject_line, show
+from lshfast.cli.console import MatchPrinter, Watch, filling_table, index_table, query_table, reject_line, show
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -37,6 +37,7 @@ from lshfast.cli.options import (
     Threshold,
     UnitOption,
 )
+from lshfast.common.display import counted
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.index import (
     add_to_index,
