@@ -21,7 +21,7 @@ THRESHOLDS = 0.6, 0.5, 0.4, 0.3
 
 
 def articles(words: int) -> list[list[str]]:
-    """Return pieces of prose of so many words that have little in common."""
+    """Return pieces of prose, each of `words` words, that have little in common."""
     pieces = []
     for name in sorted(topics):
         found = re.findall(r"[A-Za-z]+[.,;:]?", topics[name])
@@ -32,7 +32,7 @@ def articles(words: int) -> list[list[str]]:
 
 
 def menu(generator: np.random.Generator, vocabulary: list[str], stops: list[str], words: int, every: int) -> str:
-    """Return words, of which each `every`-th is a stop word."""
+    """Return `words` words, of which each `every`-th is a stop word."""
     drawn = [str(word) for word in generator.choice(vocabulary, words)]
     drawn[::every] = [str(word) for word in generator.choice(stops, len(drawn[::every]))]
     return " ".join(drawn)
@@ -46,8 +46,9 @@ def main() -> None:
     generator, stops = np.random.default_rng(1), list(stop_words_of("english").words)
     pieces = articles(options.words)
     words = [word.strip(".,;:").lower() for piece in pieces for word in piece]
-    vocabulary = sorted(set(words) - set(stops))
-    share = sum(word in set(stops) for word in words) / len(words)
+    stop_set = set(stops)
+    vocabulary = sorted(set(words) - stop_set)
+    share = sum(word in stop_set for word in words) / len(words)
     half = len(pieces) // 2
     print(f"{half} articles of {options.words} words, {share:.0%} of them stop words; {options.frames} frames each")
     sites = {

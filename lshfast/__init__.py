@@ -183,7 +183,7 @@ __all__ = [
 ]
 
 
-_value_of = lazy_names(
+_value_of, __dir__ = lazy_names(
     __name__,
     {
         "banding": "Bands choose_bands",

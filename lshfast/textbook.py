@@ -21,7 +21,7 @@ from itertools import combinations, permutations
 from math import ceil, comb, floor
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from lshfast.common.checks import check_int, check_number
+from lshfast.common.checks import check_int
 
 Row = TypeVar("Row", bound=Hashable)
 Slot: TypeAlias = int | None
@@ -192,8 +192,7 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
     """
     known = set(rows)
     check_int("the number of rows", len(known), 0, 8)
-    both = _sets([a, b], known)
-    return sum(similarity(*([row] for row in minhash(both, order))) == 1 for order in permutations(known))
+    return sum(similarity(*([row] for row in minhash([a, b], order))) == 1 for order in permutations(known))
 
 
 # Minhash by functions, row by row (section 3.3.5)
@@ -202,8 +201,7 @@ def collisions(a: AbstractSet[Row], b: AbstractSet[Row], rows: Iterable[Row]) ->
 class Step(NamedTuple):
     """The state of the algorithm after a row; prints as the signature matrix, with ∞ for None.
 
-    `values` are those of the functions of the row. `signatures` has a tuple for each function, with a slot for each
-    column.
+    `values` are those of the functions of the row. `signatures` has for each function a slot for each column.
     """
 
     row: int
@@ -271,8 +269,8 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
     Parameters
     ----------
     points : iterable of sequences of numbers
+        Finite. A float stands for the decimal that it prints as, also as the width, which must be above 0.
     width : float
-        Above 0.
 
     Returns
     -------
@@ -281,17 +279,18 @@ def axis_buckets(points: Iterable[Sequence[float]], width: float) -> list[list[B
 
     Raises
     ------
-    TypeError, ValueError
-        If the width is not a number, or not above 0.
+    ValueError
+        If the width or a coordinate is not a finite number, or the width is not above 0.
 
     Examples
     --------
     >>> candidates(axis_buckets([(1, 2, 3), (0, 2, 4), (4, 3, 2)], width=1))
     [(0, 1)]
     """
-    if not check_number("width", width) > 0:
+    cell = _exact("width must be a finite number", width)
+    if not cell > 0:
         raise ValueError(f"width must be above 0, not {width}")
-    return [[(axis, floor(x / width)) for axis, x in enumerate(point)] for point in points]
+    return [[(axis, floor(_exact("points must be finite", x) / cell)) for axis, x in enumerate(row)] for row in points]
 
 
 def candidates(
@@ -319,8 +318,7 @@ def candidates(
     found = held if searched is None else [set(buckets) for buckets in searched]
     if len(held) != len(found):
         raise ValueError(f"stored and searched must have equal numbers of items, not {len(held)} and {len(found)}")
-    pairs = combinations(range(len(held)), 2)
-    return [(i, j) for i, j in pairs if held[i] & found[j] or held[j] & found[i]]
+    return [(i, j) for i, j in combinations(range(len(held)), 2) if held[i] & found[j] or held[j] & found[i]]
 
 
 # Sets as strings (section 3.9)
@@ -381,16 +379,12 @@ class StringIndex:
     def __post_init__(self) -> None:
         if self.by not in ("length", "prefix", "position", "suffix"):
             raise ValueError(f"by must be 'length', 'prefix', 'position' or 'suffix', not {self.by!r}")
-        try:
-            allowed = 0 < self._least <= 1
-        except (ValueError, ZeroDivisionError):
-            allowed = False
-        if not allowed:
+        if not 0 < self._least <= 1:
             raise ValueError(f"threshold must be a number in (0, 1], not {self.threshold!r}")
 
     @cached_property
     def _least(self) -> Fraction:
-        return Fraction(str(self.threshold))
+        return _exact("threshold must be a number in (0, 1]", self.threshold)
 
     def lengths(self, length: int) -> range:
         """Return the lengths L' of strings that can be similar to one of length L: J L <= L' <= L / J."""
@@ -485,6 +479,13 @@ def sizes(documents: int, slots: int = 0, tables: int = 0, *, slot_bytes: int = 
         check_int(name, value, 0)
     pairs = comb(documents, 2)
     return Sizes(documents * slots * slot_bytes, documents * tables * entry_bytes, pairs, pairs / 86_400_000_000)
+
+
+def _exact(rule: str, value: Fraction | float | str) -> Fraction:
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{rule}, not {value!r}") from None
 
 
 def _sets(columns: Iterable[Iterable[Row]], rows: Iterable[Row]) -> list[frozenset[Row]]:

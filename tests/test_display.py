@@ -11,13 +11,14 @@ LINKS = records.match_records(PEOPLE, [person | {"town": float("nan")} for perso
 
 RESULTS = {
     "dedup": (lambda: dedup(["a b c", "A b c!"]), ["DedupResult of 2 rows", "removed 1"]),
+    "dedup of a row": (lambda: dedup(["a b c"]), ["DedupResult of 1 row"]),
     "passages": (
         lambda: passages.find(["one two three four", "x one two three"], length=3),
         ["SharedPassages of 2 texts", "passages 1 of at least 3 words", "words 8 in copies: 3, 37.50%"],
     ),
     "passages of others": (
         lambda: passages.find(["one two three"], against=["one two three", "four"], length=3),
-        ["SharedPassages of 1 texts", "others 2 texts that share a passage: 1"],
+        ["SharedPassages of 1 text", "others 2 texts that share a passage: 1"],
     ),
     "links": (lambda: LINKS, ["LinkResult of 12 links", "records 24 12 and 12", "linked 24 records, 12 and 12"]),
     "links of one table": (lambda: records.dedup_records(PEOPLE * 2), ["records 24", "links 12"]),
@@ -26,7 +27,10 @@ RESULTS = {
         lambda: web.find_mirrors([f"http://{host}.com/{page}/x" for host in "ab" for page in range(9)]),
         ["Mirrors of 2 hosts", "mirrors 1 in `removed`", "urls 18"],
     ),
-    "contraction": (lambda: web.contract([0, 0, 1, 1], [2, 3, 2, 3]), ["Contraction of 4 nodes", "merged 1 nodes"]),
+    "contraction": (
+        lambda: web.contract([0, 0, 1, 1], [2, 3, 2, 3]),
+        ["Contraction of 4 nodes", "merged 1 nodes, into others"],
+    ),
 }
 
 
@@ -35,7 +39,7 @@ def test_results_show_figures(make, lines):
     result = make()
     shown = [" ".join(line.split()) for line in repr(result).splitlines()]
     for line in lines:
-        assert any(found.startswith(line) for found in shown), shown
+        assert any(f"{found} ".startswith(f"{line} ") for found in shown), shown
     assert len(shown) < 12
     assert max(map(len, repr(result).splitlines())) <= 100
     html = result._repr_html_()

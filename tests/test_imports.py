@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import lshfast
+from lshfast.common.lazy import lazy_names
 
 ROOT = Path(lshfast.__file__).parents[1]
 LAZY = sorted(
@@ -74,6 +75,14 @@ def test_a_missing_name_is_an_attribute_error():
         _ = lshfast.LSHTree
     with pytest.raises(ImportError, match="cannot import name 'LSHTree'"):
         exec("from lshfast import LSHTree")
+
+
+def test_lazy_names_change_nothing_of_the_package():
+    before = {**vars(json)}
+    get, names = lazy_names("json", {"decoder": "JSONDecodeError", ".": "tool"})
+    assert vars(json) == before
+    assert get("JSONDecodeError") is json.JSONDecodeError
+    assert {"JSONDecodeError", "dumps", "tool"} <= {*names()}
 
 
 def test_packages_need_not_be_imported():

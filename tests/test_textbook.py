@@ -179,6 +179,7 @@ def test_f28_axes():
     assert candidates(axis_buckets(points, 1)) == [(0, 1)]
     assert candidates(axis_buckets(points, 2)) == [(0, 1), (0, 2), (1, 2)]
     assert axis_buckets([(-0.5, 2.5)], 2) == [[(0, -1), (1, 1)]]
+    assert axis_buckets([(0.3, 0.7, Fraction(1, 3))], 0.1) == [[(0, 3), (1, 7), (2, 3)]]
 
 
 def test_g9_widths_for_which_points_are_candidates():
@@ -359,6 +360,8 @@ def test_every_line_of_the_table_is_evaluated():
         (lambda: trace([{0}], [3], [0]), ValueError, r"functions must be one or more .*, not \[3\]"),
         (lambda: trace([{0}, {3}], FUNCTIONS, [0]), ValueError, "column 1 has rows"),
         (lambda: axis_buckets([(1, 2)], 0), ValueError, "width must be above 0, not 0"),
+        (lambda: axis_buckets([(1, 2)], float("inf")), ValueError, "width must be a finite number, not inf"),
+        (lambda: axis_buckets([(1, float("nan"))], 1), ValueError, "points must be finite, not nan"),
         (lambda: candidates([[1]], [[1], [2]]), ValueError, "equal numbers of items, not 1 and 2"),
         (lambda: string_of("abc", "ab"), ValueError, r"column 0 has rows .*: \[\"'c'\"\]"),
         (lambda: StringIndex(0), ValueError, r"threshold must be a number in \(0, 1\], not 0"),

@@ -12,6 +12,7 @@ from math import log2
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
+from lshfast.common.display import counted
 from lshfast.common.visible import visible
 from lshfast.startup import INTERRUPTED
 
@@ -138,11 +139,6 @@ def say(text: str, stream: TextIO) -> None:
 def _wrapped(line: str, width: int) -> str:
     indent = " " * NOTE if line[:NOTE].endswith("   ") and width > NOTE + 20 else ""
     return "\n".join(wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun, for example "1 row" or "2 rows"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _line(name: str, figure: object, *notes: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lshfast.cli.console import Watch, counted, fingerprints_table, show
+from lshfast.cli.console import Watch, fingerprints_table, show
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -20,6 +20,7 @@ from lshfast.cli.options import (
     Quiet,
     SeedOption,
 )
+from lshfast.common.display import counted
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs, output_of
 

@@ -10,7 +10,6 @@ import typer
 from lshfast.cli.console import (
     MatchPrinter,
     Watch,
-    counted,
     filling_table,
     index_table,
     query_table,
@@ -47,6 +46,7 @@ from lshfast.cli.options import (
     Threshold,
     UnitOption,
 )
+from lshfast.common.display import counted
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.index import (
     add_to_index,

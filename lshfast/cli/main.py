@@ -14,7 +14,6 @@ from lshfast.cli.console import (
     Watch,
     banding,
     closing_table,
-    counted,
     curve_table,
     delimiter_lines,
     forecast_table,
@@ -66,6 +65,7 @@ from lshfast.cli.passages import passages_command
 from lshfast.cli.records import records_app
 from lshfast.cli.stage import stage_app
 from lshfast.cli.web import web_app
+from lshfast.common.display import counted
 from lshfast.jobs.cap import cap_of
 from lshfast.jobs.dedup import Outputs, peak_memory, recommend_for, run_files
 from lshfast.jobs.demo import standard_library

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from lshfast.cli.console import Watch, counted, passages_table, show
+from lshfast.cli.console import Watch, passages_table, show
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -29,6 +29,7 @@ from lshfast.cli.options import (
     Threads,
 )
 from lshfast.common.checks import check_int
+from lshfast.common.display import counted
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.passages.plan import MOST_LENGTH, PassageUnit, make_passage_plan

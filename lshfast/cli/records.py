@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshfast.cli.console import Watch, counted, show
+from lshfast.cli.console import Watch, show
 from lshfast.cli.errors import one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -25,6 +25,7 @@ from lshfast.cli.options import (
     SeedOption,
     Threads,
 )
+from lshfast.common.display import counted
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES

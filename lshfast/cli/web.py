@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lshfast.cli.console import Watch, contraction_table, counted, mirrors_table, show
+from lshfast.cli.console import Watch, contraction_table, mirrors_table, show
 from lshfast.cli.errors import memory_advice, one_line_errors
 from lshfast.cli.options import (
     TABLES,
@@ -26,6 +26,7 @@ from lshfast.cli.options import (
     SeedOption,
     Threads,
 )
+from lshfast.common.display import counted
 from lshfast.jobs.dedup import peak_memory
 from lshfast.jobs.inputs import Inputs, output_of
 from lshfast.readers.files import MAX_ROW_BYTES

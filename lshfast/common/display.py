@@ -47,6 +47,11 @@ def as_html(title: str, figures: Iterable[Figure], advice: str) -> str:
     return f"<p><b>{escape(title)}</b></p><table>{rows}</table>{shown}"
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, for example "1 row" or "2 rows"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def escape(text: str) -> str:
     """Return text as HTML."""
     import html

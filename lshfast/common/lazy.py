@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a function that imports a name of a package, for its ``__getattr__``, and give the package a ``__dir__``.
+def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names when they are first used.
 
     ``dir`` lists the names before they are imported, and imports none.
 
@@ -21,17 +21,22 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
 
     Returns
     -------
-    callable
-        It returns the value of a name, which is from then on an attribute of the package, and raises AttributeError for
-        other names.
+    (callable, callable)
+        The first returns the value of a name, which is from then on an attribute of the package, and raises
+        AttributeError for other names. The second returns the sorted names of the package.
 
     Examples
     --------
-    >>> import email
-    >>> lazy_names("email", {"message": "Message EmailMessage", ".": "policy"})("Message")
-    <class 'email.message.Message'>
-    >>> {"EmailMessage", "policy"} <= {*dir(email)}
-    True
+    >>> import sys, types
+    >>> sys.modules["lazy_json"] = package = types.ModuleType("lazy_json")
+    >>> package.__path__ = __import__("json").__path__
+    >>> package.__getattr__, package.__dir__ = lazy_names("lazy_json", {"decoder": "JSONDecoder", ".": "scanner"})
+    >>> "JSONDecoder" in vars(package), {"JSONDecoder", "scanner"} <= {*dir(package)}
+    (False, True)
+    >>> package.JSONDecoder
+    <class 'lazy_json.decoder.JSONDecoder'>
+    >>> for name in [name for name in sys.modules if name.partition(".")[0] == "lazy_json"]:
+    ...     del sys.modules[name]
     """
     module_of = {name: module for module, several in names.items() for name in several.split()}
 
@@ -47,5 +52,4 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     def all_names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *module_of})
 
-    sys.modules[package].__dir__ = all_names  # type: ignore[method-assign]
-    return value_of
+    return value_of, all_names

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
+from lshfast.common.display import counted
 from lshfast.datasketch.entries import LSHEntries, StoredEntries, UnmadePart
 from lshfast.datasketch.key_pickles import (
     check_bytes,
@@ -504,6 +505,13 @@ class MinHashLSH:
     def is_empty(self) -> bool:
         """Return whether the index has no keys."""
         return self._entries.is_empty()
+
+    def __repr__(self) -> str:
+        if self._config["type"] == "own":  # of a subclass, whose constructor may not have set all attributes
+            return super().__repr__()
+        in_memory = self._config["type"] == "dict"
+        size = counted(self.keys.size(), "key") if in_memory else f"storage={self._config['type']!r}"
+        return f"{type(self).__name__}({size}, num_perm={self.h}, params={self.b, self.r})"
 
     def get_counts(self) -> list[dict[bytes, int]]:
         """Return for each band a dict from the names of its buckets to the numbers of keys in them."""

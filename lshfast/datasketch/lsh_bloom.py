@@ -273,6 +273,11 @@ class MinHashLSHBloom:
                     self._map.close()
                 self._map = None
 
+    def __repr__(self) -> str:
+        place = "in memory" if self.save_dir is None else f"save_dir={self.save_dir!r}"
+        closed = ", closed" if self._closed else ""
+        return f"{type(self).__name__}({place}, num_perm={self.h}, params={self.b, self.r}{closed})"
+
     def __getstate__(self) -> dict[str, Any]:
         state = {
             "version": 1,

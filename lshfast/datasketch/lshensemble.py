@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.display import counted
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
@@ -261,6 +262,12 @@ class MinHashLSHEnsemble:
 
     def __contains__(self, key: Any) -> bool:
         return key in self._numbers
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({counted(len(self._keys), 'key')}, threshold={self.threshold}, num_perm={self.h}, "
+            f"num_part={self.num_part}, m={self.m})"
+        )
 
     def is_empty(self) -> bool:
         """Return whether there are no entries."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
+from lshfast.common.display import counted
 from lshfast.common.types import UInt64Array
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
@@ -237,6 +238,9 @@ class MinHashLSHForest:
     def is_empty(self) -> bool:
         """Return whether there is no key that can be found."""
         return not self._indexed
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({counted(len(self.keys), 'key')}, l={self.l}, k={self.k})"
 
     def __contains__(self, key: Any) -> bool:
         return key in self.keys

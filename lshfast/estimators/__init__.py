@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["LSHNeighbors"]
 
-__getattr__ = lazy_names(__name__, {"lsh_neighbors": "LSHNeighbors"})
+__getattr__, __dir__ = lazy_names(__name__, {"lsh_neighbors": "LSHNeighbors"})

@@ -62,7 +62,7 @@ __all__ = [
     "rho",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "amplification": "Amplified",

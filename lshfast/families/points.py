@@ -153,7 +153,7 @@ def _as_floats(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
 
 def _dense(items: Any, dim: int, name: str) -> DensePoints:
     array = array_of(items, name)
-    if array.dtype == object and array.ndim == 1:
+    if array.dtype == object and array.ndim == 1 and not _is_one_point(array):
         array = _stacked(array, dim, name)
     array = _as_floats(array, name)
     if array.ndim not in (1, 2) or array.shape[-1] != dim:
@@ -161,14 +161,19 @@ def _dense(items: Any, dim: int, name: str) -> DensePoints:
     return np.ascontiguousarray(array.reshape(-1, dim))
 
 
+def _is_one_point(values: npt.NDArray[Any]) -> bool:
+    """Return whether objects are the coordinates of a point rather than rows: whether the first is no sequence."""
+    return len(values) > 0 and values[0] is not None and (np.isscalar(values[0]) or not hasattr(values[0], "__len__"))
+
+
 def _stacked(rows: npt.NDArray[Any], dim: int, name: str) -> npt.NDArray[Any]:
     """Return the rows of a column of lists, as pandas and pyarrow have them, as an array, (n, dim)."""
-    arrays = [np.asarray(row) for row in rows]
-    for row, array in enumerate(arrays):
+    arrays = [array_of(row, f"row {at} of {name}") for at, row in enumerate(rows)]
+    for at, (row, array) in enumerate(zip(rows, arrays, strict=True)):
         if array.shape != (dim,):
-            raise ValueError(
-                f"{name} must have {dim} coordinates in each row, and row {row} is {str(rows[row])[:60]!r}"
-            )
+            raise ValueError(f"{name} must have {dim} coordinates in each row, and row {at} is {str(row)[:60]!r}")
+        if array.dtype.kind not in "iuf":
+            raise TypeError(f"{name} must be integers or floats, and row {at} is {str(row)[:60]!r}")
     return np.stack(arrays) if arrays else np.empty((0, dim))
 
 

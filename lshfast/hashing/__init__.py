@@ -37,7 +37,7 @@ __all__ = [
     "sphere_points",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",

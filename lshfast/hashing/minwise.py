@@ -6,10 +6,10 @@ of X with probability 1 / |X|. It is epsilon-approximately so if each probabilit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from math import comb, fsum
 
 import numpy as np
@@ -23,7 +23,8 @@ from lshfast.kernels import hashing as kernels
 HALVING = 67  # domain
 MOST_HALVED = 32
 MOST_IN_ORDER = 10_000
-MOST_SETS = 2_000_000
+MOST_STEPS = 500_000_000
+BATCH_IMAGES = 1 << 18  # computed at once: a few MB of memory
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
     prime : int
         p, a prime below 2**15.
     k : int
-        In 2..p, with comb(p - 2, k - 2) at most 2,000,000. The time is of the order of p k times this number.
+        In 2..p, with p k comb(p - 2, k - 2) at most 500,000,000, to which the time is proportional.
 
     Returns
     -------
@@ -273,19 +274,15 @@ def linear_first_range(prime: int, k: int) -> tuple[Fraction, Fraction]:
     ([0.1677, 0.2527], 0.125)
     """
     p, k = check_prime(check_int("prime", prime, 2, 2**15)), check_int("k", k, 2, prime)
-    count = comb(p - 2, k - 2)
-    if count > MOST_SETS:
-        raise ValueError(f"k must be such that comb(prime - 2, k - 2) is at most {MOST_SETS}, not {k}")
-    others = chain.from_iterable(combinations(range(2, p), k - 2))
-    columns = np.fromiter(others, np.int64, count * (k - 2)).reshape(count, k - 2).T.copy()
-    firsts = np.zeros(count, np.int64)  # functions under which 0 comes first
-    for a in range(1, p):
-        images = np.arange(p) * a % p
-        greatest = np.full(count, images[1])
-        for column in columns:
-            np.maximum(greatest, images[column], out=greatest)
-        firsts += p - greatest
-    return Fraction(int(firsts.min()), p * (p - 1)), Fraction(int(firsts.max()), p * (p - 1))
+    _check_steps(k, "prime * k * comb(prime - 2, k - 2)", p * k * comb(p - 2, k - 2))
+    functions = p * (p - 1)
+    least, greatest = functions, 0
+    for columns in _subsets(range(2, p), k - 2):
+        firsts = np.zeros(columns.shape[1], np.int64)  # functions under which 0 comes first
+        for a in range(1, p):
+            firsts += p - (columns * a % p).max(axis=0, initial=a)
+        least, greatest = min(least, int(firsts.min())), max(greatest, int(firsts.max()))
+    return Fraction(least, functions), Fraction(greatest, functions)
 
 
 def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
@@ -299,7 +296,7 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     permutations : array_like of integers, shape (m, n)
         The images of 0..n - 1 under each of m permutations, such as those of `HalvingFamily`.
     k : int
-        In 1..n. The time is of the order of m k comb(n, k).
+        In 1..n, with m k comb(n, k) at most 500,000,000, to which the time is proportional.
 
     Returns
     -------
@@ -309,7 +306,7 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
+        If an argument has the wrong type or shape, or is out of range, or a row is not a permutation of 0..n - 1.
 
     References
     ----------
@@ -330,12 +327,36 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
     if images.ndim != 2 or not images.size:
         raise ValueError(f"permutations must have shape (m, n) with m and n at least 1, not {images.shape}")
     m, n = images.shape
-    check_int("k", k, 1, n)
+    k = check_int("k", k, 1, n)
+    wrong = (np.sort(images, axis=1) != np.arange(n)).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"permutations[{row}] must have each of 0..{n - 1} once, not {str(images[row].tolist())[:60]}")
+    _check_steps(k, "m * k * comb(n, k)", m * k * comb(n, k))
     worst = 0
-    for chosen in combinations(range(n), k):
-        firsts = np.bincount(images[:, chosen].argmin(axis=1), minlength=k)
+    for columns in _subsets(range(n), k):
+        firsts = np.zeros(columns.shape, np.int64)  # permutations under which each element comes first of its set
+        step = max(1, BATCH_IMAGES // columns.size)
+        for start in range(0, m, step):
+            chosen = images[start : start + step, columns]
+            firsts += (chosen == chosen.min(axis=1, keepdims=True)).sum(axis=0)
         worst = max(worst, int(np.abs(k * firsts - m).max()))
     return float(worst / m)
+
+
+def _check_steps(k: int, formula: str, steps: int) -> None:
+    if steps > MOST_STEPS:
+        raise ValueError(f"k must be such that {formula} is at most {MOST_STEPS:,}, not {k}")
+
+
+def _subsets(elements: Sequence[int], k: int) -> Iterator[Int64Array]:
+    """Yield the subsets of k elements as the columns of arrays, (k, at most BATCH_IMAGES / k)."""
+    subsets, left = combinations(elements, k), comb(len(elements), k)
+    while left:
+        size = min(left, max(1, BATCH_IMAGES // max(k, 1)))
+        flat = np.fromiter(chain.from_iterable(islice(subsets, size)), np.int64, size * k)
+        yield flat.reshape(size, k).T.copy()
+        left -= size
 
 
 def _subset(n: int, k: int, number: int) -> list[int]:

@@ -36,7 +36,7 @@ __all__ = [
     "NeighborsPlan",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "ensemble": "LSHEnsemble",

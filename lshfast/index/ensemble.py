@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import check_threshold
 from lshfast.common.checks import Seed, array_of, check_int, check_number
+from lshfast.common.display import counted
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
@@ -428,8 +429,8 @@ class LSHEnsemble:
     def __repr__(self) -> str:
         h = self.hasher
         return (
-            f"LSHEnsemble({len(self)} entries, threshold={self.threshold}, num_perm={h.num_perm}, trees={self.trees}, "
-            f"recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
+            f"LSHEnsemble({counted(len(self), 'entry', 'entries')}, threshold={self.threshold}, num_perm={h.num_perm}, "
+            f"trees={self.trees}, recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
         )
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import Seed, check_int, check_number
+from lshfast.common.display import counted
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import AnyShape, Float64Array, Int64Array, Matrix, UInt64Array, Vector
 from lshfast.index.entries import SearchView, TreeEntries, as_batch, check_on_duplicate, check_recall
@@ -305,8 +306,8 @@ class LSHForest:
     def __repr__(self) -> str:
         h = self.hasher
         return (
-            f"LSHForest({len(self)} entries, num_perm={h.num_perm}, trees={self.trees}, recall={self.recall}, "
-            f"scheme={h.scheme!r}, seed={h.seed})"
+            f"LSHForest({counted(len(self), 'entry', 'entries')}, num_perm={h.num_perm}, trees={self.trees}, "
+            f"recall={self.recall}, scheme={h.scheme!r}, seed={h.seed})"
         )
 
     @property

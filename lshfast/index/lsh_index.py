@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.checks import Seed, check_int, check_number
+from lshfast.common.display import counted
 from lshfast.common.threads import thread_count
 from lshfast.common.types import AnyShape, Matrix, UInt64Array, Vector
 from lshfast.families.family import Family
@@ -623,7 +624,7 @@ class LSHIndex(StoredIndex):
     def __repr__(self) -> str:
         p = self.parameters
         try:
-            size = f"{len(self)} entries"
+            size = counted(len(self), "entry", "entries")
         except (OSError, ValueError):
             size = "closed"
         if p.family:

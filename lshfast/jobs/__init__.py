@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dedup_files"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "api": "dedup_files",

@@ -24,7 +24,7 @@ __all__ = [
     "verify",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "banded": "candidates find_copies",

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 # Return the keys of rows.
 cdef list keys_of_rows(object keys, const int64_t[::1] rows)
 
-# Make room for so many `rows`.
+# Make room for `rows` rows.
 cdef int keys_reserve(object keys, size_t rows) except -1
 
 # The functions below call no method of a key, except `keys_clean`, so they cannot fail half-way.

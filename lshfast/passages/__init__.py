@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Passage", "SharedPassages", "find"]
 
-__getattr__ = lazy_names(__name__, {"api": "find", "result": "Passage SharedPassages"})
+__getattr__, __dir__ = lazy_names(__name__, {"api": "find", "result": "Passage SharedPassages"})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lshfast.common.display import Figure, Shown
+from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.types import BoolArray, Int64Array
 from lshfast.kernels import passages
 from lshfast.kernels.text import Texts
@@ -103,7 +103,7 @@ class SharedPassages(Shown):
         if self.against_covered is not None:
             shared = f"that share a passage: {int((self.against_covered > 0).sum()):,}"
             figures.append(Figure("others", f"{len(self.against_covered):,}", f"texts {shared}"))
-        return f"SharedPassages of {len(self.units):,} texts", figures, ""
+        return f"SharedPassages of {counted(len(self.units), 'text')}", figures, ""
 
     def __len__(self) -> int:
         return len(self.spans)

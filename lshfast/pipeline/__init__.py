@@ -20,7 +20,7 @@ __all__ = [
     "recommend",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "api": "dedup pairs",

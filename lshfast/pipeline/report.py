@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_account
-from lshfast.common.display import Figure, Shown
+from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.extras import optional
 from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.join.jaccard import PairMeasure
@@ -354,7 +354,7 @@ class DedupResult(Shown):
         return all(_equal(getattr(self, name.name), getattr(other, name.name)) for name in fields(self))
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return f"DedupResult of {len(self):,} rows", _figures(self.summary), self.summary.advice
+        return f"DedupResult of {counted(len(self), 'row')}", _figures(self.summary), self.summary.advice
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + removed_as_html(self.iter_removed(), self.summary.removed, self.summary.measure)

@@ -37,7 +37,7 @@ __all__ = [
     "true_match_rate",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "assignment": "assigned",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.display import Figure, Shown
+from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.join.groups import component_groups
@@ -117,7 +117,7 @@ class LinkResult(Shown):
         return len(self.i)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return f"LinkResult of {len(self):,} links", self.summary._figures(), "explain(link) shows one of them"
+        return f"LinkResult of {counted(len(self), 'link')}", self.summary._figures(), "explain(link) shows one of them"
 
     @property
     def single(self) -> bool:

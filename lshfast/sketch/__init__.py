@@ -37,7 +37,7 @@ __all__ = [
     "sketch_multisets",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "bits": "BBits",

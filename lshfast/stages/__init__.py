@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "MissingTasksError", "StageName", "StagesStatus", "plan", "run", "status", "tasks"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "api": "plan run status tasks",

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import array_of, check_int
-from lshfast.common.display import Figure, Shown
+from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.progress import Progress
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
@@ -58,7 +58,7 @@ class Contraction(Shown):
             Figure("links", f"{len(self.source):,}", "between classes"),
             Figure("rounds", f"{self.rounds:,}", "with merges"),
         ]
-        return f"Contraction of {len(self.labels):,} nodes", figures, ""
+        return f"Contraction of {counted(len(self.labels), 'node')}", figures, ""
 
     @property
     def kept(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from lshfast.banding.bands import Bands, check_threshold
 from lshfast.common.checks import Seed, check_int
-from lshfast.common.display import Figure, Shown
+from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.growing import GrowingArray
 from lshfast.common.progress import Progress
 from lshfast.common.run_key import draw_hash_key
@@ -104,7 +104,7 @@ class Mirrors(Shown):
             Figure("mirrors", f"{len(self.hosts) - kept:,}", "in `removed`"),
             Figure("compared", f"{self.compared:,}", "pairs of hosts"),
         ]
-        return f"Mirrors of {len(self.hosts):,} hosts", figures, ""
+        return f"Mirrors of {counted(len(self.hosts), 'host')}", figures, ""
 
     @property
     def keep(self) -> BoolArray:

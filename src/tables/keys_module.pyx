@@ -160,7 +160,7 @@ cdef class KeyTable:
         return found
 
     cdef reserve(self, size_t rows):
-        """Have room for so many rows."""
+        """Make room for `rows` rows."""
         if rows > <size_t>len(self.keys):
             self.keys.extend([None] * (rows - len(self.keys)))
         if rows > <size_t>len(self.places):

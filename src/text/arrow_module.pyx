@@ -223,7 +223,7 @@ cdef str _one_column(const ArrowSchema* schema, str source):
         if schema.children[i].format.decode() in LAYOUTS:
             of_texts.append(name)
     found = "text" if "text" in names else (of_texts or names or ["text"])[0]
-    return f"texts is of type {source}, with several columns (struct); pass one of them, such as {found!r}"
+    return f"texts is of type {source}, with columns (struct); pass one of them, such as {found!r}"
 
 
 cdef tuple _layout(const ArrowSchema* schema, str source):

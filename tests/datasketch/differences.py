@@ -244,9 +244,8 @@ DIFFERENCES = (
         "shares the entries of the original",
         "has entries of its own",
         "As `copy.deepcopy`. A change of the copy does not change half of the original. The time is proportional to "
-        "the number of entries: an index of 2,000 takes 2 ms, where sharing takes 2 µs and datasketch's "
-        "`copy.deepcopy` 170 ms. Entries are not shared until the first change, since each change of an index would "
-        "then need a lock that its copies share.",
+        "the number of entries (`python benchmarks/public_methods.py copy.copy`): shared entries would need a lock in "
+        "each change.",
         ("copy.copy | *",),
     ),
     Difference(

@@ -219,6 +219,14 @@ def test_weighted_sketches_of_the_forest():
         assert one.get_minhash_hashvalues("b").tolist() == other.tolist()
 
 
+def test_what_a_forest_and_an_ensemble_show():
+    forest, ensemble = MinHashLSHForest(64, l=4), MinHashLSHEnsemble(0.8, 64, num_part=2, m=4)
+    forest.add("a", near(1))
+    ensemble.index([(n, near(n), 9) for n in (1, 2)])
+    assert repr(forest) == "MinHashLSHForest(1 key, l=4, k=16)"
+    assert repr(ensemble) == "MinHashLSHEnsemble(2 keys, threshold=0.8, num_perm=64, num_part=2, m=4)"
+
+
 def test_bad_calls_of_the_forest(forest):
     for arguments, error in {
         (0, 1): ValueError,

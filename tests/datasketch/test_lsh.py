@@ -939,3 +939,11 @@ def test_other_permutations_are_refused(make):
 def test_permutations_of_the_seed_are_not_others():
     index, same = held([40]), near(40, permutations=near(40).permutations, scheme="affine32")
     assert index.query(same) == index.query(LeanMinHash(same)) == [40]
+
+
+def test_what_an_index_shows():
+    lsh = MinHashLSH(0.8, 128)
+    assert repr(lsh) == "MinHashLSH(0 keys, num_perm=128, params=(9, 13))"
+    lsh.insert("a", MinHash())
+    assert repr(lsh) == "MinHashLSH(1 key, num_perm=128, params=(9, 13))"
+    assert repr(MinHashLSH.__new__(MinHashLSH)).startswith("<lshfast.datasketch")  # without attributes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import warnings
 
@@ -272,8 +273,10 @@ def test_the_first_to_insert_into_a_folder_says_what_it_is_of(tmp_path, ask, cha
 def test_closed_filters(place):
     seen = MinHashLSHBloom(0.5, 64, 100, 1e-6, **place)
     seen.insert(near(40))
+    assert re.fullmatch(r"MinHashLSHBloom\((in memory|save_dir='.*'), num_perm=64, params=\(\d+, \d+\)\)", repr(seen))
     seen.close()
     seen.close()
+    assert repr(seen).endswith(", closed)")
     for call in (lambda: seen.insert(near(40)), lambda: seen.query(near(40)), lambda: seen.query(near(0)), seen.sync):
         with pytest.raises(ValueError, match="the filter is closed"):
             call()

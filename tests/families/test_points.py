@@ -64,6 +64,22 @@ def test_blocks_of_rows(most, sparse):
             assert (block == x[rows]).all()
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1.0, 2.0], [3.0, None]], r"x must be integers or floats, and row 1 is '\[3.0, None\]'"),
+        ([[1, 2], ["a", "b"]], r"x must be integers or floats, and row 1 is"),
+        ([1, 2], "x must be integers or floats, not object"),
+        (["1", "2"], "x must be integers or floats, not object"),
+    ],
+)
+def test_objects_that_are_no_numbers(values, message):
+    column = np.empty(len(values), object)
+    column[:] = values
+    with pytest.raises(TypeError, match=message):
+        dense_points(column, 2, "x")
+
+
 def test_numbers_beyond_doubles_are_refused():
     if np.finfo(np.longdouble).max > np.finfo(float).max:
         with pytest.raises(ValueError, match="x must be finite, and row 0, column 1 is inf"):

@@ -92,9 +92,18 @@ def test_drawn_permutations_follow_the_seed():
         (lambda: LinearPermutation(13).hash([13]), ValueError, "below the prime, 13"),
         (lambda: linear_first_range(12, 3), ValueError, "a multiple of 2"),
         (lambda: linear_first_range(31, 32), ValueError, r"k must be in 2\.\.31, not 32"),
-        (lambda: linear_first_range(101, 9), ValueError, "k must be such that .* at most 2000000, not 9"),
+        (lambda: linear_first_range(101, 9), ValueError, "k must be such that .* at most 500,000,000, not 9"),
+        (lambda: linear_first_range(1009, 1008), ValueError, r"prime \* k \* comb\(prime - 2, k - 2\) .*, not 1008"),
+        (lambda: linear_first_range(32749, 32748), ValueError, "at most 500,000,000, not 32748"),
         (lambda: minwise_error([0, 1], 1), ValueError, r"shape \(m, n\) with m and n at least 1, not \(2,\)"),
         (lambda: minwise_error([[0, 1]], 3), ValueError, r"k must be in 1\.\.2, not 3"),
+        (lambda: minwise_error([range(30)], 15), ValueError, r"m \* k \* comb\(n, k\) is at most 500,000,000, not 15"),
+        (
+            lambda: minwise_error([[0, 0, 0, 0]], 2),
+            ValueError,
+            r"\[0\] must have each of 0..3 once, not \[0, 0, 0, 0\]",
+        ),
+        (lambda: minwise_error([[1, 0], [-5, 7]], 2), ValueError, r"permutations\[1\] must have .*, not \[-5, 7\]"),
         (lambda: minwise_error([[0.5, 1]], 1), TypeError, "permutations must be integers, not float64"),
         (lambda: linear_first_probability(0), ValueError, "k must be in 1..10000, not 0"),
         (lambda: linear_first_probability(2.0), TypeError, "k must be an int"),
@@ -136,6 +145,7 @@ def test_a9_random_permutations_are_approximately_min_wise():
     few, many = (max(minwise_error(family, k) for k in (2, 3, 4)) for family in families)
     assert many < 0.06 < few < 0.6
     assert minwise_error(all_of(8), 5) == 0
+    assert minwise_error([range(22), range(21, -1, -1)], 6) == 2  # two batches of sets
 
 
 @pytest.mark.parametrize(

@@ -468,6 +468,10 @@ def test_a_closed_index():
 
 
 def test_what_an_index_says_of_itself():
+    alone = NearNeighbors("euclidean", 1.0, dim=3, n=10, bands=3, rows=2, probes=1)
+    alone.insert(["x"], np.zeros((1, 3)))
+    assert repr(alone).startswith("NearNeighbors(1 entry; euclidean, 3 dimensions")
+    assert "a query searches 1 bucket in each" in repr(alone)
     index = small("euclidean")
     index.insert(range(60), clustered("euclidean"))
     text = index.describe()

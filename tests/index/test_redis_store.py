@@ -282,6 +282,14 @@ def test_an_index_answers_as_in_memory(place, tmp_path, name_of):
 # The layout
 
 
+def test_what_a_store_shows(place):
+    store = RedisStore(*place)
+    shown = repr(store)
+    assert re.fullmatch(r"RedisStore\('.*/0', name='.*'\)", shown)
+    store.close()
+    assert repr(store) == f"{shown[:-1]}, closed)"
+
+
 def test_layout_is_format_1(place):
     client, name = place
     store = RedisStore(client, name)

@@ -53,6 +53,14 @@ def stored(request, tmp_path):
 # Stores
 
 
+def test_what_a_store_shows(stored):
+    store = stored(["x"]).store
+    shown = repr(store)
+    assert re.fullmatch(r"MemoryStore\(1 entry\)|FileStore\('.*', mode='r\+', 1 entry\)|LmdbStore\('.*'\)", shown)
+    store.close()
+    assert repr(store).endswith("closed)")
+
+
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_a_store_that_nothing_was_stored_in(tmp_path, in_memory):
     """It answers as one without entries; what an entry must be is not known yet."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NearNeighbors", "Neighbor", "NeighborLists", "NeighborPairs", "NeighborStats", "NeighborsPlan"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "answers": "Neighbor NeighborLists NeighborPairs NeighborStats",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int
+from lshfast.common.display import counted
 from lshfast.common.types import Float64Array, UInt64Array
 from lshfast.families.coordinates import CoordinateCells
 from lshfast.families.family import Family
@@ -139,12 +140,13 @@ class NeighborsPlan(Family[Any]):
         points, size = self.points, self.entry_bytes
         near = "" if self.c is None else f", c {self.c:g}"
         half = float(self.recall_at(self.radius / 2))
+        searched = f"{counted(self.probes, 'bucket')} in each"
         return "\n".join(
             [
                 f"{self.metric}, {self.dim} {'bits' if self.metric == 'hamming' else 'dimensions'}, radius "
                 f"{self.radius:g}{near}, for {self.n:,} entries",
                 f"  family      {self.base!r}",
-                f"  tables      {self.bands} bands of {self.rows} rows; a query searches {self.probes} buckets in each",
+                f"  tables      {self.bands} bands of {self.rows} rows; a query searches {searched}",
                 f"  recall      {self.recall:.4f} at the radius, {half:.4f} at half of it",
                 f"  candidates  about {self.candidates:,.0f} a query, of {8 * points.measure.words:,} bytes each",
                 f"  work        about {self.work / 1e6:.2g} ms a query",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lshfast.common.display import counted
 from lshfast.common.threads import thread_count
 from lshfast.common.types import UInt64Array
 from lshfast.families.family import family_of
@@ -121,7 +122,7 @@ class PlannedIndex(StoredIndex):
 
     def __repr__(self) -> str:
         try:
-            size = f"{len(self)} entries"
+            size = counted(len(self), "entry", "entries")
         except (OSError, ValueError):
             size = "closed"
         return f"NearNeighbors({size}; {self.plan})"

@@ -283,6 +283,9 @@ class FileStore(LockedStore):
         used = sum(section.nbytes for record in self._directory.segments for section in record.sections)
         return {**figures, "file size": len(self._map), "file waste": max(0, len(self._map) - FIRST_SECTION - used)}
 
+    def __repr__(self) -> str:
+        return f"FileStore({self.path!r}, mode={self.mode!r}, {self._size()})"
+
     def close(self) -> None:
         with self.gate.writing():  # held until the end, as entries inserted after the commit would be lost
             if self._file is not None and self.mode == "r+" and self._is_owner():

@@ -214,6 +214,9 @@ class LmdbStore(Store):
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
 
+    def __repr__(self) -> str:
+        return f"LmdbStore({self.path!r}{', closed' if self._closed else ''})"
+
     @property
     def kind(self) -> str | None:
         """Type of the keys: "int" or "str"; None if there are no keys."""

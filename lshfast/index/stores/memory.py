@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from lshfast.common.display import counted
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.index.keys import DuplicateKeyError
 from lshfast.index.stores.base import Column, Found, Neighbors, OnDuplicate, Parameters, SearchRequest, Store
@@ -53,6 +54,13 @@ class LockedStore(Store):
         """Return the growing segment if there is no other and this process may write to it, else None."""
         segments = self._segments
         return None if segments is None or segments.fixed else segments.growing
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._size()})"
+
+    def _size(self) -> str:
+        segments = self._segments
+        return "closed" if segments is None else counted(len(segments), "entry", "entries")
 
     @property
     def kind(self) -> str | None:

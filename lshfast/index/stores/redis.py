@@ -117,6 +117,10 @@ class RedisStore(Store):
             self.close()
             raise
 
+    def __repr__(self) -> str:
+        closed = ", closed" if self._client is None else ""
+        return f"RedisStore({self._address!r}, name={self._prefix[1:-1]!r}{closed})"
+
     @property
     def kind(self) -> str | None:
         """Type of the keys: "object", since ints and strs may be mixed."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExternalJoin", "SortedRuns", "contract_links", "external_candidates"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "contraction": "contract_links",
