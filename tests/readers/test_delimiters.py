@@ -54,6 +54,14 @@ def test_standard_input_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert corpus.delimiters == {"<stdin>": ";"}
 
 
+def test_tune_reads_standard_input_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(table(";", rows=TEXTS))
+    wanted = run("tune", tmp_path / "t.csv").stdout
+    piped = run("tune", "-", "--format", "csv", input=table(";", rows=TEXTS)).stdout
+    assert piped.replace("<stdin>", f"{tmp_path}/t.csv") == wanted
+    assert "recommended" in wanted
+
+
 @pytest.mark.parametrize(
     ("text", "header"),
     [
