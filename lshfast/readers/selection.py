@@ -54,7 +54,7 @@ class SparseColumn:
         """Return the values of some rows."""
         places = np.searchsorted(self._rows, rows)
         places[places == len(self._rows)] = 0
-        have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places
+        have = np.flatnonzero(self._rows[places] == rows) if len(self._rows) else places[:0]
         found: list[Any] = [None] * len(rows)
         for i, value in zip(have.tolist(), plain(self._values(places[have])), strict=True):
             found[i] = value
