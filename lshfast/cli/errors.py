@@ -130,7 +130,7 @@ def needs(inputs: Inputs, plan: Plan | None) -> str:
         return "; fewer --threads need less"
     advice = "a smaller --num-perm and fewer --threads need less, and `lshfast tune INPUT` shows what takes how much"
     with suppress(Exception):  # there may be too little memory even for that
-        rows, nbytes = measure_inputs(inputs)
-        total = sum(plan.memory(rows, nbytes, inputs.held()).values())
+        corpus = inputs.sample()
+        total = sum(plan.memory(*measure_inputs(corpus), corpus.held).values())
         return f"; the run needs about {total / 1e6:,.0f} MB in all: {advice}"
     return f"; {advice}"

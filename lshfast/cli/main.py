@@ -371,8 +371,9 @@ def tune(
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
         amount = None if documents is None else (documents, documents * mean_bytes)
         source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
-        if inputs:
-            amount = measure_inputs(source)
+        corpus = source.sample() if inputs else None
+        if corpus is not None:
+            amount = measure_inputs(corpus)
         if plot is not None:
             from lshfast.families.plots import plot_curve
 
@@ -385,16 +386,16 @@ def tune(
         if measure == "containment":
             print(f"\n{ratio_table(plan)}")
         if amount is not None:
-            print(f"\n{memory_table(plan, *amount, held=not inputs or source.held())}")
+            print(f"\n{memory_table(plan, *amount, held=corpus is None or corpus.held)}")
         if cap is not None:
             from lshfast.jobs.forecast import forecast
 
             expected = forecast(source, plan, cap.memory)
             table = "there are no texts" if expected is None else forecast_table(expected, cap.memory, plan.threads)
             print(f"\n{table}")
-        if inputs and "-" not in inputs and (other := delimiter_lines(source.open().delimiters)):
+        if corpus is not None and (other := delimiter_lines(corpus.delimiters)):
             print("\n" + "\n".join(other))
-        better = recommend_for(source) if inputs else None
+        better = recommend_for(corpus) if corpus is not None else None
         if better is not None:
             threshold = threshold_for(measure, better)
             options = f"--unit {better.unit} --size {better.size} --threshold {threshold:g}"

@@ -208,7 +208,7 @@ def cap_for(inputs: Inputs, corpus: Corpus, plan: Plan, *, pairs: bool = False, 
     free = available_memory()
     if free is None or corpus.total_bytes < free // MOST_GROWTH or "-" in inputs.paths:
         return None
-    needed = sum(plan.memory(*measure_inputs(inputs), corpus.held).values())
+    needed = sum(plan.memory(*measure_inputs(inputs.sample()), corpus.held).values())
     cap = Cap(free * 3 // 4)
     return cap if needed > free and cap.memory >= Budget(0, plan, pairs, parquet=parquet).least(0) else None
 

@@ -20,7 +20,7 @@ from lshfast.common.threads import quick_switches
 from lshfast.common.types import Int64Array
 from lshfast.jobs.cap import Budget, Cap, cap_for, reads_parquet
 from lshfast.jobs.index import ARROW_KINDS, Indexes, key_kind
-from lshfast.jobs.inputs import SAMPLE_BYTES, Inputs, faults_of, text_batches
+from lshfast.jobs.inputs import Inputs, faults_of, text_batches
 from lshfast.join.jaccard import PAIR
 from lshfast.pipeline.display import SIMILARITY_NAMES
 from lshfast.pipeline.plan import Keep, Plan, check_index_measure
@@ -404,9 +404,9 @@ def _write_rows(
     )  # fmt: skip
 
 
-def recommend_for(inputs: Inputs) -> Recommendation | None:
-    """Recommend shingles for the inputs, based on their first few megabytes; None if there are no texts."""
-    first = next(replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES).batches(), None)
+def recommend_for(corpus: Corpus) -> Recommendation | None:
+    """Recommend shingles for `Inputs.sample`, based on their first few megabytes; None if there are no texts."""
+    first = next(corpus.batches(), None)
     return None if first is None or not len(first.texts) else recommend(first.texts)
 
 

@@ -14,6 +14,8 @@ from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError, f
 from lshfast.readers.stored_texts import ReadTexts
 from lshfast.readers.streams import is_stream
 
+SAMPLE_BYTES = 16 << 20  # of text that `Inputs.sample` reads
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -35,9 +37,9 @@ class Inputs:
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "paths"}
         return open_corpus(self.paths, **options | others)
 
-    def held(self) -> bool:
-        """Return whether a run holds texts of these inputs in memory, judged by the names of the files."""
-        return self.open().held
+    def sample(self) -> Corpus:
+        """List the inputs as a corpus for `measure_inputs` and `recommend_for`, which read its first few megabytes."""
+        return replace(self, id_column=None).open(batch_bytes=SAMPLE_BYTES)
 
 
 # The formats of outputs for inputs of each format; texts and lines are written as JSONL.
@@ -78,13 +80,8 @@ def text_batches(corpus: Corpus, progress: Callable[[str, int, int | None], None
             progress("read", done, corpus.total_bytes)
 
 
-# Bytes of text that `measure_inputs` and `recommend_for` read.
-SAMPLE_BYTES = 16 << 20
-
-
-def measure_inputs(inputs: Inputs) -> tuple[int, int]:
-    """Estimate the rows and bytes of text of the inputs by their size on disk and their first few megabytes."""
-    corpus = replace(inputs, id_column=None).open(batch_bytes=SAMPLE_BYTES)
+def measure_inputs(corpus: Corpus) -> tuple[int, int]:
+    """Estimate the rows and bytes of text of `Inputs.sample` by their size on disk and their first few megabytes."""
     first = next(corpus.batches(), None)
     if first is None or first.source_bytes == 0:
         return 0, 0

@@ -1,4 +1,4 @@
-"""What to do about a file that cannot be read: the encoding to try, or the command that makes JSON Lines of it."""
+"""What to do about a file that cannot be read: the encoding or delimiter to try, or a command that makes JSON Lines."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from lshfast.common.atomic_files import printable
+from lshfast.readers.delimiters import delimiter_to_try
 from lshfast.readers.files import DataError, File
 from lshfast.readers.lines import opened
 from lshfast.readers.sources import LocalFile
 
 SAMPLE_BYTES = 4 << 20  # from the beginning of a file
 _ENCODINGS = "cp1252", "latin-1"
-_ARRAY = re.compile(rb'"([^"\\\x00-\x1f]+)"\s*:\s*\[\s*\{')  # a member that holds an array of objects
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 @contextmanager
 def advising(file: File) -> Iterator[None]:
-    """Add advice to an error of reading this file, if it is in another encoding, or is JSON but not JSON Lines."""
+    """Add advice to an error of reading this file: an encoding, a delimiter, or a command that makes JSON Lines."""
     try:
         yield
     except DataError as error:
@@ -40,6 +40,9 @@ def _advice(file: File, error: DataError) -> str:
         encoding = _utf16(sample) or (_one_byte(sample) if error.reason.startswith("not UTF-8") else None)
         if encoding:
             return f"try encoding {encoding} (--encoding {encoding})"
+    if file.delimited and error.line is None and error.reason.startswith("no column"):
+        delimiter = delimiter_to_try(file)
+        return f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}" if delimiter else ""
     return _conversion(file, sample, error.line) if file.format == "jsonl" else ""
 
 
@@ -72,31 +75,52 @@ def _one_byte(sample: bytes) -> str | None:
 def _conversion(file: File, sample: bytes, line: int | None) -> str:
     """Return the command of jq that makes JSON Lines, if the error is in the first row of a file of other JSON."""
     text = sample.removeprefix(codecs.BOM_UTF8).lstrip()
-    program = _program(text) if line == sample[: len(sample) - len(text)].count(b"\n") + 1 else ""
+    first = line == sample[: len(sample) - len(text)].count(b"\n") + 1
+    program = _program(text.decode("utf-8", "replace"), file.layout.column) if first else ""
     if not program:
         return ""
     command = f"jq -c {shlex.quote(program)}"
-    if file.codec is None and isinstance(file.source, LocalFile):
-        name = file.name.removesuffix(".json") + ".jsonl"
-        command += f" {shlex.quote(file.name)} > {shlex.quote(name)}"
+    exact = file.name == file.path and file.name.isprintable() and " ".join(file.name.split()) == file.name
+    if file.codec is None and isinstance(file.source, LocalFile) and exact:
+        path = f"./{file.name}" if file.name.startswith("-") else file.name
+        command += f" {shlex.quote(path)} > {shlex.quote(path.removesuffix('.json') + '.jsonl')}"
     return f"`{command}` makes JSON Lines, one object a line"
 
 
-def _program(text: bytes) -> str:
+def _program(text: str, column: str) -> str:
     """Return the program by which jq makes lines of the objects in a file, "" if the file may be JSON Lines."""
-    if text.startswith(b"["):
-        return ".[]"
-    line, _, rest = text.partition(b"\n")
+    if text.startswith("["):
+        return ".[]" if text[1:].lstrip().startswith("{") else ""
+    line, _, rest = text.partition("\n")
     try:
         json.loads(line)
         whole = True
     except (ValueError, RecursionError):
         whole = False
-    pretty = not whole and line.rstrip().endswith((b"{", b"[", b",", b":"))
-    if not text.startswith(b"{") or (rest.strip() and not pretty):
+    pretty = not whole and line.rstrip().endswith(("{", "[", ",", ":"))
+    if not text.startswith("{") or (rest.strip() and not pretty):
         return ""
-    array = None if re.search(rb"^\}\s*\{", text, re.MULTILINE) else _ARRAY.search(text)
-    if array is None:
+    name = None if re.search(r"^\}\s*\{", text, re.MULTILINE) else _array(text, column)
+    if name is None:
         return "." if pretty else ""
-    name = printable(array[1].decode("utf-8", "replace"))
-    return f".{name}[]" if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f'.["{name}"][]'
+    return f".{name}[]" if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f".[{json.dumps(name)}][]"
+
+
+def _array(text: str, column: str) -> str | None:
+    """Return the first member of an object that is an array whose first object has this column, None without any."""
+    decode, at = json.JSONDecoder().raw_decode, 0
+
+    def after(place: int) -> int:
+        found = _SPACE.match(text, place)
+        return found.end() if found else place
+
+    with suppress(ValueError, RecursionError):  # at the end of the object, or of the sample
+        while True:
+            name, at = decode(text, after(at + 1))  # behind the brace or comma
+            value = after(after(at) + 1)  # behind the colon
+            if text.startswith("[", value) and text.startswith("{", after(value + 1)):
+                row, _ = decode(text, after(value + 1))
+                if column in row or column.partition(".")[0] in row:
+                    return str(name)
+            at = after(decode(text, value)[1])
+    return None

@@ -15,10 +15,13 @@ import numpy as np
 
 from lshfast.common.extras import optional
 from lshfast.readers.files import DataError, File, Rows, reason_of, steady
+from lshfast.readers.views import as_binary, holds_dictionary, selectable, without_views
 
 _MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
 _CUT = "cannot be read as Arrow, it is cut off: "
-MOST_ROWS = 1 << 16  # of a batch
+MOST_ROWS = 1 << 16  # of a part of a batch
+_FREE_ROWS = 1 << 20  # of a file whose values take no bytes: they are nulls
+_ROWS_A_BYTE = 8  # of other files
 
 
 def schema_of(file: File) -> Any:
@@ -29,16 +32,23 @@ def schema_of(file: File) -> Any:
         while level:  # decode the names at all depths, where an error names the file
             _ = [field.name for field in level]
             level = [field.type.field(place) for field in level for place in range(field.type.num_fields)]
-        return optional("pyarrow").schema([_without_views(field) for field in schema], schema.metadata)
+        return optional("pyarrow").schema([without_views(field) for field in schema], schema.metadata)
 
 
 def record_batches(file: File, names: list[str] | None) -> Iterator[tuple[int, Any, int]]:
-    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`, the position."""
-    row = 1
+    """Read some columns: yield the number of the first row from 1, a batch of about `batch_bytes`, the position.
+
+    A batch has at most `MOST_ROWS` rows, and is never empty.
+    """
+    row, data = 1, file.size
     with _opened(file) as stream:
         for batch, position in _stored_batches(file, stream, names):
-            for column in batch.columns:
-                _check(column)
+            for column in batch.columns:  # strings that are not UTF-8 make bad rows later
+                as_binary(column).validate(full=True)
+            data += batch.nbytes
+            if row + len(batch) > _FREE_ROWS + _ROWS_A_BYTE * data:
+                reason = f"a batch has {len(batch):,} rows in {batch.nbytes:,} bytes"
+                raise file.fault(None, f"cannot be read as Arrow: {reason}")
             for part in _parts(batch, file.layout.batch_bytes):
                 yield row, part, position
                 row += len(part)
@@ -90,7 +100,7 @@ def _reader(file: File, stream: _Bounded, names: list[str] | None) -> Any:
         return reader
     known = reader.schema.names
     wanted = {known.index(name if name in known else name.partition(".")[0]) for name in names}
-    if len(wanted) == len(known):  # to choose columns takes their memory twice: 652 MB, not 415 MB, for 311 MB of text
+    if len(wanted) == len(known):  # pyarrow copies the columns that it chooses
         return reader
     stream.seek(0)
     return read(pa.PythonFile(stream, "r"), options=pa.ipc.IpcReadOptions(included_fields=sorted(wanted)))
@@ -108,56 +118,38 @@ def _stored_batches(file: File, stream: _Bounded, names: list[str] | None) -> It
         before = stream.tell()
         yield batch, before
     if before == file.size:
-        raise file.fault(None, f"{_CUT}the mark at the end of the stream is missing")
+        raise file.fault(None, f"{_CUT}the mark at the end of the stream is missing; its writer adds it when closed")
     if stream.tell() < file.size:
         raise file.fault(None, "cannot be read as Arrow: there are data behind the end of the stream")
 
 
-def _check(column: Any) -> None:
-    """Raise an error of pyarrow if offsets or indices are invalid. Strings that are not UTF-8 make bad rows later."""
-    types, pa = optional("pyarrow").types, optional("pyarrow")
-    if types.is_string(column.type) or types.is_large_string(column.type):
-        column = column.view(pa.large_binary() if types.is_large_string(column.type) else pa.binary())
-    column.validate(full=True)
-
-
 def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
-    """Divide a batch into parts of about so many bytes, and convert views in them."""
-    pa = optional("pyarrow")
-    schema = pa.schema([_without_views(field) for field in batch.schema])
-    sizes = sum((_sizes(column) for column in batch.columns), np.zeros(len(batch), np.int64))
-    part_of = np.maximum((np.cumsum(sizes) - sizes) // batch_bytes, np.arange(len(batch)) // MOST_ROWS)
-    starts = np.flatnonzero(np.diff(part_of, prepend=-1)).tolist()
-    for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
-        part = batch.slice(start, end - start)
-        if schema.types != batch.schema.types:
-            columns = [column.cast(field.type) for column, field in zip(part.columns, schema, strict=True)]
-            part = pa.RecordBatch.from_arrays(columns, schema=schema)
-        yield part
+    """Divide a batch into parts of about `batch_bytes`, without views."""
+    batch = selectable(batch, holds_dictionary)  # once, because all parts share the dictionary
+    for first in range(0, len(batch), MOST_ROWS):
+        rows = batch.slice(first, MOST_ROWS)
+        sizes = sum((_sizes(column) for column in rows.columns), np.zeros(len(rows), np.int64))
+        part_of = (np.cumsum(sizes) - sizes) // batch_bytes
+        starts = np.flatnonzero(np.diff(part_of, prepend=-1)).tolist()
+        for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+            yield selectable(rows.slice(start, end - start))
 
 
 def _sizes(column: Any) -> Rows:
     """Return the bytes of each value, without dictionaries and views; those of nested values are their mean."""
     pa, pc = optional("pyarrow"), optional("pyarrow.compute")
     types, kind = pa.types, column.type
-    if types.is_dictionary(kind) and not types.is_nested(kind.value_type):
+    if types.is_dictionary(kind) and _is_binary(kind.value_type):
         places = column.indices.cast(pa.int64()).fill_null(len(column.dictionary)).to_numpy()
         of_values = np.append(_sizes(column.dictionary), 0)
         return np.asarray(of_values[places])
-    if _is_view(kind):  # a view begins with its length, 32 bits
+    if str(kind) in ("string_view", "binary_view"):  # a view begins with its length, 32 bits
         views = np.frombuffer(column.buffers()[1], np.int32)[::4][column.offset :][: len(column)]
         return np.where(column.is_valid().to_numpy(zero_copy_only=False), views, 0).astype(np.int64)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+    if _is_binary(kind):
         return np.asarray(pc.binary_length(column).fill_null(0).to_numpy(), np.int64)
     return np.full(len(column), column.nbytes // max(1, len(column)), np.int64)
 
 
-def _is_view(kind: Any) -> bool:
-    return str(kind) in ("string_view", "binary_view")
-
-
-def _without_views(field: Any) -> Any:
-    """Return a field with strings or bytes if it has views of them, of which pyarrow cannot take some rows."""
-    if not _is_view(field.type):
-        return field
-    return field.with_type(optional("pyarrow").type_for_alias(str(field.type).removesuffix("_view")))
+def _is_binary(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "binary", "large_binary")

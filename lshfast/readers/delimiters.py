@@ -35,16 +35,29 @@ def other_delimiters(files: Iterable[File]) -> dict[str, str]:
     return {file.name: delimiter for file, delimiter in found if delimiter != _of_format(file)}
 
 
+def delimiter_to_try(file: File) -> str | None:
+    """Return the most frequent of the known delimiters in the header of a file, None if the header is divided."""
+    header = next(csv.reader(io.StringIO(_sample(file), newline=""), delimiter=delimiter_of(file)), [])
+    if len(header) != 1:
+        return None
+    best = max(DELIMITERS, key=header[0].count)
+    return best if best in header[0] else None
+
+
 def _of_format(file: File) -> str:
     return "\t" if file.format == "tsv" else ","
 
 
-def _detected(file: File) -> str:
+def _sample(file: File) -> str:
+    """Return the first lines of a file."""
     data, whole = beginning(file, SAMPLE_BYTES)
     if not whole:
         data = data[: max(data.rfind(b"\n"), data.rfind(b"\r")) + 1]
-    sample = data.decode("utf-8", "replace").replace("\0", " ")  # Python 3.10's csv refuses NUL
-    own = _of_format(file)
+    return data.decode("utf-8", "replace").replace("\0", " ")  # Python 3.10's csv refuses NUL
+
+
+def _detected(file: File) -> str:
+    sample, own = _sample(file), _of_format(file)
     if _cells(sample, own):
         return own
     cells = {delimiter: _cells(sample, delimiter, 2) for delimiter in DELIMITERS}

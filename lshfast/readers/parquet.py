@@ -16,6 +16,7 @@ from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, DataError, File, Layout, Rows, reason_of, steady
 from lshfast.readers.row_groups import bounded_batches, dictionary_columns
 from lshfast.readers.sources import LocalFile
+from lshfast.readers.views import selectable, without_views
 
 
 def blocks(file: File) -> Iterator[Block]:
@@ -95,36 +96,7 @@ def schema_of(file: File) -> Any:
         schema = source.schema_arrow
         if len(schema.names) != len(schema.types):
             raise file.fault(None, "cannot be read as Parquet: its schema is damaged")
-        return optional("pyarrow").schema([_without_views(field) for field in schema], schema.metadata)
-
-
-def _selectable(batch: Any) -> Any:
-    """Return a batch without string views and binary views: pyarrow cannot take some rows of them."""
-    fields = [_without_views(field) for field in batch.schema]
-    if [field.type for field in fields] == batch.schema.types:
-        return batch
-    columns = [column.cast(field.type) for column, field in zip(batch.columns, fields, strict=True)]
-    return optional("pyarrow").RecordBatch.from_arrays(columns, schema=optional("pyarrow").schema(fields))
-
-
-def _without_views(field: Any) -> Any:
-    """Return a field with strings and bytes instead of views of them, at any depth."""
-    pa, kind = optional("pyarrow"), field.type
-    if not re.search("string_view|binary_view", str(kind)):
-        return field
-    types = pa.types
-    if types.is_struct(kind):
-        kind = pa.struct([_without_views(kind.field(i)) for i in range(kind.num_fields)])
-    elif types.is_map(kind):
-        kind = pa.map_(_without_views(kind.key_field), _without_views(kind.item_field), kind.keys_sorted)
-    elif types.is_fixed_size_list(kind):
-        kind = pa.list_(_without_views(kind.value_field), kind.list_size)
-    elif types.is_nested(kind):
-        make = pa.large_list if str(kind).startswith("large") else pa.list_
-        kind = make(_without_views(kind.value_field))
-    elif not types.is_dictionary(kind):
-        kind = pa.string() if str(kind) == "string_view" else pa.binary()
-    return field.with_type(kind)
+        return optional("pyarrow").schema([without_views(field) for field in schema], schema.metadata)
 
 
 def column_types(file: File) -> Iterator[tuple[str, CellType]]:
@@ -235,7 +207,9 @@ def _faults_of(file: File) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError, RuntimeError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise file.fault(None, f"cannot be read as Parquet: {reason or type(error).__name__}") from error
+        raise file.fault(
+            None, f"cannot be read as {file.format.capitalize()}: {reason or type(error).__name__}"
+        ) from error
 
 
 def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = None) -> Iterator[tuple[int, Any, int]]:
@@ -252,7 +226,7 @@ def _record_batches(file: File, names: list[str] | None, wanted: Rows | None = N
                 continue
             for batch in bounded_batches(source, dictionaries, group, names, file.layout.batch_bytes):
                 row += len(batch)
-                yield row - len(batch), _selectable(batch), file.size * (row - 1) // rows
+                yield row - len(batch), selectable(batch), file.size * (row - 1) // rows
 
 
 def _leaves(schema: Any) -> Iterator[tuple[str, Any]]:

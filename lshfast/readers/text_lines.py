@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshfast.kernels.text import Texts
 from lshfast.readers.encodings import undecodable
 from lshfast.readers.files import Block, File, Rows, column_index
 from lshfast.readers.lines import Lines, long_row, whole_lines
@@ -22,13 +23,15 @@ def record(file: File, text: str) -> dict[str, str]:
     return {file.layout.column: text}
 
 
+_PIECE = 1 << 16  # bytes that are divided at a time: 64 KB of line ends take 1 MB as texts
+
+
 class _TextLines(NamedTuple):
-    """Consecutive lines: the number of the first one, their texts, reasons of bad ones, bytes, position in the file."""
+    """Consecutive lines: the number of the first one, their texts, reasons of bad ones, position in the file."""
 
     first: int
-    texts: list[str]
+    texts: Texts
     bad: dict[int, str]
-    size: int
     position: int
 
 
@@ -37,51 +40,62 @@ def blocks(file: File) -> Iterator[Block]:
     for name in file.layout.keys:
         column_index(file, columns(file), name)
     identity, order = (name is not None for name in (file.layout.id_column, file.layout.order_column))
-    for first, texts, bad, size, position in _parts(file):
+    for first, texts, bad, position in _parts(file):
+        size = texts.nbytes + 8 * len(texts)
         block = Block(texts, range(first, first + len(texts)), size, position, bad)
         if file.layout.keyed:
             none = [None] * len(texts)
-            block.ids, block.orders = (list(texts) if wanted else none for wanted in (identity, order))
+            block.ids, block.orders = (_strings(texts) if wanted else none for wanted in (identity, order))
         yield block
 
 
 def again(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
     """Read the rows on these lines again, and yield them with the position in the file: pass two."""
-    for first, texts, _, _, position in _parts(file):
+    for texts, position in texts_of(file, wanted):
+        yield _strings(texts), position
+
+
+def texts_of(file: File, wanted: Rows) -> Iterator[tuple[Texts, int]]:
+    """Read the texts of rows again, and yield them with the position in the file."""
+    for first, texts, _, position in _parts(file):
         low, high = np.searchsorted(wanted, (first, first + len(texts)))
         if high > low:
-            yield [texts[place] for place in (wanted[low:high] - first).tolist()], position
+            yield texts.take(wanted[low:high] - first), position
         if high == len(wanted):
             return
 
 
-def texts_of(file: File, wanted: Rows) -> Iterator[tuple[list[str], int]]:
-    """Read the texts of rows again, and yield them with the position in the file."""
-    yield from again(file, wanted)
+def _strings(texts: Texts) -> list[str]:
+    """Return texts as strings; those of bad rows are not used."""
+    return [texts[row].decode("utf-8", "replace") for row in range(len(texts))]
 
 
 def _parts(file: File) -> Iterator[_TextLines]:
     read, line = Lines(file, file.layout.batch_bytes), 1
     for buffer, start, end, position in whole_lines(read):
-        if end == start > 0:  # the end of a line that was too long
-            continue
-        data = bytes(memoryview(buffer)[start:end])
-        texts, bad = _decoded(data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n"), read.encoding)
-        yield _TextLines(line, texts, bad if end else {0: long_row(file)}, len(data), position)
-        line += len(texts)
+        if not end:
+            yield _TextLines(line, Texts([b""]), {0: long_row(file)}, position)
+            line += 1
+        while start < end:
+            stop = buffer.find(b"\n", min(start + _PIECE, end) - 1, end) + 1 or end
+            texts, bad = _divided(bytes(memoryview(buffer)[start:stop]), read.encoding)
+            yield _TextLines(line, texts, bad, position)
+            start, line = stop, line + len(texts)
         read.count = line - 1
 
 
-def _decoded(data: bytes, encoding: str) -> tuple[list[str], dict[int, str]]:
+def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:
     """Return lines as texts, and the reasons of lines that do not decode."""
+    data = data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n")
+    ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data))
+    offsets = np.append(0, ends - np.arange(len(ends)))
+    texts, bad = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64)), dict[int, str]()
     try:
-        return data.decode().split("\n"), {}
+        data.decode()
     except UnicodeDecodeError:
-        texts, bad = [], dict[int, str]()
-    for place, line in enumerate(data.split(b"\n")):
-        try:
-            texts.append(line.decode())
-        except UnicodeDecodeError as error:
-            texts.append("")
-            bad[place] = undecodable(error, "the line", encoding)
+        for row in range(len(texts)):
+            try:
+                texts[row].decode()
+            except UnicodeDecodeError as error:
+                bad[row] = undecodable(error, "the line", encoding)
     return texts, bad

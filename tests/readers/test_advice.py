@@ -29,6 +29,7 @@ PRETTY = "\n".join(json.dumps(row, indent=2) for row in ROWS)
         (PRETTY, "."),
         (json.dumps({"version": 1, "data": ROWS}), "'.data[]'"),
         (json.dumps({"my data": ROWS}, indent=4), "'.[\"my data\"][]'"),
+        (json.dumps({"meta": [{"a": [{"text": 1}]}], "in": {"x": [{"text": 1}]}, "data": ROWS}), "'.data[]'"),
     ],
 )
 def test_json_that_is_not_json_lines(tmp_path: Path, content: str, program: str) -> None:
@@ -51,6 +52,8 @@ def test_json_that_is_not_json_lines(tmp_path: Path, content: str, program: str)
         '{"text": "cut\n{"text": "b"}\n',
         '{"other": "a", "parts": [{"a": 1}]}\n{"other": "b"}\n',
         '{"text": "a"}\n[1, 2]\n',
+        "[1, 2]\n",
+        '{"txt": "a", "tags": [{"x": 1}]}\n',
         '{"text": "a"}\n{\n',
         "text\n",
     ],
@@ -58,6 +61,16 @@ def test_json_that_is_not_json_lines(tmp_path: Path, content: str, program: str)
 def test_a_bad_row_of_json_lines_is_no_other_json(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.jsonl").write_text(content)
     assert "jq" not in bad_row(tmp_path / "a.jsonl").reason
+
+
+def test_names_of_files_are_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, command in (("-a.json", "./-a.json > ./-a.jsonl"), ("$b;.json", "'$b;.json' > '$b;.jsonl'")):
+        Path(name).write_text(PRETTY)
+        assert f"`jq -c . {command}` makes" in bad_row(name).reason
+    for name in ("c\n.json", "c  d.json", "c\x1b.json"):
+        Path(name).write_text(PRETTY)
+        assert "`jq -c .` makes" in bad_row(name).reason
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "lines", "text"])

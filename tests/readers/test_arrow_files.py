@@ -78,11 +78,20 @@ def test_batches_are_divided_by_the_bytes_of_their_values(tmp_path: Path) -> Non
         assert max(batch.texts.nbytes for batch in batches) < 1_300_000
 
 
-def test_bytes_that_are_not_utf8_are_bad_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "struct"])
+def test_bytes_that_are_not_utf8_are_bad_rows(tmp_path: Path, kind: str) -> None:
     strings = pa.array([b"good", b"caf\xe9", b"fine"]).view(pa.string())
+    if kind == "dictionary":
+        strings = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), strings)
+    elif kind == "struct":
+        strings = pa.StructArray.from_arrays([strings], names=["a"])
+    else:
+        size = kind.replace("string", "binary")
+        strings = strings.view(pa.binary()).cast(size).view(pa.type_for_alias(kind))
+    column = "text.a" if kind == "struct" else "text"
     path = save(tmp_path / "a.arrow", pa.table({"text": strings}))
-    assert str(bad_row(path)) == f"{path}: row 2: not UTF-8: byte 0xe9 at offset 3 of the text"
-    corpus, texts = read(path, on_error="skip")
+    assert str(bad_row(path, column=column)) == f"{path}: row 2: not UTF-8: byte 0xe9 at offset 3 of the text"
+    corpus, texts = read(path, on_error="skip", column=column)
     assert texts == ["good", "fine"]
     assert [reject.line for reject in corpus.rejected] == [2]
 
@@ -100,6 +109,36 @@ def test_damaged_files_are_errors_that_name_them(tmp_path: Path, kind: str) -> N
             read(path)
 
 
+@pytest.mark.parametrize("kind", ["stream", "file"])
+@pytest.mark.parametrize("rows", [[0], [0, 2], [1, 0, 1], [2, 0]])
+def test_batches_without_rows(tmp_path: Path, kind: str, rows: list[int]) -> None:
+    new = pa.ipc.new_stream if kind == "stream" else pa.ipc.new_file
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as sink, new(sink, TABLE.schema) as writer:
+        for count in rows:
+            writer.write_batch(TABLE.to_batches()[0].slice(0, count))
+    corpus, texts = read(tmp_path / "a.arrow")
+    assert len(texts) == sum(rows)
+    write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
+    assert len(load(tmp_path / "out.jsonl")) == sum(rows)
+
+
+@pytest.mark.parametrize("output", ["out.jsonl", "out.parquet"])
+def test_tables_of_polars(tmp_path: Path, output: str) -> None:
+    pl = pytest.importorskip("polars")
+    texts = ["some words that are longer than a view", "b", "some words that are longer than a view", None]
+    frame = pl.DataFrame({"text": pl.Series(texts, dtype=pl.Categorical), "n": [1, 2, 3, 4]}).with_columns(
+        strings=pl.Series([["x"], None, ["y", "z"], []], dtype=pl.List(pl.String)),
+        inner=pl.Series([["x"], None, ["y", "z"], []], dtype=pl.List(pl.Categorical)),
+        pair=pl.Series([["x", "y"], None, ["y", "z"], ["z", None]], dtype=pl.Array(pl.String, 2)),
+        struct=pl.struct(a=pl.col("text"), b=pl.col("text").cast(pl.String)),
+        kind=pl.Series(["u", "v", None, "u"], dtype=pl.Enum(["u", "v"])),
+    )
+    frame.write_ipc(tmp_path / "a.arrow")
+    assert read(tmp_path / "a.arrow", column="struct.b", batch_bytes=1)[1] == [text or "" for text in texts]
+    lshfast.dedup_files(tmp_path / "a.arrow", tmp_path / output, column="text", size=2)
+    assert load(tmp_path / output) == [row for row in frame.to_dicts() if row["n"] != 3]
+
+
 def test_lengths_are_checked(tmp_path: Path) -> None:
     offsets, data = pa.array([0, 1 << 30, 3], pa.int32()).buffers()[1], pa.py_buffer(b"abc")
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
@@ -109,6 +148,15 @@ def test_lengths_are_checked(tmp_path: Path) -> None:
     assert "data behind the end of the stream" in bad_row(path).reason
     path.write_bytes(b"FEA1" + bytes(20))
     assert "Feather of version 1" in bad_row(path).reason
+
+
+def test_row_counts_are_checked(tmp_path: Path) -> None:
+    rows = 1 << 30
+    path = save(tmp_path / "a.arrow", pa.table({"text": pa.nulls(rows)}), rows=rows)
+    assert bad_row(path).reason == "cannot be read as Arrow: a batch has 1,073,741,824 rows in 0 bytes"
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), pa.nulls(rows))
+    assert read(save(path, pa.table({"text": column})))[1] == ["", ""]
+    assert read(save(path, pa.table({"text": pa.nulls(70_000)}), rows=70_000))[1] == [""] * 70_000
 
 
 # Saved data sets

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from lshfast.readers import jsonl, open_corpus, write_rows
+from lshfast.readers import jsonl, open_corpus, text_lines, write_rows
 from tests.corpora import keep_all, pa, pq
 
 LONG = "lorem ipsum dolor " * 2000
@@ -72,6 +72,16 @@ def test_short_cells_of_csv_take_little_memory(tmp_path, cell):
         write_rows(corpus, tmp_path / "out.jsonl", keep=keep_all(corpus))
     assert rows == 15_000
     assert peak[0] < 21 << 20
+
+
+@pytest.mark.parametrize("line", ["\n", "ab\n", "é\r\n"])
+def test_short_lines_of_text_take_little_memory(tmp_path, line):
+    (tmp_path / "in.txt").write_bytes(line.encode() * 300_000)
+    corpus = open_corpus(tmp_path / "in.txt", format="lines")
+    assert max(len(block.texts) for block in text_lines.blocks(corpus.files[0])) <= 1 << 16
+    with peak_of_python() as peak:
+        assert sum(len(batch.texts) for batch in corpus.batches()) == 300_000
+    assert peak[0] < 16 << 20
 
 
 def test_bad_lines_take_little_memory(tmp_path, monkeypatch):

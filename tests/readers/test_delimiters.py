@@ -54,6 +54,14 @@ def test_standard_input_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert corpus.delimiters == {"<stdin>": ";"}
 
 
+def test_tune_reads_standard_input_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(table(";", rows=TEXTS))
+    wanted = run("tune", tmp_path / "t.csv").stdout
+    piped = run("tune", "-", "--format", "csv", input=table(";", rows=TEXTS)).stdout
+    assert piped.replace("<stdin>", f"{tmp_path}/t.csv") == wanted
+    assert "recommended" in wanted
+
+
 @pytest.mark.parametrize(
     ("text", "header"),
     [
@@ -96,10 +104,23 @@ def test_a_given_delimiter_is_taken(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("id\ttext\n1\td\n")
     assert read(tmp_path / "a.csv", delimiter=":")[1] == ["a;b"]
     assert [read(tmp_path / "c.csv", delimiter=name)[1] for name in ("\t", "\\t", "tab")] == [["d"]] * 3
-    assert "columns are: id;text" in bad_row(tmp_path / "b.csv", delimiter=",").reason
+    assert bad_row(tmp_path / "b.csv", delimiter=",").reason.endswith("columns are: id;text; try --delimiter ';'")
     for wrong in ("", "::", "é", '"', "\n"):
         with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
             read(tmp_path / "a.csv", delimiter=wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "option"),
+    [("a.csv", ";", "';'"), ("a.csv", "\t", "tab"), ("a.csv", "|", "'|'"), ("a.tsv", ",", ",")],
+)
+def test_the_delimiter_to_try(tmp_path: Path, name: str, delimiter: str, option: str) -> None:
+    path = tmp_path / name
+    path.write_text("id;text\n1;one\n3;x;y\n".replace(";", delimiter))
+    assert bad_row(path).reason.endswith(f"; try --delimiter {option}")
+    assert "row has 3 fields" in bad_row(path, delimiter=delimiter).reason
+    path.write_text("id\n1\n")
+    assert bad_row(path).reason == "no column 'text'; columns are: id"
 
 
 def test_each_file_has_its_own(tmp_path: Path) -> None:
