@@ -329,7 +329,7 @@ def _parts(corpus: Corpus, *columns: Int64Array) -> Iterator[slice]:
     at, n = 0, len(columns[0])
     while True:
         window = slice(at, at + ROWS_AT_ONCE)
-        nbytes = np.cumsum(sum(corpus.key_bytes(rows[window]) for rows in columns))
+        nbytes = np.cumsum(sum(corpus.key_bytes(rows[window]) for rows in columns), dtype=np.int64)
         end = at + max(1, int(np.searchsorted(nbytes, KEY_BYTES_AT_ONCE, "right")))
         yield slice(at, end)
         at = end

@@ -129,7 +129,7 @@ def _parts(batch: Any, batch_bytes: int) -> Iterator[Any]:
     for first in range(0, len(batch), MOST_ROWS):
         rows = batch.slice(first, MOST_ROWS)
         sizes = sum((_sizes(column) for column in rows.columns), np.zeros(len(rows), np.int64))
-        part_of = (np.cumsum(sizes) - sizes) // batch_bytes
+        part_of = (np.cumsum(sizes, dtype=np.int64) - sizes) // batch_bytes
         starts = np.flatnonzero(np.diff(part_of, prepend=-1)).tolist()
         for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
             yield selectable(rows.slice(start, end - start))

@@ -130,7 +130,7 @@ class Selection:
     def _parts(self, chunk: Any) -> Iterator[Any]:
         """Split a chunk into parts that are small as Python values, as those of CSV are; Parquet may stay Parquet."""
         if isinstance(chunk, list) and chunk and isinstance(chunk[0], bytes):
-            ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES)
+            ends = np.cumsum(np.fromiter(map(len, chunk), np.int64, len(chunk)) + ROW_BYTES, dtype=np.int64)
             cuts = [0, *(np.flatnonzero(np.diff(ends // PARSED_BYTES)) + 1).tolist(), len(chunk)]
             return (chunk[at:end] for at, end in pairwise(cuts))
         if self._format == "parquet" or not hasattr(chunk, "num_columns"):

@@ -115,7 +115,7 @@ class StringFile(Sequence[str]):
             begin = np.zeros(len(rest), np.bool_)
             for key in (*keys, left):
                 begin |= _begins(key[order])
-            equal = np.maximum.accumulate(np.where(begin, np.arange(len(rest)), 0))
+            equal = np.maximum.accumulate(np.where(begin, np.arange(len(rest), dtype=np.int64), 0))
             rest, left = rest[order], left[order]
             ranks[rest] += equal - first
             several = np.bincount(equal, minlength=len(rest))[equal] > 1
@@ -129,7 +129,7 @@ class StringFile(Sequence[str]):
             part = slice(at, at + RANKED_WORDS // count)
             data, sizes = self._read(rows[part], depth, 8 * count)
             filled = np.zeros((len(sizes), 8 * count), np.uint8)
-            filled[np.arange(8 * count) < sizes[:, None]] = data
+            filled[np.arange(8 * count, dtype=np.int64) < sizes[:, None]] = data
             for word, column in zip(words, filled.view(">u8").T, strict=True):
                 word[part] = column
         return words
@@ -228,7 +228,7 @@ def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 def _first_of_equal(values: npt.NDArray[Any]) -> Int64Array:
     """Return for each value where its run of equal values begins."""
-    return np.maximum.accumulate(np.where(_begins(values), np.arange(len(values)), 0))
+    return np.maximum.accumulate(np.where(_begins(values), np.arange(len(values), dtype=np.int64), 0))
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def _divided(data: bytes, encoding: str) -> tuple[Texts, dict[int, str]]:
     """Return lines as texts, and the reasons of lines that do not decode."""
     data = data.removesuffix(b"\n").removesuffix(b"\r").replace(b"\r\n", b"\n")
     ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data))
-    offsets = np.append(0, ends - np.arange(len(ends)))
+    offsets = np.append(0, ends - np.arange(len(ends), dtype=np.int64))
     texts, bad = Texts.of_buffer(data.replace(b"\n", b""), offsets.astype(np.int64)), dict[int, str]()
     try:
         data.decode()

@@ -82,7 +82,7 @@ def _converted(column: Any, kind: Any) -> Any:
         keys, items = pairs.values.field(0), pairs.values.field(1)
         return pa.MapArray.from_arrays(pairs.offsets, keys, items, type=kind, mask=column.is_null())
     lengths = optional("pyarrow.compute").list_value_length(column).fill_null(0).to_numpy()
-    offsets = pa.array(np.append(0, np.cumsum(lengths)))
+    offsets = pa.array(np.append(0, np.cumsum(lengths, dtype=np.int64)))
     values = _converted(column.flatten(), kind.value_type)
     if types.is_large_list(kind):
         return pa.LargeListArray.from_arrays(offsets, values, type=kind, mask=column.is_null())
