@@ -415,19 +415,19 @@ class HNSW(MutableMapping[Hashable, Any]):
             near = found or near
             links = self._select([(distances.known[other], other) for other in found], at, distances)
             changes[at][node] = links
-            for other, distance in links.items():
-                theirs = changes[at].get(other, self._layers[at][other])
-                linked = Links(theirs)
-                linked[node] = distance
-                linked.settled = theirs.settled
-                changes[at][other] = self._pruned(linked, at, distances)
+            self._plan_sources(node, links, at, distances, changes)
 
-    def _pruned(self, links: Links, at: int, distances: Distances) -> Links:
-        """Return the links, or the best of them if there are more than a node may have."""
-        if len(links) <= (self._m if at else self._m0):
-            return links
-        settled = set(list(links)[: links.settled])
-        return self._select(sorted((distance, node) for node, distance in links.items()), at, distances, settled)
+    def _plan_sources(self, node: int, new: Links, at: int, distances: Distances, changes: list[Layer]) -> None:
+        """Link each new neighbour of a node to the node, and remove the worst of its links if they are too many."""
+        for other, distance in new.items():
+            links = changes[at].get(other, self._layers[at][other])
+            linked = Links(links)
+            linked[node] = distance
+            linked.settled = links.settled
+            if len(linked) > (self._m if at else self._m0):
+                settled = set(list(links)[: links.settled])
+                linked = self._select(sorted((d, n) for n, d in linked.items()), at, distances, settled)
+            changes[at][other] = linked
 
     def _select(
         self,
@@ -513,7 +513,7 @@ class HNSW(MutableMapping[Hashable, Any]):
             else:
                 sources = [node for node, links in layer.items() if node not in gone and not gone.isdisjoint(links)]
             for node in sources:
-                links = layer[node]
+                links = changes[at].get(node, layer[node])
                 near = {other: distance for other, distance in links.items() if other not in gone}
                 settled = set(list(links)[: links.settled]) - gone
                 passed = [other for other in links if other in gone]
@@ -529,7 +529,9 @@ class HNSW(MutableMapping[Hashable, Any]):
                         elif other != node and other not in near and other not in self._removed:
                             near[other] = distances.between(node, other, layer)
                 candidates = sorted((distance, other) for other, distance in near.items())
-                changes[at][node] = self._select(candidates, at, distances, settled)
+                chosen = changes[at][node] = self._select(candidates, at, distances, settled)
+                new = Links({n: d for n, d in chosen.items() if n not in links})
+                self._plan_sources(node, new, at, distances, changes)
 
     def _store(self, changes: list[Layer], gone: set[int]) -> None:
         """Store planned links, and delete nodes."""
