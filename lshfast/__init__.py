@@ -191,8 +191,8 @@ __getattr__ = lazy_names(
         "banding": "Bands choose_bands",
         "common.errors": "FormatError",
         "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
-        "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator WeightedMinHashLSH "
-        "WeightedMinHashLSHForest bBitMinHash",
+        "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
+        "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",
         "index": "LSHEnsemble LSHForest LSHIndex Match Matches NearNeighbors Neighbor NeighborLists NeighborPairs "
         "NeighborsPlan NeighborStats",
         "index.hamming": "CodeDedup CodePairs CodeRemoval HammingIndex HammingMatch HammingMatches HammingPlan "

@@ -19,14 +19,22 @@ import numpy as np
 
 from lshfast.datasketch.minhash import check_int
 
-
 # The fraction of its links that each node has at least, if there are enough candidates.
 FILLED = 0.75
 
 # The attributes that equal indexes have in common, besides the points and the random number generator.
-COMPARED = (
-    "_distance_func _m _m0 _ef_construction _reversed _numbers _removed _layers _made _level".split()
-)
+COMPARED = [
+    "_distance_func",
+    "_m",
+    "_m0",
+    "_ef_construction",
+    "_reversed",
+    "_numbers",
+    "_removed",
+    "_layers",
+    "_made",
+    "_level",
+]
 
 
 class Links(dict[int, float]):
@@ -173,7 +181,7 @@ class HNSW(MutableMapping[Hashable, Any]):
         return len(self._numbers) - len(self._removed)
 
     def __contains__(self, key: object) -> bool:
-        node = self._numbers.get(key)  # type: ignore[arg-type]
+        node = self._numbers.get(key)
         return node is not None and node not in self._removed
 
     def __iter__(self) -> Iterator[Hashable]:
