@@ -20,21 +20,10 @@ import numpy as np
 from lshfast.datasketch.minhash import check_int
 
 # The fraction of its links that each node has at least, if there are enough candidates.
-FILLED = 0.75
+FILLED = 0.5
 
 # The attributes that equal indexes have in common, besides the points and the random number generator.
-COMPARED = [
-    "_distance_func",
-    "_m",
-    "_m0",
-    "_ef_construction",
-    "_reversed",
-    "_numbers",
-    "_removed",
-    "_layers",
-    "_made",
-    "_level",
-]
+COMPARED = "_distance_func _m _m0 _ef_construction _reversed _numbers _removed _layers _made _level".split()  # noqa: SIM905
 
 
 class Links(dict[int, float]):
@@ -52,51 +41,45 @@ class Links(dict[int, float]):
 Layer = dict[int, Links]
 
 
-class Distances:
-    """The distances that one query or one change needs. Each is computed once.
+class Distances(dict[int, float]):
+    """The distances of nodes from one point, computed when they are first read.
 
     Parameters
     ----------
     index : HNSW
     point : object
-        The point of the query or of the new node.
+        The point of a query or of a new node.
     node : int, default -1
         The number of the new node, which is not in the index yet.
     """
 
     def __init__(self, index: HNSW, point: Any = None, node: int = -1) -> None:
-        self._index, self._point, self._node = index, point, node
-        self.known: dict[int, float] = {}
-        self._pairs: dict[tuple[int, int], float] = {}
+        self._function, self._points, self._keys = index._distance_func, index._points, index._keys
+        self._point, self._node = point, node
 
-    def of(self, node: int) -> float:
-        """Return the distance of a node from the point."""
-        found = self.known.get(node)
-        if found is None:
-            found = self.known[node] = self._compute(self._point, node)
+    def __missing__(self, node: int) -> float:
+        found = self[node] = float(self._function(self._point, self._points[node]))
+        if found != found:
+            raise self._nan(node)
         return found
 
-    def between(self, first: int, second: int, layer: Layer) -> float:
-        """Return the distance of two nodes of a layer."""
+    def between(self, first: int, second: int) -> float:
+        """Return the distance of two nodes."""
         if first == self._node:
-            return self.of(second)
+            return self[second]
         if second == self._node:
-            return self.of(first)
-        found = layer[first].get(second)
-        if found is None:
-            found = layer[second].get(first)
-        if found is None:
-            pair = (first, second) if first < second else (second, first)
-            found = self._pairs.get(pair)
-            if found is None:
-                found = self._pairs[pair] = self._compute(self._index._points[first], second)
+            return self[first]
+        found = float(self._function(self._points[first], self._points[second]))
+        if found != found:
+            raise self._nan(first)
         return found
 
-    def _compute(self, point: Any, node: int) -> float:
-        found = float(self._index._distance_func(point, self._index._points[node]))
-        if math.isnan(found):
-            raise ValueError(f"distance_func returned NaN for the point of key {self._index._keys[node]!r}")
-        return found
+    def links_of(self, node: int, layer: Layer) -> dict[int, float]:
+        """Return known distances of a node."""
+        return self if node == self._node else layer[node]
+
+    def _nan(self, node: int) -> ValueError:
+        return ValueError(f"distance_func returned NaN for the point of key {self._keys[node]!r}")
 
 
 class HNSW(MutableMapping[Hashable, Any]):
@@ -223,10 +206,6 @@ class HNSW(MutableMapping[Hashable, Any]):
         """Return an iterator over the keys, the last inserted first."""
         return (key for key in reversed(self._numbers) if key in self)
 
-    def get(self, key: Hashable, default: Any = None) -> Any:
-        """Return the point of a key, or `default` if there is no such key."""
-        return self[key] if key in self else default
-
     def setdefault(self, key: Hashable, default: Any = None) -> Any:
         """Return the point of a key. If there is no such key, first insert it with the point `default`.
 
@@ -241,7 +220,7 @@ class HNSW(MutableMapping[Hashable, Any]):
             self.insert(key, default)
         return self[key]
 
-    def pop(self, key: Hashable, default: Any = None, hard: bool = False) -> Any:  # type: ignore[override]
+    def pop(self, key: Hashable, default: Any = None, hard: bool = False) -> Any:
         """Remove a key as `remove` does and return its point; without such a key, return `default` if it is not None.
 
         Raises
@@ -327,34 +306,36 @@ class HNSW(MutableMapping[Hashable, Any]):
         for at in range(len(self._layers) - 1, 0, -1):
             near = self._walk(distances, near, at, 1, frozenset())
         found = self._walk(distances, near, 0, count, self._removed)
-        return [(self._keys[node], distances.known[node]) for node in found[:k]]
+        return [(self._keys[node], distances[node]) for node in found[:k]]
 
     def _walk(self, distances: Distances, start: list[int], at: int, ef: int, hidden: AbstractSet[int]) -> list[int]:
         """Return the nearest `ef` nodes found in a layer, without hidden ones: algorithm 2 of the paper.
 
         If the links do not lead to all nodes of the lowest layer, the walk goes on from others until it has `ef`.
         """
-        layer, known, distance_of = self._layers[at], distances.known, distances.of
+        layer, known, compute, full = self._layers[at], distances.get, distances.__missing__, False
         seen: set[int] = set()
         candidates: list[tuple[float, int]] = []
         found: list[tuple[float, int]] = []  # the farthest first: distances are negated
         farthest, new, others = math.inf, start, iter(layer)
         while new:
+            seen.update(new)
             for node in new:
-                seen.add(node)
-                distance = known.get(node)
+                distance = known(node)
                 if distance is None:
-                    distance = distance_of(node)
-                if distance >= farthest and len(found) == ef:
+                    distance = compute(node)
+                if distance >= farthest and full:
                     continue
                 heappush(candidates, (distance, node))
-                if node not in hidden:
-                    if len(found) < ef:
-                        heappush(found, (-distance, node))
-                    else:
-                        heappushpop(found, (-distance, node))
+                if node in hidden:
+                    continue
+                if full:
+                    heappushpop(found, (-distance, node))
+                    farthest = -found[0][0]
+                else:
+                    heappush(found, (-distance, node))
                     if len(found) == ef:
-                        farthest = -found[0][0]
+                        full, farthest = True, -found[0][0]
             new = []
             while candidates and not new:
                 distance, node = heappop(candidates)
@@ -362,7 +343,7 @@ class HNSW(MutableMapping[Hashable, Any]):
                     candidates.clear()
                     break
                 new = [other for other in layer[node] if other not in seen]
-            if not new and not at and len(found) < min(ef, len(layer) - len(hidden)):
+            if not (new or at or full) and len(found) < min(ef, len(layer) - len(hidden)):
                 new = [next(node for node in others if node not in seen and node not in hidden)]
         return [node for _, node in sorted(found, reverse=True)]
 
@@ -421,7 +402,7 @@ class HNSW(MutableMapping[Hashable, Any]):
                 continue
             found = self._walk(distances, near, at, ef, hidden)
             near = found or near
-            links = self._select([(distances.known[other], other) for other in found], at, distances)
+            links = self._select([(distances[other], other) for other in found], at, distances)
             changes[at][node] = links
             self._plan_sources(node, links, at, distances, changes)
 
@@ -455,11 +436,17 @@ class HNSW(MutableMapping[Hashable, Any]):
             if len(chosen) == most:
                 break
             copies += distance == 0
-            known = node in settled
-            if (distance == 0 and copies > max(most // 2, 1)) or any(
-                between(node, other, layer) < distance for other in chosen if not (known and other in settled)
-            ):
+            if distance == 0 and copies > max(most // 2, 1):
                 others.append((node, distance))
+                continue
+            links = distances.links_of(node, layer)
+            for other in chosen if node not in settled else [other for other in chosen if other not in settled]:
+                apart = links.get(other)
+                if apart is None:
+                    apart = between(node, other)
+                if apart < distance:
+                    others.append((node, distance))
+                    break
             else:
                 chosen[node] = distance
         chosen.settled = len(chosen)
@@ -535,7 +522,7 @@ class HNSW(MutableMapping[Hashable, Any]):
                                 met.add(other)
                                 passed.append(other)
                         elif other != node and other not in near and other not in self._removed:
-                            near[other] = distances.between(node, other, layer)
+                            near[other] = distances.between(node, other)
                 candidates = sorted((distance, other) for other, distance in near.items())
                 chosen = changes[at][node] = self._select(candidates, at, distances, settled)
                 new = Links({n: d for n, d in chosen.items() if n not in links})
