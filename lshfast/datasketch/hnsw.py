@@ -2,8 +2,8 @@
 
 The graphs are those of Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
 Hierarchical Navigable Small World graphs" (arXiv 1603.09320). Calls of the distance function take most of the time.
-Links therefore keep the distances of their nodes, and a change or a query computes no distance twice. A change is
-planned completely before anything is stored, because the distance function may raise an error.
+Links therefore keep the distances of their nodes, and the distance from a new or queried point to another is computed
+once. A change is planned completely before anything is stored, because the distance function may raise an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from lshfast.datasketch.minhash import check_int
 
 # The fraction of its links that each node has at least, if there are enough candidates.
-FILLED = 0.5
+FILLED = 2 / 3
 
 # The attributes that equal indexes have in common, besides the points and the random number generator.
 COMPARED = "_distance_func _m _m0 _ef_construction _reversed _numbers _removed _layers _made _level".split()  # noqa: SIM905
@@ -206,7 +206,7 @@ class HNSW(MutableMapping[Hashable, Any]):
         """Return an iterator over the keys, the last inserted first."""
         return (key for key in reversed(self._numbers) if key in self)
 
-    def setdefault(self, key: Hashable, default: Any = None) -> Any:
+    def setdefault(self, key: Hashable, default: Any) -> Any:  # type: ignore[override]
         """Return the point of a key. If there is no such key, first insert it with the point `default`.
 
         Raises
