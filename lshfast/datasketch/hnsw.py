@@ -437,7 +437,6 @@ class HNSW(MutableMapping[Hashable, Any]):
                 break
             copies += distance == 0
             if distance == 0 and copies > max(most // 2, 1):
-                others.append((node, distance))
                 continue
             links = distances.links_of(node, layer)
             for other in chosen if node not in settled else [other for other in chosen if other not in settled]:
