@@ -20,8 +20,8 @@ import numpy as np
 from lshfast.datasketch.minhash import check_int
 
 # The fraction of its links that each node has at least, if there are enough candidates. Among 1,500 MinHashes and 1,500
-# uniform vectors, recall with ef 10 is 0.81 and 0.85; with 2/3 it is 0.78 and 0.83. With 1, insertions take half as many
-# calls of the distance function more.
+# uniform vectors, recall with ef 10 is 0.81 and 0.85; with 2/3 it is 0.78 and 0.83. With 1, insertions take half as
+# many calls of the distance function more.
 FILLED = 0.9
 
 # The attributes that equal indexes have in common, besides the points and the random number generator.
