@@ -19,10 +19,9 @@ import numpy as np
 
 from lshfast.datasketch.minhash import check_int
 
-# The fraction of its links that each node has at least, if there are enough candidates. Among 1,500 MinHashes and 1,500
-# uniform vectors, recall with ef 10 is 0.81 and 0.85; with 2/3 it is 0.78 and 0.83. With 1, insertions take half as
-# many calls of the distance function more.
-FILLED = 0.9
+# A node is also linked to the nearest candidates that are not chosen, up to this fraction of its links. Among 1,500
+# MinHashes and 1,500 uniform vectors, recall with ef 10 is 0.86 and 0.82; without them it is 0.80 and 0.80.
+EXTRA = 1 / 16
 
 # The attributes that equal indexes have in common, besides the points and the random number generator.
 COMPARED = "_distance_func _m _m0 _ef_construction _reversed _numbers _removed _layers _made _level".split()  # noqa: SIM905
@@ -56,13 +55,13 @@ class Distances(dict[int, float]):
     """
 
     def __init__(self, index: HNSW, point: Any = None, node: int = -1) -> None:
-        self._function, self._points, self._keys = index._distance_func, index._points, index._keys
-        self._point, self._node = point, node
+        self.function, self._points, self._keys = index._distance_func, index._points, index._keys
+        self.point, self._node = point, node
 
     def __missing__(self, node: int) -> float:
-        found = self[node] = float(self._function(self._point, self._points[node]))
+        found = self[node] = float(self.function(self.point, self._points[node]))
         if found != found:
-            raise self._nan(node)
+            raise self.nan(node)
         return found
 
     def between(self, first: int, second: int) -> float:
@@ -71,16 +70,16 @@ class Distances(dict[int, float]):
             return self[second]
         if second == self._node:
             return self[first]
-        found = float(self._function(self._points[first], self._points[second]))
+        found = float(self.function(self._points[first], self._points[second]))
         if found != found:
-            raise self._nan(first)
+            raise self.nan(first)
         return found
 
     def links_of(self, node: int, layer: Layer) -> dict[int, float]:
         """Return known distances of a node."""
         return self if node == self._node else layer[node]
 
-    def _nan(self, node: int) -> ValueError:
+    def nan(self, node: int) -> ValueError:
         return ValueError(f"distance_func returned NaN for the point of key {self._keys[node]!r}")
 
 
@@ -313,31 +312,38 @@ class HNSW(MutableMapping[Hashable, Any]):
     def _walk(self, distances: Distances, start: list[int], at: int, ef: int, hidden: AbstractSet[int]) -> list[int]:
         """Return the nearest `ef` nodes found in a layer, without hidden ones: algorithm 2 of the paper.
 
-        If the links do not lead to all nodes of the lowest layer, the walk goes on from others until it has `ef`.
+        The walk also passes up to `2 * ef` nodes that are as far as the farthest one found, because estimated distances
+        are often equal: with ef 10, this raises the recall of 1,500 MinHashes from 0.78 to 0.84. If the links do not
+        lead to all nodes of the lowest layer, the walk goes on from others until it has `ef`.
         """
-        layer, known, compute, full = self._layers[at], distances.get, distances.__missing__, False
+        layer, known, points = self._layers[at], distances.get, self._points
+        function, point = distances.function, distances.point
         seen: set[int] = set()
         candidates: list[tuple[float, int]] = []
         found: list[tuple[float, int]] = []  # the farthest first: distances are negated
-        farthest, new, others = math.inf, start, iter(layer)
+        farthest, missing, ties, new, others = math.inf, ef, 2 * ef, start, iter(layer)
         while new:
             seen.update(new)
             for node in new:
                 distance = known(node)
                 if distance is None:
-                    distance = compute(node)
-                if distance >= farthest and full:
-                    continue
+                    distance = distances[node] = float(function(point, points[node]))
+                    if distance != distance:
+                        raise distances.nan(node)
+                if distance >= farthest and not missing:
+                    if distance > farthest or not ties:
+                        continue
+                    ties -= 1
                 heappush(candidates, (distance, node))
                 if node in hidden:
                     continue
-                if full:
-                    heappushpop(found, (-distance, node))
-                    farthest = -found[0][0]
-                else:
+                if missing:
                     heappush(found, (-distance, node))
-                    if len(found) == ef:
-                        full, farthest = True, -found[0][0]
+                    missing -= 1
+                else:
+                    heappushpop(found, (-distance, node))
+                if not missing:
+                    farthest = -found[0][0]
             new = []
             while candidates and not new:
                 distance, node = heappop(candidates)
@@ -345,7 +351,7 @@ class HNSW(MutableMapping[Hashable, Any]):
                     candidates.clear()
                     break
                 new = [other for other in layer[node] if other not in seen]
-            if not (new or at or full) and len(found) < min(ef, len(layer) - len(hidden)):
+            if not (new or at) and missing and len(found) < len(layer) - len(hidden):
                 new = [next(node for node in others if node not in seen and node not in hidden)]
         return [node for _, node in sorted(found, reverse=True)]
 
@@ -429,8 +435,8 @@ class HNSW(MutableMapping[Hashable, Any]):
     ) -> Links:
         """Choose the links of a node: algorithm 4 of the paper.
 
-        A candidate is chosen if no chosen one is closer to it than the node. If this chooses few, the nearest others
-        are added. Pairs of `settled` candidates are not compared.
+        A candidate is chosen if no chosen one is closer to it than the node. A few of the nearest others are added.
+        Pairs of `settled` candidates are not compared.
         """
         most, layer, between = self._m if at else self._m0, self._layers[at], distances.between
         chosen, others, copies = Links(), [], 0
@@ -451,7 +457,7 @@ class HNSW(MutableMapping[Hashable, Any]):
             else:
                 chosen[node] = distance
         chosen.settled = len(chosen)
-        chosen.update(others[: max(int(FILLED * most) - len(chosen), 0)])
+        chosen.update(others[: min(math.ceil(EXTRA * most), most - len(chosen))])
         return chosen
 
     def remove(self, key: Hashable, hard: bool = False, ef: int | None = None) -> None:
