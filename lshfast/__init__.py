@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lshfast.banding import Bands, choose_bands
     from lshfast.common.errors import FormatError
     from lshfast.datasketch import (
+        HNSW,
         AsyncMinHashLSH,
         HyperLogLog,
         HyperLogLogPlusPlus,
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "HNSW",
     "PAIR",
     "AsyncMinHashLSH",
     "BBits",
@@ -183,14 +185,14 @@ __all__ = [
 ]
 
 
-_value_of, __dir__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "banding": "Bands choose_bands",
         "common.errors": "FormatError",
-        "datasketch": "AsyncMinHashLSH HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH MinHashLSHBloom "
-        "MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator WeightedMinHashLSH "
-        "WeightedMinHashLSHForest bBitMinHash",
+        "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
+        "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
+        "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",
         "index": "LSHEnsemble LSHForest LSHIndex Match Matches NearNeighbors Neighbor NeighborLists NeighborPairs "
         "NeighborsPlan NeighborStats",
         "index.hamming": "CodeDedup CodePairs CodeRemoval HammingIndex HammingMatch HammingMatches HammingPlan "
@@ -212,14 +214,3 @@ _value_of, __dir__ = lazy_names(
         "join kernels passages pipeline readers records shingling sketch spark stages textbook tokens web",
     },
 )
-
-
-def __getattr__(name: str) -> object:
-    try:
-        return _value_of(name)
-    except AttributeError:
-        if name.startswith("__"):
-            raise
-    from lshfast.datasketch.advice import no_attribute
-
-    raise no_attribute(__name__, name)

@@ -9,10 +9,10 @@
 
 from __future__ import annotations
 
-from lshfast.datasketch.advice import no_attribute
 from lshfast.datasketch.aio import AsyncMinHashLSH
 from lshfast.datasketch.b_bit_minhash import bBitMinHash
 from lshfast.datasketch.hashfunc import sha1_hash32, sha1_hash64
+from lshfast.datasketch.hnsw import HNSW
 from lshfast.datasketch.hyperloglog import HyperLogLog, HyperLogLogPlusPlus
 from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH
@@ -29,6 +29,7 @@ WeightedMinHashLSH = MinHashLSH
 WeightedMinHashLSHForest = MinHashLSHForest
 
 __all__ = [
+    "HNSW",
     "AsyncMinHashLSH",
     "HyperLogLog",
     "HyperLogLogPlusPlus",
@@ -46,7 +47,3 @@ __all__ = [
     "sha1_hash32",
     "sha1_hash64",
 ]
-
-
-def __getattr__(name: str) -> object:
-    raise no_attribute(__name__, name)

@@ -192,8 +192,12 @@ class StoredEntries(LSHEntries):
                 table.remove(*empty)
 
     def find(self, row: UInt64Array, form: Form) -> list[Any]:
+        return self.find_in(row, form, self.bands)
+
+    def find_in(self, row: UInt64Array, form: Form, bands: int) -> list[Any]:
+        """Return the keys that share one of the first `bands` bands with a row, each once."""
         found: dict[Any, None] = {}
-        for table, name in zip(self.tables, self.names_of(row, form), strict=True):
+        for table, name in zip(self.tables[:bands], self.names_of(row, form)[:bands], strict=True):
             found.update(dict.fromkeys(table.get(name)))
         return list(found)
 

@@ -1,5 +1,5 @@
 """Importing this module raises an ImportError that names the location of AsyncMinHashLSH."""
 
-from lshfast.datasketch.advice import missing
-
-raise missing("experimental")
+raise ImportError(
+    "lshfast.datasketch has no experimental: AsyncMinHashLSH is in lshfast.datasketch.aio, as in datasketch 2.0"
+)

@@ -16,9 +16,11 @@ from lshfast.datasketch.lean_minhash import LeanMinHash
 from lshfast.datasketch.lsh import MinHashLSH, check_num_perm, check_weights
 from lshfast.datasketch.lshensemble_partition import optimal_partitions
 from lshfast.datasketch.lshensemble_search import Search, cutoffs_of
+from lshfast.datasketch.lshensemble_stored import Bounds, StoredSets
 from lshfast.datasketch.minhash import check_int
 from lshfast.datasketch.slots import Form, SketchReader, forget, made_when_read, rows_of, with_attributes
 from lshfast.datasketch.storage import check_storage
+from lshfast.datasketch.storage_base import random_name
 from lshfast.sketch.minhash import EMPTY
 
 
@@ -42,10 +44,10 @@ class MinHashLSHEnsemble:
     weights : (float, float), default (0.5, 0.5)
         As for `MinHashLSH`.
     storage_config : dict, optional
-        ``{"type": "dict"}``, in memory, is the only supported value. (The data of a datasketch ensemble on Redis do not
-        include its partitions, so that no other process can query it.)
+        As for `MinHashLSH`. On Redis, the entries have datasketch's layout, and an ensemble with the same parameters
+        and basename finds them in any process.
     prepickle : bool, optional
-        No effect: keys are returned as they were inserted.
+        As for `MinHashLSH` on Redis. No effect in memory.
 
     Attributes
     ----------
@@ -58,7 +60,7 @@ class MinHashLSHEnsemble:
     params : ndarray of int64, shape (10, 2)
         The bands and rows (b, r) that datasketch chooses for each ratio.
     indexes : list of dict of MinHashLSH
-        For each partition a dict from r to an index of its sets. They are created when they are read.
+        For each partition a dict from r to an index of its sets. In memory, they are created when they are read.
 
     Notes
     -----
@@ -71,8 +73,10 @@ class MinHashLSHEnsemble:
     expected at the threshold, and a set that contains half as much would have that many equal slots with probability
     0.001 or less.
 
-    The first query after `index` or after reading a pickle sorts the sketches into trees. Queries do not use `indexes`,
-    which exists for programs that read it. Any number of threads may query. Sketches of empty sets find each other.
+    `index` and the reading of a pickle sort the sketches into trees, so that the first query is as fast as the others.
+    Queries do not use `indexes`, which exists for programs that read it. On Redis there are no trees: queries use
+    `indexes`, find the sets that datasketch finds, and return no scores. Any number of threads may query. Sketches of
+    empty sets find each other.
 
     Examples
     --------
@@ -110,9 +114,10 @@ class MinHashLSHEnsemble:
             raise ValueError(f"num_part must be at least 1, not {num_part}")
         if not 2 <= check_int(m, "m") <= num_perm:
             raise ValueError(f"m must be in 2..num_perm = {num_perm}, not {m}")
-        if check_storage(storage_config)["type"] != "dict":
-            raise ValueError("an ensemble is kept in memory (storage_config type 'dict'); pickle it to keep it longer")
         self.m, self.num_part, self._weights = int(m), int(num_part), weights
+        self._config, self._prepickle = dict(check_storage(storage_config)), prepickle
+        if self._config["type"] != "dict":
+            self._config.setdefault("basename", random_name())
         self._make()
 
     def _make(self) -> None:
@@ -120,8 +125,14 @@ class MinHashLSHEnsemble:
         self._keys: list[Any] = []
         self._values: npt.NDArray[Any] = np.empty((0, self.h), np.uint32)
         self._sizes = np.empty(0, np.int64)
+        self._bounds = bounds_of(self._sizes, self.num_part)
         self._numbers: dict[Any, int] = {}
+        self._search: Search | None = None
         self._lock = threading.Lock()
+        self._stored: StoredSets | None = None
+        if self._config["type"] != "dict":
+            self._stored = StoredSets(self._config, self.h, self.num_part, self._rows(), self._prepickle)
+            self.indexes = self._stored.indexes
 
     def index(self, entries: Iterable[tuple[Any, Any, int]]) -> None:
         """Insert all sets. This method can only be called once.
@@ -139,6 +150,8 @@ class MinHashLSHEnsemble:
         ValueError
             If the ensemble has entries already, or `entries` is empty; if a size is less than 1, a key is repeated, or
             a sketch has another number of slots or cannot be compared with the others. Then nothing is inserted.
+        redis.RedisError
+            If the server cannot be reached. Then it may have some of the entries.
 
         Examples
         --------
@@ -150,7 +163,7 @@ class MinHashLSHEnsemble:
         (['a'], True)
         """
         with self._lock:
-            if self._keys:
+            if not self.is_empty():
                 raise ValueError("Cannot call index again on a non-empty index")
             sketches = SketchReader(self.h)
             numbers: dict[Any, int] = {}
@@ -171,32 +184,55 @@ class MinHashLSHEnsemble:
             self._fill(list(numbers), sketches.form.values_of(joined), np.array(sizes, np.int64), sketches)
 
     def _fill(self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, sketches: SketchReader) -> None:
-        forget(self, "_search", "_partitions", "lowers", "uppers", "indexes")
+        assert sketches.form is not None
+        bounds = bounds_of(sizes, self.num_part)
+        if self._stored is not None:
+            self._stored.insert(self._indexes(keys, values, sizes, sketches.form, bounds), bounds)
+            return
+        uppers = np.array([upper for _, upper in bounds if upper is not None], np.int64)
+        self._cutoffs()  # computed once for these parameters
+        self._search = Search(rows_of(values, sketches.form), sizes, uppers)
+        forget(self, "lowers", "uppers", "indexes")
         self._numbers = {key: number for number, key in enumerate(keys)}
-        self._values, self._sizes, self._sketches = values, sizes, sketches
+        self._values, self._sizes, self._sketches, self._bounds = values, sizes, sketches, bounds
         self._keys = keys  # the ensemble has entries from here on
 
-    @made_when_read
-    def _search(self) -> Search:
-        assert self._sketches.form is not None
-        uppers = np.array([upper for upper in self.uppers if upper is not None], np.int64)
-        return Search(rows_of(self._values, self._sketches.form), self._sizes, uppers)
+    def _cutoffs(self) -> npt.NDArray[np.int64]:
+        return cutoffs_of(tuple(map(tuple, self.params.tolist())), self.h)
 
-    @made_when_read
-    def _partitions(self) -> list[tuple[Any, Any]]:
-        sizes, counts = np.unique(self._sizes, return_counts=True)
-        found = optimal_partitions(sizes, counts, self.num_part)
-        return found + [(None, None)] * (self.num_part - len(found))
+    def _rows(self) -> list[int]:
+        found: list[int] = np.unique(self.params[:, 1]).tolist()
+        return found
+
+    def _indexes(
+        self, keys: list[Any], values: npt.NDArray[Any], sizes: Int64Array, form: Form | None, bounds: Bounds
+    ) -> list[dict[int, MinHashLSH]]:
+        """Return indexes in memory: for each partition a dict from r to an index of its sets."""
+        made = [
+            {r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in self._rows()}
+            for _ in range(self.num_part)
+        ]
+        if form is not None:
+            parts = np.searchsorted([upper for _, upper in bounds if upper is not None], sizes).tolist()
+            for key, row, part in zip(keys, values, parts, strict=True):
+                sketch = LeanMinHash(seed=form.seed, hashvalues=row, scheme=form.scheme)  # type: ignore[arg-type]
+                sketch._given = form.permutations
+                for index in made[part].values():
+                    index.insert(key, sketch, check_duplication=False)
+        return made
+
+    def _partitions(self) -> Bounds:
+        return self._bounds if self._stored is None else self._stored.bounds()
 
     @made_when_read
     def lowers(self) -> list[Any]:
         """The smallest size of the sets in each partition."""
-        return [lower for lower, _ in self._partitions]
+        return [lower for lower, _ in self._partitions()]
 
     @made_when_read
     def uppers(self) -> list[Any]:
         """The greatest size of the sets in each partition."""
-        return [upper for _, upper in self._partitions]
+        return [upper for _, upper in self._partitions()]
 
     @made_when_read
     def xqs(self) -> npt.NDArray[np.float64]:
@@ -211,18 +247,7 @@ class MinHashLSHEnsemble:
     @made_when_read
     def indexes(self) -> list[dict[int, MinHashLSH]]:
         """For each partition, a dict from r to an index of its sets."""
-        rows = np.unique(self.params[:, 1]).tolist()
-        made = [{r: MinHashLSH(num_perm=self.h, params=(self.h // r, r)) for r in rows} for _ in range(self.num_part)]
-        form = self._sketches.form
-        if form is not None:
-            uppers = [upper for upper in self.uppers if upper is not None]
-            parts = np.searchsorted(uppers, self._sizes).tolist()
-            for key, values, part in zip(self._keys, self._values, parts, strict=True):
-                sketch = LeanMinHash(seed=form.seed, hashvalues=values, scheme=form.scheme)  # type: ignore[arg-type]
-                sketch._given = form.permutations
-                for index in made[part].values():
-                    index.insert(key, sketch, check_duplication=False)
-        return made
+        return self._indexes(self._keys, self._values, self._sizes, self._sketches.form, self._bounds)
 
     @overload
     def query(self, minhash: Any, size: int, with_scores: Literal[False] = False) -> Iterator[Any]: ...
@@ -249,19 +274,24 @@ class MinHashLSHEnsemble:
         ------
         TypeError, ValueError
             If the size is not an int of at least 1, or the sketch is not a sketch, has another number of slots, or
-            cannot be compared with the stored sketches. Raised when the first key is requested.
+            cannot be compared with the stored sketches; if scores are requested of an ensemble on Redis, or its entries
+            there are of other parameters. Raised when the first key is requested.
         """
         size = _check_size(size)
-        row = self._sketches.row(minhash)
-        if self.is_empty():
+        if self._stored is not None:
+            if with_scores:
+                raise ValueError("with_scores needs the sizes of the sets, which an ensemble on Redis does not store")
+            yield from self._stored.find(minhash, size, self.xqs, self.params)
             return
-        cutoffs = cutoffs_of(tuple(map(tuple, self.params.tolist())), self.h)
-        found, containments = self._search.query(row, size, self.threshold, self.xqs, cutoffs)
+        row = self._sketches.row(minhash)
+        if self._search is None:
+            return
+        found, containments = self._search.query(row, size, self.threshold, self.xqs, self._cutoffs())
         for number, containment in zip(found.tolist(), containments.tolist(), strict=True):
             yield (self._keys[number], containment) if with_scores else self._keys[number]
 
     def __contains__(self, key: Any) -> bool:
-        return key in self._numbers
+        return key in self._numbers if self._stored is None else self._stored.holds(key)
 
     def __repr__(self) -> str:
         return (
@@ -271,7 +301,7 @@ class MinHashLSHEnsemble:
 
     def is_empty(self) -> bool:
         """Return whether there are no entries."""
-        return not self._keys
+        return not self._keys if self._stored is None else self._stored.is_empty()
 
     def __getstate__(self) -> dict[str, Any]:
         form = self._sketches.form
@@ -285,14 +315,17 @@ class MinHashLSHEnsemble:
             "values": b"" if form is None else form.to_bytes(self._values),
             "sizes": self._sizes.tolist(),
         }
+        if self._stored is not None:
+            state |= {"version": 2, "storage": (self._config, self._prepickle)}
         return with_attributes(self, PARTS, state)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("version") != 1:
-            raise ValueError("this is no pickle of an lshfast MinHashLSHEnsemble of format 1")
+        if state.get("version") not in (1, 2):
+            raise ValueError("this is no pickle of an lshfast MinHashLSHEnsemble of format 1 or 2")
         self.threshold = state["threshold"]
         self.h, self.num_part, self.m = state["shape"]
         self._weights = state["weights"]
+        self._config, self._prepickle = state.get("storage", ({"type": "dict"}, None))
         self._make()
         vars(self).update(state.get("attributes", {}))
         if state["form"] is not None:
@@ -302,9 +335,10 @@ class MinHashLSHEnsemble:
             self._fill(state["keys"], values, np.array(state["sizes"], np.int64), sketches)
 
 
-# The attributes of an ensemble. All others were set by the user, and are pickled with it.
-MADE_WHEN_READ = {"_search", "_partitions", "lowers", "uppers", "xqs", "params", "indexes"}
-PARTS = frozenset(vars(MinHashLSHEnsemble())) | MADE_WHEN_READ
+def bounds_of(sizes: Int64Array, num_part: int) -> Bounds:
+    """Return the smallest and the greatest size of the sets in each partition; None for a missing partition."""
+    found = optimal_partitions(*np.unique(sizes, return_counts=True), num_part)
+    return [*found, *[(None, None)] * (num_part - len(found))]
 
 
 @lru_cache(64)
@@ -352,3 +386,8 @@ def _check_size(size: int) -> int:
     if check_int(size, "the size of a set") < 1:
         raise ValueError(f"Set size must be positive, not {size}")
     return int(size)
+
+
+# The attributes of an ensemble. All others were set by the user, and are pickled with it.
+MADE_WHEN_READ = {"lowers", "uppers", "xqs", "params", "indexes"}
+PARTS = frozenset(vars(MinHashLSHEnsemble())) | MADE_WHEN_READ

@@ -176,11 +176,11 @@ class RedisEntries(StoredEntries):
             if pipe is not None:
                 pipe.execute()
 
-    def find(self, row: UInt64Array, form: Form) -> list[Any]:
+    def find_in(self, row: UInt64Array, form: Form, bands: int) -> list[Any]:
         scripts = self._scripts
         if scripts is None:
-            return sorted(super().find(row, form))
-        return sorted(scripts.find(keys=self._all_names[1:], args=self.names_of(row, form)))
+            return sorted(super().find_in(row, form, bands))
+        return sorted(scripts.find(keys=self._all_names[1 : bands + 1], args=self.names_of(row, form)[:bands]))
 
     def width(self) -> int | None:
         """Return the bytes of a stored slot; None if there is no entry, or a hashfunc."""

@@ -240,13 +240,13 @@ DIFFERENCES = (
         ("own classes | *",),
     ),
     Difference(
-        "`copy.copy` of an index, a forest or an ensemble",
+        "`copy.copy` of an index, a forest, an ensemble or an HNSW",
         "shares the entries of the original",
         "has entries of its own",
         "As `copy.deepcopy`. A change of the copy does not change half of the original. The time is proportional to "
         "the number of entries (`python benchmarks/public_methods.py copy.copy`): shared entries would need a lock in "
         "each change.",
-        ("copy.copy | *",),
+        ("copy.copy | *", "HNSW | copy.copy"),
     ),
     Difference(
         "`merge` of an index that has another `prepickle` or `hashfunc`",
@@ -510,11 +510,11 @@ DIFFERENCES = (
         ("MinHashLSHEnsemble | entries of two",),
     ),
     Difference(
-        "`MinHashLSHEnsemble` on Redis",
-        "accepted; no other process can query it",
-        "raises ValueError",
-        "The data that datasketch writes does not say how the ensemble is partitioned.",
-        ("MinHashLSH on Redis | ensemble",),
+        "an ensemble on Redis, opened again under its basename",
+        "finds nothing",
+        "finds its sets",
+        "The bounds of the partitions are stored too. (For entries that datasketch stored, queries raise ValueError.)",
+        ("MinHashLSH on Redis | ensemble opened again",),
     ),
     Difference(
         "two bands in a `MinHashLSHBloom` with the same slots in another order, or with the same sum",
@@ -522,6 +522,84 @@ DIFFERENCES = (
         "are different",
         "A band is hashed, not summed. The files have a format of lshfast and need no further package.",
         ("MinHashLSHBloom | slots in another order", "MinHashLSHBloom | slots of an equal sum"),
+    ),
+    # ---- HNSW ----
+    Difference(
+        "keys of an `HNSW` that cannot be ordered, at equal distances",
+        "raises TypeError",
+        "accepted",
+        "Keys need only be hashable.",
+        ("HNSW | keys that cannot be ordered",),
+    ),
+    Difference(
+        "`HNSW.setdefault`",
+        "returns an internal object",
+        "returns the point",
+        "As `dict.setdefault`.",
+        ("HNSW | setdefault", "HNSW | setdefault of a new key"),
+    ),
+    Difference(
+        "`HNSW.query` with a k greater than ef",
+        "returns ef points",
+        "returns k points",
+        "They were requested.",
+        ("HNSW | k above ef",),
+    ),
+    Difference(
+        "k below 0, ef below 1 or level below 0 in an `HNSW`",
+        "accepted; a point with a level below 0 is not found",
+        "raises ValueError",
+        "The value has no sensible meaning.",
+        ("HNSW | k of -1", "HNSW | ef 0", "HNSW | ef 0, inserted", "HNSW | level -1"),
+    ),
+    Difference(
+        "m below 2, and m0 and ef_construction below 1",
+        "accepted, or raises OverflowError when points are inserted",
+        "raises ValueError",
+        "The graph needs links.",
+        ("HNSW | m 0", "HNSW | m 1", "HNSW | ef_construction 0", "HNSW | m0 0"),
+    ),
+    Difference(
+        "m, m0, ef_construction and ef that are not integers",
+        "accepted",
+        "raises TypeError",
+        "They are numbers of points.",
+        ("HNSW | m 2.5", "HNSW | ef_construction 2.5", "HNSW | m0 2.5", "HNSW | ef 2.5, inserted"),
+    ),
+    Difference(
+        "a `distance_func` that cannot be called",
+        "accepted; the second insert fails",
+        "raises TypeError",
+        "The error is raised where the mistake was made.",
+        ("HNSW | a distance that cannot be called",),
+    ),
+    Difference(
+        "a distance of NaN in an `HNSW`",
+        "accepted; points may no longer be found",
+        "raises ValueError",
+        "NaN is not less than any distance, so the graph would be wrong.",
+        ("HNSW | a distance of NaN",),
+    ),
+    Difference(
+        "distances in the result of `HNSW.query`",
+        "of the type that `distance_func` returns",
+        "float",
+        "Floats are compared faster than numpy scalars.",
+        ("HNSW | a distance of an int",),
+    ),
+    Difference(
+        "`copy` of a subclass of HNSW, or of an index with attributes that the program set",
+        "returns an HNSW without these attributes",
+        "returns an object of the subclass, with the attributes",
+        "A copy has the methods and attributes of the original.",
+        ("HNSW | attributes of one's own", "HNSW | copy of a subclass"),
+    ),
+    Difference(
+        "`HNSW.update` with pairs (key, point)",
+        "raises AttributeError",
+        "accepted",
+        "As `dict.update`.",
+        ("HNSW | pairs",),
     ),
     # ---- weights ----
     Difference(

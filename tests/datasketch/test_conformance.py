@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import lshfast.datasketch as ours
-from tests.datasketch.conformance import counts, kit, lsh, minhash, parts, redis, storage, weighted
+from tests.datasketch.conformance import counts, hnsw, kit, lsh, minhash, parts, redis, storage, weighted
 from tests.datasketch.conformance.peer import datasketch
 from tests.datasketch.differences import DIFFERENCES, matches, table
 from tests.index.redis_server import needs_redis, redis_server
@@ -221,11 +221,9 @@ SHARED = {
     "registers | written over": "h = HyperLogLog(4); h.reg[:] = -1; h.count()",
     "registers | written over, ++": "h = HyperLogLogPlusPlus(4); h.reg[:] = -1; h.count()",
 }
-CASES = flat(minhash, weighted, counts, lsh, parts, storage) | SHARED
+CASES = flat(minhash, weighted, counts, lsh, hnsw, parts, storage) | SHARED
 ON_REDIS = flat(redis)
-CLASSES = [
-    name for name in datasketch.__all__ if name not in kit.NOT_PART and inspect.isclass(getattr(datasketch, name))
-]
+CLASSES = [name for name in datasketch.__all__ if inspect.isclass(getattr(datasketch, name))]
 PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
 fresh = itertools.count()
 
@@ -388,7 +386,7 @@ def test_every_public_name_is_there(name):
 
 
 def test_all_names_are_there():
-    assert set(datasketch.__all__) - set(kit.NOT_PART) <= set(ours.__all__)
+    assert set(datasketch.__all__) <= set(ours.__all__)
     assert ours.__version__ == datasketch.__version__
 
 
@@ -439,9 +437,3 @@ def test_every_entry_has_its_cases():
 
 def test_the_page_shows_every_difference():
     assert table() in PAGE.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", kit.NOT_PART)
-def test_what_is_not_there_says_what_to_use(name):
-    with pytest.raises(ImportError, match=name):
-        exec(f"from {ours.__name__} import {name}")

@@ -20,6 +20,7 @@ from lshfast.datasketch import (
     bBitMinHash,
     lshforest,
 )
+from lshfast.datasketch.lshensemble_search import cutoffs_of
 from tests.datasketch.test_lsh import Weighted, named_in
 
 EMPTY_32 = 2**32 - 1
@@ -454,6 +455,16 @@ def test_pickles_of_the_ensemble(scheme):
     assert ("s", 5) in again
     with pytest.raises(ValueError, match="non-empty"):
         again.index([("a", of_range(5), 5)])
+
+
+def test_the_first_query_of_an_ensemble_builds_nothing():
+    made = MinHashLSHEnsemble(0.8, 64, weights=(0.4, 0.6))
+    made.index([(size, of_range(size), size) for size in SIZES])
+    for ensemble in (made, pickle.loads(pickle.dumps(made))):
+        before, misses = dict(vars(ensemble)), cutoffs_of.cache_info().misses
+        assert 5 in set(ensemble.query(of_range(5), 5))
+        assert vars(ensemble) == before
+        assert cutoffs_of.cache_info().misses == misses
 
 
 # What `small` returns of each, written by Python 3.10 with numpy 1.25 by protocol 5.

@@ -260,8 +260,6 @@ def test_bad_places(redis_server):
         MinHashLSH(storage_config={"type": "redis"})
     with pytest.raises(TypeError, match="basename must be bytes"):
         MinHashLSH(storage_config=config_of(redis_server) | {"basename": "text"})
-    with pytest.raises(ValueError, match="an ensemble is kept in memory"):
-        MinHashLSHEnsemble(storage_config=config_of(redis_server))
 
 
 @pytest.mark.parametrize("prepickle", [True, False])
@@ -288,3 +286,60 @@ def test_entries_are_shared_with_datasketch(config, redis_server, prepickle):
     assert content(redis_server, config) == []
     for storage in (theirs.keys, *theirs.hashtables):
         storage._redis.close()
+
+
+# The ensemble
+
+
+def ensemble_on(config, **options):
+    return MinHashLSHEnsemble(
+        **({"threshold": 0.5, "num_perm": 64, "num_part": 3, "m": 4} | options), storage_config=config
+    )
+
+
+def indexed(config, **options):
+    made = ensemble_on(config, **options)
+    made.index([(("n", n), near(n), size) for n, size in {0: 40, 10: 60, 20: 400, 40: 41}.items()])
+    return made
+
+
+@pytest.mark.parametrize("transaction", [True, False])
+def test_an_ensemble_is_there_in_another_process(redis_server, config, transaction):
+    made = indexed(config | {"redis_buffer": {"transaction": transaction}})
+    for again in (ensemble_on(config), pickle.loads(pickle.dumps(made))):
+        assert (again.lowers, again.uppers) == (made.lowers, made.uppers)
+        assert ("n", 10) in again
+        assert "n" not in again
+        assert ("n", 10) in set(again.query(near(10), 60))
+        with pytest.raises(ValueError, match="non-empty"):
+            again.index([("a", near(1), 5)])
+        with pytest.raises(ValueError, match="with_scores needs the sizes"):
+            next(again.query(near(10), 60, with_scores=True))
+
+
+@pytest.mark.parametrize("options", [{"num_part": 2}, {"m": 2, "threshold": 0.9}])
+def test_an_ensemble_of_other_parameters_is_refused(config, options):
+    indexed(config)
+    again = ensemble_on(config, **options)
+    with pytest.raises(ValueError, match="of other parameters"):
+        list(again.query(near(0), 40))
+
+
+def test_an_ensemble_of_datasketch_is_refused(config):
+    peer = pytest.importorskip("datasketch")
+    theirs = peer.MinHashLSHEnsemble(0.5, 64, 3, 4, storage_config=config)
+    theirs.index([("a", peer.MinHash(64), 5)])
+    with pytest.raises(ValueError, match="of datasketch"):
+        list(ensemble_on(config).query(near(0), 40))
+    for part in theirs.indexes:
+        for index in part.values():
+            for storage in (index.keys, *index.hashtables):
+                storage._redis.close()
+
+
+def test_a_failed_index_of_an_ensemble_stores_nothing(redis_server, config):
+    made = ensemble_on(config)
+    with pytest.raises(ValueError, match="must be positive"):
+        made.index([("a", near(0), 40), ("b", near(1), 0)])
+    assert made.is_empty()
+    assert content(redis_server, config) == []

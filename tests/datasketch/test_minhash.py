@@ -693,11 +693,6 @@ def test_another_process_makes_the_same():
     assert pickle.loads(done.stdout) == [sketched([b"a", b"b"], scheme=scheme) for scheme in SCHEMES]
 
 
-def test_no_hnsw():
-    with pytest.raises(ImportError, match="HNSW"):
-        from lshfast.datasketch import HNSW  # noqa: F401
-
-
 # Sketches that cannot be compared, and what was written over
 
 

@@ -129,14 +129,11 @@ def named(library: ModuleType) -> dict[str, Any]:
     def count(first: int, last: int) -> str:
         return " ".join(map(str, range(first, last)))
 
-    public = {name: getattr(library, name) for name in library.__all__ if name not in NOT_PART}
+    public = {name: getattr(library, name) for name in library.__all__}
     helpers = {"sketch": sketch, "lean": lean, "counter": counter, "count": count, "attempt": attempt}
     helpers |= {"number": number, "half": half}
     helpers |= {name: importlib.import_module(f"{library.__name__}.{name}") for name in ("lsh", "lsh_bloom", "storage")}
     return {**public, **helpers, "np": np, "pickle": pickle, "copy": copy, "struct": struct, "sparse": scipy.sparse}
-
-
-NOT_PART = ("HNSW",)
 
 
 def number(data: Any) -> Any:

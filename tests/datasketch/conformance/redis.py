@@ -9,6 +9,11 @@ NEAR = "def near(n, **o):\n    return sketch(count(40 - n, 80 - n), **{'num_perm
 NEW = NEAR + "index = MinHashLSH(0.5, 64, storage_config=config)\n"
 INDEX = NEW + "for n in (40, 38, 35, 20, 0): index.insert(f'n{n}', near(n))\n"
 
+ENSEMBLE = (
+    "entries = [(f's{n}', sketch(count(0, n), num_perm=64), n) for n in (5, 6, 20, 21, 80, 90, 320)]\n"
+    "e = MinHashLSHEnsemble(0.5, 64, 3, 4, storage_config=config); e.index(list(entries))\n"
+)
+
 ASYNC = NEAR + (
     "import asyncio\nconfig['type'] = 'aioredis'\nNew = AsyncMinHashLSH\n"
     "async def filled(**options):\n"
@@ -147,10 +152,21 @@ CASES = {
             "away = {'type': 'redis', 'redis': {'host': '127.0.0.1', 'port': 1, 'retry': once}}\n"
             "MinHashLSH(0.5, 16, storage_config=away).query(MinHash(16))"
         ),
-        "ensemble": (
+        "ensemble": ENSEMBLE
+        + "'s5' in e; 'q' in e; e.is_empty(); e.lowers; e.uppers; [[(i.b, i.r, i.prepickle) for i in "
+        "part.values()] for part in e.indexes]; [sorted(e.query(m, size)) for _, m, size in entries]",
+        "ensemble indexed twice": ENSEMBLE + "e.index(entries)",
+        "ensemble without entries": (
             "e = MinHashLSHEnsemble(0.8, 16, 2, 2, storage_config=config)\n"
-            "e.index([('a', sketch('a b', num_perm=16), 2), ('b', sketch(count(0, 50), num_perm=16), "
-            "50)]); 'a' in e; sorted(e.query(sketch('a b', num_perm=16), 2))"
+            "e.is_empty(); 'a' in e; list(e.query(MinHash(16), 2)); e.index([])"
         ),
+        "ensemble pickled": ENSEMBLE + "f = pickle.loads(pickle.dumps(e)); 's5' in f; f.uppers; "
+        "[sorted(f.query(m, size)) for _, m, size in entries]",
+        "ensemble not prepickled": (
+            "e = MinHashLSHEnsemble(0.8, 16, 2, 2, storage_config=config, prepickle=False)\n"
+            "e.index([(b'a', sketch('a b', num_perm=16), 2)]); b'a' in e; list(e.query(sketch('a b', num_perm=16), 2))"
+        ),
+        "ensemble opened again": ENSEMBLE + "f = MinHashLSHEnsemble(0.5, 64, 3, 4, storage_config=config); 's5' in f; "
+        "f.is_empty(); [sorted(f.query(m, size)) for _, m, size in entries]",
     },
 }
