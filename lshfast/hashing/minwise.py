@@ -328,7 +328,7 @@ def minwise_error(permutations: npt.ArrayLike, k: int) -> float:
         raise ValueError(f"permutations must have shape (m, n) with m and n at least 1, not {images.shape}")
     m, n = images.shape
     k = check_int("k", k, 1, n)
-    wrong = (np.sort(images, axis=1) != np.arange(n)).any(axis=1)
+    wrong = (np.sort(images, axis=1) != np.arange(n, dtype=np.int64)).any(axis=1)
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(f"permutations[{row}] must have each of 0..{n - 1} once, not {str(images[row].tolist())[:60]}")
