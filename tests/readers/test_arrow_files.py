@@ -153,6 +153,8 @@ def test_lengths_are_checked(tmp_path: Path) -> None:
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
     path = save(tmp_path / "a.arrow", pa.table({"text": broken}))
     assert "cannot be read as Arrow" in bad_row(path, on_error="skip").reason
+    path.write_bytes(save(path).read_bytes()[:-8])
+    assert bad_row(path).reason.endswith("mark at the end of the stream is missing; its writer adds it when closed")
     path.write_bytes(save(path).read_bytes() * 2)
     assert "data behind the end of the stream" in bad_row(path).reason
     path.write_bytes(b"FEA1" + bytes(20))
