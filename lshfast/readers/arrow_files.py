@@ -20,8 +20,8 @@ from lshfast.readers.views import as_binary, holds_dictionary, selectable, witho
 _MAGIC, _OLD_MAGIC = b"ARROW1", b"FEA1"
 _CUT = "cannot be read as Arrow, it is cut off: "
 MOST_ROWS = 1 << 16  # of a part of a batch
-_FREE_ROWS = 1 << 20  # of a file whose values take no bytes: they are nulls
-_ROWS_A_BYTE = 8  # of other files
+_FREE_ROWS = 1 << 20  # whose values may take no bytes, as nulls do
+_ROWS_A_BYTE = 8  # of the file, and of its decoded batches
 
 
 def schema_of(file: File) -> Any:

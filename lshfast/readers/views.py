@@ -64,7 +64,9 @@ def _with_leaves(field: Any, names: Mapping[str, str]) -> Any:
 def _converted(column: Any, kind: Any) -> Any:
     """Convert the views in a column; pyarrow's cast does not convert the values of dictionaries."""
     pa, types = optional("pyarrow"), optional("pyarrow").types
-    if column.type == kind or not holds_dictionary(kind):
+    if column.type == kind:
+        return column
+    if not holds_dictionary(kind):
         return column.cast(kind)
     if types.is_dictionary(kind):
         values = _converted(column.dictionary, kind.value_type)

@@ -139,11 +139,22 @@ def test_tables_of_polars(tmp_path: Path, output: str) -> None:
     assert load(tmp_path / output) == [row for row in frame.to_dicts() if row["n"] != 3]
 
 
+def test_columns_that_pyarrow_cannot_select_from(tmp_path: Path) -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["x", "y"]))
+    views = pa.array(["a b", "c", "a b"], pa.string_view())
+    path = save(tmp_path / "a.arrow", pa.table({"text": views, "runs": runs}))
+    assert read(path)[1] == ["a b", "c", "a b"]
+    with pytest.raises(DataError, match=r"a\.arrow: cannot be read as Arrow: .*run_end_encoded"):
+        lshfast.dedup_files(path, tmp_path / "out.jsonl", size=2)
+
+
 def test_lengths_are_checked(tmp_path: Path) -> None:
     offsets, data = pa.array([0, 1 << 30, 3], pa.int32()).buffers()[1], pa.py_buffer(b"abc")
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
     path = save(tmp_path / "a.arrow", pa.table({"text": broken}))
     assert "cannot be read as Arrow" in bad_row(path, on_error="skip").reason
+    path.write_bytes(save(path).read_bytes()[:-8])
+    assert bad_row(path).reason.endswith("mark at the end of the stream is missing; its writer adds it when closed")
     path.write_bytes(save(path).read_bytes() * 2)
     assert "data behind the end of the stream" in bad_row(path).reason
     path.write_bytes(b"FEA1" + bytes(20))
