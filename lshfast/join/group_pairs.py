@@ -7,7 +7,7 @@ components. A bucket of n similar rows takes n comparisons; all pairs would be n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +26,6 @@ from lshfast.tokens import TokenSets
 # returns to the system each time, and a fifth more time.
 RUN_TOKENS = 1 << 18
 
-# The tokens of all rows of a component stay in memory if the rows have at most this many on average, a quarter of the
-# memory of their signatures by default. A row of a few tokens is compared in less time than its tokens are fetched in.
-HELD_TOKENS = 32
-
 # Where memory is limited, a run of so many times as many tokens, of a few long rows, is processed alone.
 LARGE = 2
 
@@ -46,12 +42,10 @@ AHEAD = 512, 1
 AHEAD_IN_CROWD = 32, 8
 AHEAD_OF_ONE = 512
 
-# The number of rows of a crowd whose tokens are counted, or more until they have SAMPLE_TOKENS. A token is frequent if
-# at least one in FREQUENT_ROWS of these rows has it. Rows are not looked up by tokens that one in UNLISTED_ROWS has.
+# The number of rows of a crowd whose tokens are counted. A token is frequent if at least one in FREQUENT_ROWS of these
+# rows has it.
 SAMPLE_ROWS = 512
-SAMPLE_TOKENS = 1 << 18
 FREQUENT_ROWS = 64
-UNLISTED_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -206,9 +200,6 @@ class _Walk:
         if self._progress:
             self._progress(self._done, len(self.walked))
 
-    def _tokens_of(self, start: int, stop: int) -> int:
-        return int(self._ends[stop - 1]) - (int(self._ends[start - 1]) if start else 0)
-
     def _tokens(self, starts: Int64Array, stops: Int64Array) -> Int64Array:
         return np.asarray(self._ends[stops - 1] - np.where(starts > 0, self._ends[starts - 1], 0))
 
@@ -258,21 +249,13 @@ class _Walk:
         self._ahead = AHEAD
         pieces = self._pieces(start, stop)
         taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
-        with ExitStack() as held:
-            for (begin, end), sets in taken:
-                if not self._holds_all(start, stop):
-                    held.close()
-                held.enter_context(self._at_hand(begin, sets))
+        for (begin, end), sets in taken:
+            with self._at_hand(begin, sets):
                 self._walk_rows(start, stop, begin, end)
-                self._tell(end - begin)
+            self._tell(end - begin)
         self._forget()
         self.state.end_crowd()
         return int(self.state.compared)
-
-    def _holds_all(self, start: int, stop: int) -> bool:
-        """Return whether the tokens of all rows of a component stay in memory while it is processed."""
-        room = PIECE if self.comparison.capped else max(PIECE, HELD_TOKENS * (stop - start))
-        return self._tokens_of(start, stop) <= room
 
     def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> None:
         """Process the rows begin..end of the component start..stop; their tokens are in memory."""
@@ -317,14 +300,12 @@ class _Walk:
 
     def _make_crowd(self, start: int, stop: int, begin: int, row: int) -> None:
         """Make a crowd of the rows start..row of a component; the tokens of the rows from `begin` on are in memory."""
-        begin = start if self._holds_all(start, stop) else begin
-        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint16)
-        mean = max(1, self._tokens_of(start, stop) // (stop - start))
-        wanted = min(stop - start, max(1, min(SAMPLE_ROWS, 4 * PIECE // mean), SAMPLE_TOKENS // mean))
+        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
+        tokens = int(self._tokens(np.array([start], np.int64), np.array([stop], np.int64))[0])
+        wanted = min(SAMPLE_ROWS, stop - start, max(1, (stop - start) * 4 * PIECE // max(1, tokens)))
         sample = np.linspace(start, stop - 1, wanted).astype(np.int64)
         self.state.count(self.rows.take(self.walked[sample]).distinct().tokens, counts)
-        frequent = max(2, wanted // FREQUENT_ROWS)
-        self.state.begin_crowd(counts, frequent, max(frequent, wanted // UNLISTED_ROWS))
+        self.state.begin_crowd(counts, max(2, wanted // FREQUENT_ROWS))
         self._forget()
         for low, high in self._pieces(start, begin):
             with self._at_hand(low, self._take(low, high)):

@@ -1,8 +1,7 @@
-/* Rows of a crowd are looked up by the first words that they share (a prefix filter: Chaudhuri, Ganti, Kaushik 2006;
- * Bayardo, Ma, Srikant 2007), and by their places (a positional filter: Xiao, Wang, Lin, Yu 2008). Where these words are
- * in so many rows that their lists are longer than the crowd, all bitmaps are compared, one after the other, at a few
- * nanoseconds each. In both cases the words shared bound the overlap, so that hardly any row is found that is not similar,
- * whoever chose the tokens. */
+/* Rows of a crowd are looked up by the rarest words that they share (a prefix filter: Chaudhuri, Ganti, Kaushik 2006;
+ * Bayardo, Ma, Srikant 2007). Where a row has so few rare words that it may share none with a similar one, all bitmaps are
+ * compared, one after the other, at a few nanoseconds each. In both cases the words shared bound the overlap, so that
+ * hardly any row is found that is not similar, whoever chose the tokens. */
 #include "compiler.h"
 #include "grouping/grouping_parts.h"
 
@@ -10,6 +9,9 @@
 
 /* Members whose bitmaps are compared at once. */
 #define BLOCK 256
+
+/* Entries whose lists are fetched ahead. */
+#define AHEAD 16
 
 void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest) {
     size_t least = 1; /* overlap with any row; one token of containment, as the other row may have no more */
@@ -43,14 +45,14 @@ static inline uint32_t word_of(uint64_t token, uint64_t multiplier) { return (ui
 
 static inline uint32_t kind_of(uint32_t word) { return word >> (32 - CROWD_COUNT_BITS); }
 
-void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint16_t *counts) {
+void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts) {
     for (size_t i = 0; i < n; i++) {
-        uint16_t *count = counts + kind_of(word_of(tokens[i], multiplier));
-        *count = (uint16_t)(*count + (*count < UINT16_MAX));
+        uint8_t *count = counts + kind_of(word_of(tokens[i], multiplier));
+        *count = (uint8_t)(*count + (*count < UINT8_MAX));
     }
 }
 
-size_t crowd_number_frequent(const uint16_t *counts, uint16_t frequent, size_t most, uint16_t *bits) {
+size_t crowd_number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits) {
     size_t numbered = 0;
     for (size_t kind = 0; kind < (size_t)1 << CROWD_COUNT_BITS; kind++) {
         bits[kind] = counts[kind] >= frequent && numbered < most ? (uint16_t)++numbered : 0; /* bit 0 is none */
@@ -73,26 +75,21 @@ static int sort_smallest(uint64_t *numbers, size_t n, size_t wanted, struct grou
     return 0;
 }
 
-/* Set the bits of a row's frequent words, write its rare words below their counts from the first place of scratch->words
- * on, and its frequent words that rows are listed under from the last of as many places as it has tokens back. Writes the
- * number of these, and returns the number of rare words; SIZE_MAX where pause stopped it. */
-static size_t sort_out(const struct grouping *grouping, struct crowd_row *row, struct grouping_scratch *scratch,
-                       size_t *behind) {
+/* Set the bits of a row's frequent words, write its other words below their counts, and return their number; SIZE_MAX
+ * where pause stopped it. */
+static size_t sort_out(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
+                       struct crowd_member *member) {
     const struct crowd *crowd = &grouping->crowd;
-    struct crowd_member *member = &row->member;
-    const uint64_t *tokens = grouping->tokens[member->row];
-    size_t rare = 0, free = member->tokens;
+    const uint64_t *tokens = grouping->tokens[row];
+    size_t rare = 0;
     memset(scratch->bitmap, 0, crowd->width * sizeof *scratch->bitmap);
     for (size_t i = 0; i < member->tokens; i++) {
         uint32_t word = word_of(tokens[i], crowd->multiplier), kind = kind_of(word);
-        uint64_t number = (uint64_t)crowd->counts[kind] << 32 | word;
         if (grouping_must_stop(scratch, 4)) return SIZE_MAX;
-        row->sketch ^= (uint64_t)1 << word % 64;
         if (crowd->counts[kind] < crowd->frequent) {
-            scratch->words[rare++] = number;
+            scratch->words[rare++] = (uint64_t)crowd->counts[kind] << 32 | word;
             continue;
         }
-        if (crowd->counts[kind] < crowd->unlisted && row->is_short) scratch->words[--free] = number;
         size_t bit = crowd->bits[kind];
         uint64_t mask = (uint64_t)1 << bit % 64;
         if (bit == 0 || scratch->bitmap[bit / 64] & mask) {
@@ -102,137 +99,67 @@ static size_t sort_out(const struct grouping *grouping, struct crowd_row *row, s
             member->frequent++;
         }
     }
-    *behind = member->tokens - free;
     return rare;
 }
 
 int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_scratch *scratch,
                    struct crowd_row *described) {
-    size_t longest, behind;
-    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0, 0, 0, 0, 0, 0};
-    made.is_short = made.member.tokens <= CROWD_SHORT;
-    crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &made.shortest);
-    made.rare = sort_out(grouping, &made, scratch, &behind);
-    if (made.rare == SIZE_MAX) return 1;
-    made.listed = made.rare < longest ? made.rare : longest;
-    made.member.later = made.rare - made.listed;
-    if ((made.member.later || made.is_short) && sort_smallest(scratch->words, made.rare, made.listed, scratch)) return 1;
-    if (made.member.later) made.member.last = made.listed ? scratch->words[made.listed - 1] : 0;
-    if (made.rare < longest && behind) {
-        size_t more = longest - made.rare < behind ? longest - made.rare : behind;
-        uint64_t *first = scratch->words + made.member.tokens - behind;
-        if (sort_smallest(first, behind, more, scratch)) return 1;
-        memmove(scratch->words + made.rare, first, more * sizeof *first);
-        made.listed += more;
+    size_t longest, shortest, rare;
+    struct crowd_row made = {{(int32_t)row, grouping->counts[row], 0, 0, 0, UINT64_MAX}, 0, 0};
+    crowd_prefix_lengths(made.member.tokens, grouping->rule, &longest, &shortest);
+    rare = sort_out(grouping, row, scratch, &made.member);
+    if (rare == SIZE_MAX) return 1;
+    made.listed = rare < longest ? rare : longest;
+    made.is_dense = rare < shortest;
+    made.member.later = rare - made.listed;
+    if (made.member.later) {
+        if (sort_smallest(scratch->words, rare, made.listed, scratch)) return 1;
+        made.member.last = made.listed ? scratch->words[made.listed - 1] : 0;
     }
-    made.is_dense = made.rare < made.shortest;
-    made.is_open = made.listed < made.shortest;
     *described = made;
     return 0;
 }
 
-/* ---- lists ---- */
+/* ---- adding rows ---- */
 
-/* Lists that are fetched ahead of those that are copied. */
-#define AHEAD 16
-
-/* The lists of a word: of rare words, and of frequent ones within the shortest prefix of a member and after it. A row shares
- * a word of these prefixes with each similar one that has no fewer tokens. */
-enum list_kind { OF_RARE, OF_SHORTEST, OF_LONGEST };
-
-static inline uint32_t key_of(uint64_t word, enum list_kind kind) {
-    return (uint32_t)word + (uint32_t)kind * UINT32_C(0x85EBCA6B);
+static inline size_t list_of(const struct crowd *crowd, uint32_t word) {
+    return word * UINT32_C(0x9E3779B1) >> crowd->shift;
 }
 
-static inline size_t list_of(const struct crowd *crowd, uint32_t key) {
-    return key * UINT32_C(0x9E3779B1) >> crowd->shift;
-}
-
-/* Slots of the chunk that follows one of so many. */
-static inline size_t more_slots(size_t slots) { return slots < CROWD_MOST_SLOTS ? 2 * slots : slots; }
-
-static void begin_chunk(struct crowd *crowd, struct crowd_chain *list, size_t slots, int32_t next) {
-    struct crowd_chunk chunk = {next, next, (uint8_t)slots, 0, 0};
-    list->first = (int32_t)crowd->filled;
-    crowd->slots[crowd->filled].chunk = chunk;
-    crowd->filled += slots;
-}
-
-static inline void add_to_chunk(union crowd_slot *chunk, struct crowd_entry entry) {
-    chunk[++chunk->chunk.used].entry = entry;
-}
-
-static void add_entry(struct crowd *crowd, struct crowd_entry entry) {
-    struct crowd_chain *list = crowd->lists + list_of(crowd, entry.key);
-    crowd->entries++;
-    if (list->length++ == 0) {
-        list->first = (int32_t)crowd->filled;
-        crowd->slots[crowd->filled++].entry = entry;
-        return;
-    }
-    if (list->length == 2) {
-        struct crowd_entry first = crowd->slots[list->first].entry;
-        begin_chunk(crowd, list, CROWD_LEAST_SLOTS, GROUPING_NO_ROW);
-        add_to_chunk(crowd->slots + list->first, first);
-    }
-    struct crowd_chunk last = crowd->slots[list->first].chunk;
-    if (last.used + 1 == last.slots) begin_chunk(crowd, list, more_slots(last.slots), list->first);
-    add_to_chunk(crowd->slots + list->first, entry);
-}
-
-void crowd_relist(struct crowd *crowd, const union crowd_slot *slots, const struct crowd_chain *lists, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (n - i > 2 * AHEAD && lists[i + 2 * AHEAD].length) prefetch(slots + lists[i + 2 * AHEAD].first);
-        if (n - i > AHEAD && lists[i + AHEAD].length == 1) {
-            prefetch(crowd->lists + list_of(crowd, slots[lists[i + AHEAD].first].entry.key));
-        }
-        if (lists[i].length == 1) add_entry(crowd, slots[lists[i].first].entry);
-        if (lists[i].length < 2) continue;
-        for (int32_t at = lists[i].first; at >= 0; at = slots[at].chunk.next) {
-            for (size_t j = 1; j <= slots[at].chunk.used; j++) add_entry(crowd, slots[at + (int32_t)j].entry);
-        }
+void crowd_list(struct crowd *crowd, size_t from, size_t to) {
+    for (size_t entry = from; entry < to; entry++) {
+        if (to - entry > AHEAD) prefetch(crowd->lists + list_of(crowd, crowd->entries[entry + AHEAD].word));
+        int32_t *head = crowd->lists + list_of(crowd, crowd->entries[entry].word);
+        crowd->entries[entry].next = *head;
+        if (crowd->past) crowd->past[entry] = *head;
+        *head = (int32_t)entry;
     }
 }
 
-static enum list_kind kind_of_list(const struct crowd_row *row, size_t place) {
-    return place < row->rare ? OF_RARE : place < row->shortest ? OF_SHORTEST : OF_LONGEST;
-}
-
-int crowd_has_room(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
-    crowd->needed = 0;
-    if (crowd->count == crowd->room) return 0;
-    if (crowd->capacity - crowd->filled >= 2 * CROWD_MOST_SLOTS * row->listed) return 1;
-    for (size_t i = 0; i < row->listed; i++) {
-        struct crowd_chain list = crowd->lists[list_of(crowd, key_of(scratch->words[i], kind_of_list(row, i)))];
-        size_t slots = list.length > 1 ? crowd->slots[list.first].chunk.slots : CROWD_LEAST_SLOTS;
-        crowd->needed += 2 * more_slots(slots); /* enough if several words are of one list, too */
-    }
-    return crowd->capacity - crowd->filled >= crowd->needed;
+int crowd_has_room(const struct crowd *crowd, size_t tokens) {
+    return crowd->capacity - crowd->filled >= tokens && crowd->count < crowd->room;
 }
 
 void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch) {
-    size_t member = crowd->count++;
+    size_t member = crowd->count++, before = crowd->filled;
     crowd->members[member] = row->member;
-    crowd->sketches[member] = row->sketch;
+    crowd->shared[member] = 0;
     if (crowd->width) {
         memcpy(crowd->bitmaps + member * crowd->width, scratch->bitmap, crowd->width * sizeof *scratch->bitmap);
     }
     if (row->is_dense) crowd->dense[crowd->crowded++] = (int32_t)member;
-    if (row->is_open) crowd->open[crowd->opened++] = (int32_t)member;
     for (size_t i = 0; i < row->listed; i++) {
-        struct crowd_entry entry = {
-            key_of(scratch->words[i], kind_of_list(row, i)), (int32_t)member,
-            row->is_short ? (uint16_t)row->member.tokens : UINT16_MAX,
-            row->is_short ? (uint16_t)(row->member.tokens - i - 1) : UINT16_MAX,
-        };
-        add_entry(crowd, entry);
+        struct crowd_entry *entry = crowd->entries + crowd->filled++;
+        entry->word = (uint32_t)scratch->words[i];
+        entry->member = (int32_t)member;
     }
+    crowd_list(crowd, before, crowd->filled);
 }
 
 int crowd_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch) {
     struct crowd_row described;
+    if (!crowd_has_room(&grouping->crowd, grouping->counts[row])) return 0;
     if (crowd_describe(grouping, row, scratch, &described)) return -1;
-    if (!crowd_has_room(&grouping->crowd, &described, scratch)) return 0;
     crowd_append(&grouping->crowd, &described, scratch);
     return 1;
 }
@@ -245,7 +172,7 @@ struct search {
     const struct crowd_row *row;
     struct grouping_scratch *scratch;
     int joined; /* whether the row is joined to others already */
-    size_t found; /* in scratch->found: members that were touched, and then rows */
+    size_t found;
 };
 
 static int is_joined(const struct search *search, size_t member) {
@@ -253,50 +180,43 @@ static int is_joined(const struct search *search, size_t member) {
     return search->joined && grouping_are_joined(search->grouping, crowd->members[member].row, search->row->member.row);
 }
 
-static inline int is_joined_to(const struct grouping *grouping, const struct crowd_entry *entry, int32_t row) {
-    return grouping_are_joined(grouping, grouping->crowd.members[entry->member].row, row);
+/* The first entry behind this one whose row is in another component, or one before it. */
+static int32_t pass_entries(const struct grouping *grouping, int32_t entry) {
+    const struct crowd *crowd = &grouping->crowd;
+    int32_t row = crowd->members[crowd->entries[entry].member].row, past = crowd->past[entry];
+    while (past >= 0 && grouping_are_joined(grouping, crowd->members[crowd->entries[past].member].row, row)) {
+        past = crowd->past[past];
+    }
+    return crowd->past[entry] = past;
 }
 
-/* Whether all entries of a chunk are in the component of a row. */
-static int is_chunk_joined(const struct grouping *grouping, union crowd_slot *chunk, int32_t row) {
-    struct crowd_chunk *head = &chunk->chunk;
-    if (!is_joined_to(grouping, &chunk[1].entry, row)) return 0;
-    while (head->joined < head->used && is_joined_to(grouping, &chunk[head->joined + 1].entry, row)) head->joined++;
-    return head->joined == head->used;
-}
-
-/* The first chunk behind one that is in the component of a row, and not all in it, or one before it. Only the last chunk of
- * a list grows, and nothing leads past it before it is full. */
-static int32_t pass_chunks(const struct grouping *grouping, int32_t at, int32_t row) {
-    union crowd_slot *slots = grouping->crowd.slots;
-    int32_t past = slots[at].chunk.past;
-    while (past >= 0 && is_chunk_joined(grouping, slots + past, row)) past = slots[past].chunk.past;
-    return slots[at].chunk.past = past;
-}
-
-/* Fetch what is first in the lists of a row's words into the cache. */
-static void fetch_lists(const struct crowd *crowd, const uint64_t *words, size_t n, enum list_kind kind) {
-    for (size_t i = 0; i < n; i++) prefetch(crowd->lists + list_of(crowd, key_of(words[i], kind)));
+/* Fetch the first entries of the lists of a row's words into the cache. */
+static void fetch_lists(const struct crowd *crowd, const uint64_t *words, size_t n) {
+    for (size_t i = 0; i < n; i++) prefetch(crowd->lists + list_of(crowd, (uint32_t)words[i]));
     for (size_t i = 0; i < n; i++) {
-        struct crowd_chain list = crowd->lists[list_of(crowd, key_of(words[i], kind))];
-        if (list.length) prefetch(crowd->slots + list.first);
-        if (list.length > CROWD_LEAST_SLOTS) prefetch(crowd->slots + list.first + CROWD_LEAST_SLOTS);
+        int32_t entry = crowd->lists[list_of(crowd, (uint32_t)words[i])];
+        if (entry >= 0) prefetch(crowd->entries + entry);
     }
 }
 
-static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-static inline int is_touched(const struct crowd *crowd, size_t member) {
-    return crowd->touched[member / 8] >> member % 8 & 1;
-}
-
-/* Write a member behind those that `found` counts, unless it is there. */
-static inline void touch(struct search *search, size_t member) {
-    struct crowd *crowd = &search->grouping->crowd;
-    if (is_touched(crowd, member)) return;
-    crowd->touched[member / 8] |= (uint8_t)(1 << member % 8);
-    crowd->shared[member] = 0;
-    search->scratch->found[search->found++] = member;
+/* Count the members of a list that have the word, none of the row's component, and write each once behind those that
+ * `touched` counts. Returns 1 where pause stopped it. */
+static int count_list(const struct search *search, uint32_t word, size_t *touched) {
+    const struct crowd *crowd = &search->grouping->crowd;
+    int32_t next, number = crowd->lists[list_of(crowd, word)];
+    for (; number >= 0; number = next) {
+        const struct crowd_entry *entry = crowd->entries + number;
+        size_t member = (size_t)entry->member;
+        if (grouping_must_stop(search->scratch, 8)) return 1;
+        next = entry->next;
+        if (is_joined(search, member)) {
+            next = pass_entries(search->grouping, number);
+            continue;
+        }
+        if (entry->word != word) continue;
+        if (crowd->shared[member]++ == 0) search->scratch->found[(*touched)++] = member;
+    }
+    return 0;
 }
 
 /* The least overlap of similar sets of a and b tokens; more than both have if there is none. */
@@ -306,59 +226,7 @@ static inline size_t least_overlap(const struct grouping *grouping, size_t a, si
     return place < crowd->sums ? crowd->overlaps[place] : sets_overlap_needed(a, b, grouping->rule);
 }
 
-/* Look at n entries that follow each other: touch the members that have the key and may be similar, and count the rare words
- * that touched ones share. The first word that a member shares has the most tokens after it, so no member is touched later.
- * Most entries are passed over, without a branch. */
-static void look_at(struct search *search, const union crowd_slot *slots, size_t n, uint32_t key, size_t rest, int is_rare) {
-    struct crowd *crowd = &search->grouping->crowd;
-    const struct crowd_member *row = &search->row->member;
-    const enum sets_measure measure = search->grouping->rule.measure;
-    uint32_t kept[CROWD_MOST_SLOTS], most[CROWD_MOST_SLOTS];
-    const int is_short = search->row->is_short;
-    size_t some = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct crowd_entry entry = slots[i].entry;
-        int both_short = is_short && entry.size <= CROWD_SHORT;
-        size_t need = both_short ? crowd->overlaps[place_of_sizes(row->tokens, entry.size, measure)] : 0;
-        kept[some] = (uint32_t)entry.member;
-        most[some] = need ? (uint32_t)(row->tokens + entry.size - 2 * need) : UINT32_MAX; /* tokens that one row has only */
-        some += (entry.key == key) & ((smaller(rest, entry.rest) + 1 >= need) | (is_rare & is_touched(crowd, kept[some])));
-    }
-    for (size_t i = 0; i < some; i++) {
-        if (!is_touched(crowd, kept[i])) {
-            if (ones_of(crowd->sketches[kept[i]] ^ search->row->sketch) > most[i]) continue;
-            touch(search, kept[i]);
-        }
-        crowd->shared[kept[i]] += (uint32_t)is_rare;
-    }
-    search->scratch->looked_at += n;
-}
-
-/* Look at the members that are listed under the word at this place of the row, and pass chunks of the row's component.
- * Returns 1 where pause stopped it. */
-static int visit_list(struct search *search, size_t place, enum list_kind kind) {
-    const struct crowd *crowd = &search->grouping->crowd;
-    const uint32_t key = key_of(search->scratch->words[place], kind);
-    const size_t rest = search->row->member.tokens - place - 1;
-    const int32_t row = search->row->member.row;
-    struct crowd_chain list = crowd->lists[list_of(crowd, key)];
-    if (list.length == 1) look_at(search, crowd->slots + list.first, 1, key, rest, kind == OF_RARE);
-    if (list.length < 2) return 0;
-    for (int32_t at = list.first, next; at >= 0; at = next) {
-        union crowd_slot *chunk = crowd->slots + at;
-        next = chunk->chunk.next;
-        for (size_t ahead = 0; next >= 0 && ahead < CROWD_MOST_SLOTS; ahead += CROWD_LEAST_SLOTS) {
-            prefetch(crowd->slots + next + ahead); /* as the processor does not foresee it: a third of the time */
-        }
-        if (search->joined && is_chunk_joined(search->grouping, chunk, row)) {
-            next = pass_chunks(search->grouping, at, row);
-        } else {
-            look_at(search, chunk + 1, chunk->chunk.used, key, rest, kind == OF_RARE);
-        }
-        if (grouping_must_stop(search->scratch, 8 + 2 * (size_t)chunk->chunk.used)) return 1;
-    }
-    return 0;
-}
+static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Whether a member may be similar whose bitmap differs in so many bits and that shares so many listed words. */
 static inline int may_be_similar(const struct search *search, const struct crowd_member *other, size_t bits_differing,
@@ -383,12 +251,12 @@ static void compare_block(struct search *search, size_t start, size_t some) {
     struct grouping *grouping = search->grouping;
     struct crowd *crowd = &grouping->crowd;
     int32_t bits_differing[BLOCK];
-    search->scratch->looked_at += some;
     crowd->kernels->differ(search->scratch->bitmap, 0, crowd->bitmaps + start * crowd->width, some, crowd->width, 1,
                            bits_differing);
     for (size_t i = 0; i < some; i++) {
         const struct crowd_member *other = crowd->members + start + i;
-        size_t shared = is_touched(crowd, start + i) ? crowd->shared[start + i] : 0;
+        size_t shared = crowd->shared[start + i];
+        crowd->shared[start + i] = 0;
         if (!may_be_similar(search, other, (size_t)bits_differing[i], shared)) continue;
         if (is_joined(search, start + i)) continue;
         if (!share_bucket(grouping, (size_t)search->row->member.row, (size_t)other->row)) continue;
@@ -404,81 +272,39 @@ static int compare_all(struct search *search) {
         compare_block(search, start, some);
         if (grouping_must_stop(search->scratch, some * (4 + crowd->width))) return 1;
     }
-    memset(crowd->touched, 0, (crowd->count + 7) / 8);
     return 0;
 }
 
-/* Compare the members that were touched. Returns 1 where pause stopped it. */
-static int compare_touched(struct search *search) {
+/* Compare the members that were touched, and those that are dense. Returns 1 where pause stopped it. */
+static int compare_some(struct search *search, size_t touched) {
     const struct crowd *crowd = &search->grouping->crowd;
     const uint64_t *found = search->scratch->found;
-    size_t touched = search->found;
-    search->found = 0;
     for (size_t i = 0; i < touched; i++) {
-        size_t member = (size_t)found[i];
-        compare_block(search, member, 1); /* writes no further than it has read */
-        crowd->touched[member / 8] &= (uint8_t)~(1 << member % 8);
+        compare_block(search, (size_t)found[i], 1); /* writes no further than it has read */
         if (grouping_must_stop(search->scratch, 16 + crowd->width)) return 1;
     }
     return 0;
-}
-
-/* How many entries of lists of frequent words have to be looked at. */
-static size_t entries_of_frequent(const struct search *search) {
-    const struct crowd *crowd = &search->grouping->crowd;
-    const struct crowd_row *row = search->row;
-    size_t entries = 0;
-    for (size_t i = row->rare; i < row->listed; i++) {
-        uint64_t word = search->scratch->words[i];
-        entries += crowd->lists[list_of(crowd, key_of(word, OF_SHORTEST))].length;
-        if (i < row->shortest) entries += crowd->lists[list_of(crowd, key_of(word, OF_LONGEST))].length;
-    }
-    return entries;
-}
-
-/* Touch members that may share no rare word of the prefixes with the row: by frequent words, or all that are dense where
- * that takes fewer steps. Writes whether all members have to be compared instead. Returns 1 where pause stopped it. */
-static int touch_dense(struct search *search, int *all) {
-    const struct crowd *crowd = &search->grouping->crowd;
-    const struct crowd_row *row = search->row;
-    size_t members = row->is_dense ? crowd->count : crowd->crowded;
-    int by_words = !row->is_open && entries_of_frequent(search) <= members;
-    *all = row->is_dense && !by_words;
-    if (*all) return 0;
-    for (size_t i = row->rare; by_words && i < row->listed; i++) {
-        if (visit_list(search, i, OF_SHORTEST)) return 1;
-        if (i < row->shortest && visit_list(search, i, OF_LONGEST)) return 1;
-    }
-    const int32_t *others = by_words ? crowd->open : crowd->dense;
-    size_t n = by_words ? crowd->opened : crowd->crowded;
-    for (size_t i = 0; i < n; i++) touch(search, (size_t)others[i]);
-    return grouping_must_stop(search->scratch, n);
-}
-
-/* Returns 1 where pause stopped it. */
-static int search_crowd(struct search *search) {
-    const struct crowd *crowd = &search->grouping->crowd;
-    const struct crowd_row *row = search->row;
-    const uint64_t *words = search->scratch->words;
-    size_t rare = smaller(row->rare, row->listed);
-    int all = 0;
-    fetch_lists(crowd, words, rare, OF_RARE);
-    fetch_lists(crowd, words + rare, row->listed - rare, OF_SHORTEST);
-    for (size_t i = 0; i < rare; i++) {
-        if (visit_list(search, i, OF_RARE)) return 1;
-    }
-    if (touch_dense(search, &all)) return 1;
-    if (!all) return compare_touched(search);
-    search->found = 0;
-    return compare_all(search);
 }
 
 size_t crowd_find(struct grouping *grouping, const struct crowd_row *row, struct grouping_scratch *scratch) {
     struct crowd *crowd = &grouping->crowd;
     int32_t parent = grouping->parent[row->member.row];
     struct search search = {grouping, row, scratch, 0, 0};
+    size_t touched = 0;
+    int stopped = 0;
     search.joined = grouping->chains && parent != GROUPING_NO_ROW && parent != row->member.row;
-    if (!search_crowd(&search)) return search.found;
-    memset(crowd->touched, 0, (crowd->count + 7) / 8);
+    fetch_lists(crowd, scratch->words, row->listed);
+    for (size_t i = 0; i < row->listed && !stopped; i++) {
+        stopped = count_list(&search, (uint32_t)scratch->words[i], &touched);
+    }
+    if (!stopped && !row->is_dense) { /* the dense ones may share no listed word with it: let none be left out */
+        for (size_t i = 0; i < crowd->crowded; i++) {
+            if (crowd->shared[crowd->dense[i]]) continue;
+            scratch->found[touched++] = (uint64_t)crowd->dense[i];
+        }
+    }
+    if (!stopped) stopped = row->is_dense ? compare_all(&search) : compare_some(&search, touched);
+    if (!stopped) return search.found;
+    memset(crowd->shared, 0, crowd->count * sizeof *crowd->shared);
     return SIZE_MAX;
 }

@@ -262,6 +262,7 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
             place->needed = (int32_t)row;
             return GROUPING_MISSING;
         }
+        if (has_crowd && !crowd_has_room(&grouping->crowd, grouping->counts[row])) return GROUPING_FULL;
         if (!place->begun) {
             if (grouping->parent[row] != GROUPING_NO_ROW) return GROUPING_PLACED;
             grouping->parent[row] = (int32_t)row;
@@ -271,7 +272,6 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
         }
         struct crowd_row described;
         if (has_crowd && crowd_describe(grouping, row, scratch, &described)) return GROUPING_STOPPED;
-        if (has_crowd && !crowd_has_room(&grouping->crowd, &described, scratch)) return GROUPING_FULL;
         enum grouping_stop stop = place_row(grouping, place, &described, scratch);
         if (stop != GROUPING_DONE) return stop;
         if (grouping_is_met(grouping, row)) {

@@ -29,64 +29,38 @@ struct crowd_member {
 
 /* A word that a member is listed under. */
 struct crowd_entry {
-    uint32_t key; /* the word, and in which of its lists it is */
+    uint32_t word;
     int32_t member;
-    uint16_t size, rest; /* the member's tokens, and those after this one; UINT16_MAX where it is not short */
-};
-
-/* Rows of at most so many tokens are short: their words are sorted, and they are listed under frequent ones, too. It takes a
- * quarter of the time of a page with a template to do this for others, which hardly ever saves a comparison. */
-#define CROWD_SHORT 128
-
-/* The head of `used` entries, which follow it. */
-struct crowd_chunk {
-    int32_t next; /* the chunk that was filled before it, or GROUPING_NO_ROW */
-    int32_t past; /* of chains: a chunk behind it; all chunks before that are in one component */
-    uint8_t slots, used, joined; /* its slots, and of chains: the first entries, known to be in one component */
-};
-
-union crowd_slot {
-    struct crowd_entry entry;
-    struct crowd_chunk chunk;
-};
-#define CROWD_LEAST_SLOTS 4
-#define CROWD_MOST_SLOTS 64
-
-struct crowd_chain {
-    int32_t first; /* its only entry; or its last chunk, where `length` is above 1 */
-    uint32_t length;
+    int32_t next; /* the entry before it in its list, or GROUPING_NO_ROW */
 };
 
 /* Rows that share buckets with too many others, looked up by upper bounds of their overlap with another row. A token counts
- * by its word, the upper half of its product with the multiplier. Words are ordered by their counts in a sample of the rows.
- * Those that are frequent there have a bit each in a bitmap. A row is listed under the rare words of its prefix, a short one
- * also under frequent ones, except those of the highest counts. What two rows have in common is at most the bits and the rare listed words that they share, the lost
- * tokens of either, and the later tokens of the row that is listed no further (docs/how-it-works.md). */
+ * by its word, the upper half of its product with the multiplier. Words that are frequent in a sample of the rows have a
+ * bit each in a bitmap; a row is listed under the rarest of its other words. What two rows have in common is at most the
+ * bits and the listed words that they share, the lost tokens of either, and the later tokens of the row that is listed no
+ * further (docs/how-it-works.md). */
 struct crowd {
-    const uint16_t *counts; /* of words by their upper CROWD_COUNT_BITS; NULL where there is no crowd */
-    const uint16_t *bits;   /* of words by the same: 1 + the bit of a frequent word, or 0 if there was no bit left */
-    uint16_t frequent;      /* the count from which on words are frequent, at least 1 */
-    uint16_t unlisted;      /* the count from which on no row is listed under a word, at least `frequent` */
-    uint64_t multiplier;    /* odd, and random: nobody can choose tokens of one word */
+    const uint8_t *counts; /* of words by their upper CROWD_COUNT_BITS; NULL where there is no crowd */
+    const uint16_t *bits;  /* of words by the same: 1 + the bit of a frequent word, or 0 if there was no bit left */
+    uint8_t frequent;      /* the count from which on words are frequent, at least 1 */
+    uint64_t multiplier;   /* odd, and random: nobody can choose tokens of one word */
     size_t width;          /* words of 64 bits that a bitmap has */
     const struct bits_kernels *kernels;
     const uint32_t *overlaps; /* the least overlap of similar sets, by the sum of their sizes, or by the smaller size where
-                               * the measure is containment; `sums` of them, more than 2 CROWD_SHORT */
+                               * the measure is containment; `sums` of them */
     size_t sums;
 
     struct crowd_member *members; /* in the order of their rows; `count` of them, with room for `room` */
     uint64_t *bitmaps;      /* (room, width) */
     int32_t *dense;         /* those members whose shortest prefix has frequent words; `crowded` of them */
-    int32_t *open;          /* of the dense members, those whose shortest prefix has unlisted words; `opened` of them */
-    uint64_t *sketches;     /* by member, see crowd_row */
-    uint8_t *touched;       /* a bit for each member: it may be similar to the row that is looked up; zeros between searches */
-    uint32_t *shared;       /* by member that is touched: rare listed words that it shares with this row */
-    size_t count, crowded, opened, room;
+    uint32_t *shared;       /* by member: listed words shared with the row that is looked up; zeros between searches */
+    size_t count, crowded, room;
 
-    struct crowd_chain *lists; /* by a hash of a key */
-    unsigned shift;           /* 32 less the logarithm of their number to base 2, in 1..31 */
-    union crowd_slot *slots;  /* of entries and of heads of chunks: `filled` of them, with room for `capacity` */
-    size_t entries, filled, capacity, needed; /* needed: slots that a row may take for which there is no room */
+    int32_t *lists;  /* by a hash of a word: the last entry that was added, or GROUPING_NO_ROW */
+    unsigned shift;  /* 32 less the logarithm of their number to base 2, in 1..31 */
+    struct crowd_entry *entries; /* `filled` of them, with room for `capacity` */
+    int32_t *past;   /* by entry, of chains: one behind it in its list, all before that in one component */
+    size_t filled, capacity;
 };
 #define CROWD_COUNT_BITS 20
 
@@ -154,7 +128,6 @@ struct grouping_scratch {
     uint64_t *table;
     int32_t *cursors;
     uint64_t *found, *words, *bitmap;
-    size_t looked_at; /* members of crowds and entries of their lists that searches looked at */
     int (*pause)(uint64_t *last); /* called every few milliseconds; anything but 0 stops what is under way */
     uint64_t *last;
     size_t steps; /* since the last call of pause */
@@ -175,19 +148,18 @@ size_t grouping_missing(struct grouping *grouping, const struct grouping_place *
 void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest);
 
 /* Count words of tokens: counts holds 2^CROWD_COUNT_BITS. */
-void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint16_t *counts);
+void crowd_count_tokens(const uint64_t *tokens, size_t n, uint64_t multiplier, uint8_t *counts);
 
 /* Number those of 2^CROWD_COUNT_BITS counts that are at least `frequent`, from 1 up, and write 0 for the others and for
  * those beyond `most`. Returns how many have a number. */
-size_t crowd_number_frequent(const uint16_t *counts, uint16_t frequent, size_t most, uint16_t *bits);
+size_t crowd_number_frequent(const uint8_t *counts, uint8_t frequent, size_t most, uint16_t *bits);
 
 /* Write the least overlap of similar sets whose sizes sum to 0, 1, 2, ... sums - 1, or of which the smaller has so many
  * tokens where the measure is containment. */
 void crowd_least_overlaps(struct sets_rule rule, size_t sums, uint32_t *overlaps);
 
-/* Add the entries of lists to those of a crowd, whose lengths are 0 before the first is added. Its capacity is at least
- * four times the number of entries. */
-void crowd_relist(struct crowd *crowd, const union crowd_slot *slots, const struct crowd_chain *lists, size_t n);
+/* Add the entries from..to to lists, which hold GROUPING_NO_ROW before the first is added. */
+void crowd_list(struct crowd *crowd, size_t from, size_t to);
 
 /* Add a row whose tokens are at hand. Returns 0 where there is no room, -1 where `pause` stopped it. */
 int crowd_add(struct grouping *grouping, size_t row, struct grouping_scratch *scratch);

@@ -44,14 +44,12 @@ cdef extern from "grouping/grouping.h":
         int32_t row
         size_t tokens, frequent, lost, later
         uint64_t last
-    union crowd_slot:
-        pass
-    struct crowd_chain:
+    struct crowd_entry:
         pass
     struct crowd:
-        const uint16_t* counts
+        const uint8_t* counts
         const uint16_t* bits
-        uint16_t frequent, unlisted
+        uint8_t frequent
         uint64_t multiplier
         size_t width
         const bits_kernels* kernels
@@ -60,15 +58,13 @@ cdef extern from "grouping/grouping.h":
         crowd_member* members
         uint64_t* bitmaps
         int32_t* dense
-        int32_t* open
-        uint64_t* sketches
-        uint8_t* touched
         uint32_t* shared
-        size_t count, crowded, opened, room
-        crowd_chain* lists
+        size_t count, crowded, room
+        int32_t* lists
         unsigned shift
-        crowd_slot* slots
-        size_t entries, filled, capacity, needed
+        crowd_entry* entries
+        int32_t* past
+        size_t filled, capacity
     struct grouping:
         size_t n
         const int32_t* buckets
@@ -104,7 +100,6 @@ cdef extern from "grouping/grouping.h":
         uint64_t* found
         uint64_t* words
         uint64_t* bitmap
-        size_t looked_at
         int (*pause)(uint64_t*) except -1 nogil
         uint64_t* last
     enum grouping_stop:
@@ -112,11 +107,11 @@ cdef extern from "grouping/grouping.h":
     int grouping_walk(grouping*, grouping_place*, size_t, grouping_scratch*) except -1 nogil
     size_t grouping_missing(grouping*, const grouping_place*, size_t, size_t, grouping_scratch*,
                             int32_t*) except -1 nogil
-    void crowd_count_tokens(const uint64_t*, size_t, uint64_t, uint16_t*) nogil
-    size_t crowd_number_frequent(const uint16_t*, uint16_t, size_t, uint16_t*) nogil
+    void crowd_count_tokens(const uint64_t*, size_t, uint64_t, uint8_t*) nogil
+    size_t crowd_number_frequent(const uint8_t*, uint8_t, size_t, uint16_t*) nogil
     bint grouping_is_met(const grouping*, size_t) nogil
     void crowd_least_overlaps(sets_rule, size_t, uint32_t*) nogil
-    void crowd_relist(crowd*, const crowd_slot*, const crowd_chain*, size_t) nogil
+    void crowd_list(crowd*, size_t, size_t) nogil
     int crowd_add(grouping*, size_t, grouping_scratch*) except -1 nogil
     void grouping_join_buckets(const int32_t*, size_t, size_t, size_t, int32_t*, int64_t*) nogil
 
@@ -340,7 +335,6 @@ cdef class Grouping:
     cdef object kept_alive, of_crowd, of_members, of_entries
     cdef dict held
     cdef readonly object left, right, similarity
-    cdef readonly size_t looked_at
     cdef size_t n, holds
 
     def __cinit__(self, const int32_t[:, ::1] buckets not None, const int64_t[::1] counts not None,
@@ -450,7 +444,7 @@ cdef class Grouping:
         """Comparisons made since `start`."""
         return self.place.compared
 
-    def count(self, const uint64_t[::1] tokens not None, uint16_t[::1] counts not None):
+    def count(self, const uint64_t[::1] tokens not None, uint8_t[::1] counts not None):
         """Count the words of tokens; counts has 2**COUNT_BITS zeros at first."""
         if len(counts) != 1 << CROWD_COUNT_BITS:
             raise ValueError(f"counts must have {1 << CROWD_COUNT_BITS} numbers, not {len(counts)}")
@@ -464,16 +458,15 @@ cdef class Grouping:
                 at += some
                 pause(&last_pause)
 
-    def begin_crowd(self, const uint16_t[::1] counts not None, uint16_t frequent, uint16_t unlisted):
+    def begin_crowd(self, const uint8_t[::1] counts not None, uint8_t frequent):
         """Look rows up in a crowd from here on, none of which is there yet.
 
-        Words are frequent that were counted at least `frequent` times (1 to 65,535) in a sample of the rows. Rows are not
-        listed under words that were counted at least `unlisted` times, which is at least `frequent`.
+        Words are frequent that were counted at least `frequent` times (1 to 255) in a sample of the rows.
         """
         if len(counts) != 1 << CROWD_COUNT_BITS:
             raise ValueError(f"counts must have {1 << CROWD_COUNT_BITS} numbers, not {len(counts)}")
-        if not 1 <= frequent <= unlisted:
-            raise ValueError(f"frequent must be in 1..{unlisted}, the count of unlisted words, not {frequent}")
+        if not frequent:
+            raise ValueError("frequent must be in 1..255, not 0")
         if not self.state.exact or self.state.rule.threshold == 0:
             raise ValueError("a crowd tells nothing of signatures, or of rows that need no token in common")
         self.end_crowd()
@@ -486,8 +479,7 @@ cdef class Grouping:
             numbered = crowd_number_frequent(&counts[0], frequent, CROWD_MOST_BITS - 1, &bits[0])
             crowd_least_overlaps(self.state.rule, sums, &overlaps[0])
         self.of_crowd = counts, bits_array, overlaps_array
-        crowd.bits, crowd.multiplier, crowd.width = &bits[0], multiplier, numbered // 64 + 1
-        crowd.frequent, crowd.unlisted = frequent, unlisted
+        crowd.bits, crowd.frequent, crowd.multiplier, crowd.width = &bits[0], frequent, multiplier, numbered // 64 + 1
         crowd.kernels, crowd.overlaps, crowd.sums = bits_levels[in_use[0]], &overlaps[0], sums
         self.make_room()
         crowd.counts = &counts[0]
@@ -498,11 +490,11 @@ cdef class Grouping:
         self.of_crowd = self.of_members = self.of_entries = None
 
     def make_room(self):
-        """Provide room in a crowd for the row for which there was none. An interrupt ends the crowd."""
+        """Double the room of a crowd where there is none for the longest row at hand. An interrupt ends the crowd."""
         try:
             if self.state.crowd.count == self.state.crowd.room:
                 self._make_room_for_members()
-            if self.state.crowd.capacity - self.state.crowd.filled < self.state.crowd.needed or not self.state.crowd.capacity:
+            if self.state.crowd.capacity - self.state.crowd.filled < <size_t>self.longest or not self.state.crowd.capacity:
                 self._make_room_for_entries()
         except BaseException:
             self.end_crowd()
@@ -512,39 +504,37 @@ cdef class Grouping:
         crowd = &self.state.crowd
         cdef size_t room = max(1 << 10, 2 * crowd.room)
         arrays = [np.empty(room * sizeof(crowd_member), np.uint8), np.empty((room, crowd.width), np.uint64),
-                  np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.uint64),
-                  np.zeros(room // 8, np.uint8), np.empty(room, np.uint32)]
-        for new, old in zip(arrays[:5], self.of_members or (), strict=False):
+                  np.empty(room, np.int32), np.zeros(room, np.uint32)]
+        for new, old in zip(arrays[:3], self.of_members or (), strict=False):
             new[:len(old)] = old
         cdef uint8_t[::1] members = arrays[0]
         cdef uint64_t[:, ::1] bitmaps = arrays[1]
-        cdef int32_t[::1] dense = arrays[2], open = arrays[3]
-        cdef uint64_t[::1] sketches = arrays[4]
-        cdef uint8_t[::1] touched = arrays[5]
-        cdef uint32_t[::1] shared = arrays[6]
+        cdef int32_t[::1] dense = arrays[2]
+        cdef uint32_t[::1] shared = arrays[3]
         crowd.members, crowd.bitmaps, crowd.dense = <crowd_member*>&members[0], &bitmaps[0, 0], &dense[0]
-        crowd.open, crowd.sketches, crowd.touched, crowd.shared = &open[0], &sketches[0], &touched[0], &shared[0]
-        crowd.room, self.of_members = room, arrays
+        crowd.shared, crowd.room, self.of_members = &shared[0], room, arrays
 
     cdef _make_room_for_entries(self):
         crowd = &self.state.crowd
-        cdef size_t capacity = 1 << max(16, (<object>sum_of(product_of(4, crowd.entries), crowd.needed)).bit_length())
+        capacity = 1 << max(16, (crowd.capacity + self.longest).bit_length())
         if capacity >= 1 << 31:
             raise MemoryError(f"words of a crowd take more than 2**31 entries, at {self.place.row} rows")
-        cdef size_t n = 0 if self.of_entries is None else 1 << (32 - crowd.shift), number = capacity // 4, at = 0, some
+        arrays = [np.empty(capacity * sizeof(crowd_entry), np.uint8),
+                  np.empty(capacity if self.state.chains else 1, np.int32), np.full(capacity, -1, np.int32)]
+        if self.of_entries:
+            used = crowd.filled * sizeof(crowd_entry)
+            arrays[0][:used] = self.of_entries[0][:used]
+        cdef uint8_t[::1] entries = arrays[0]
+        cdef int32_t[::1] past = arrays[1], lists = arrays[2]
+        cdef size_t at = 0, some
         cdef uint64_t last_pause = 0
-        cdef const crowd_slot* old_slots = crowd.slots
-        cdef const crowd_chain* old_lists = crowd.lists
-        arrays = np.empty(capacity * sizeof(crowd_slot), np.uint8), np.zeros(number * sizeof(crowd_chain), np.uint8)
-        cdef uint8_t[::1] slots = arrays[0], lists = arrays[1]
-        before, self.of_entries = self.of_entries, arrays  # the lists that are copied stay alive
-        crowd.slots, crowd.lists = <crowd_slot*>&slots[0], <crowd_chain*>&lists[0]
-        crowd.entries, crowd.filled, crowd.capacity = 0, 0, capacity
-        crowd.shift = 33 - int(number).bit_length()
+        crowd.entries, crowd.lists = <crowd_entry*>&entries[0], &lists[0]
+        crowd.past = &past[0] if self.state.chains else NULL
+        crowd.capacity, crowd.shift, self.of_entries = capacity, 33 - int(capacity).bit_length(), arrays
         with nogil:
-            while at < n:
-                some = min(n - at, <size_t>WORK // 64)
-                crowd_relist(crowd, old_slots, old_lists + at, some)
+            while at < crowd.filled:
+                some = min(crowd.filled - at, <size_t>WORK)
+                crowd_list(crowd, at, at + some)
                 at += some
                 pause(&last_pause)
 
@@ -594,8 +584,6 @@ cdef class Grouping:
             raise ValueError(f"end must be in {place.row}..{self.n}, not {end}")
         with nogil:
             stop = grouping_walk(&self.state, place, end, &scratch.scratch)
-        if self.state.crowd.counts != NULL:
-            self.looked_at += scratch.scratch.looked_at
         if stop == GROUPING_PLACED:
             raise ValueError(f"row {place.row} has been placed before")
         return stop

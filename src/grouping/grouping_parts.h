@@ -59,14 +59,11 @@ static inline uint64_t grouping_take_smallest(uint64_t *heap, size_t n) {
 
 /* ---- crowds ---- */
 
-/* What a crowd knows of a row; the words that it is listed under, the rarest, are in scratch->words in their order, its
- * bitmap in scratch->bitmap. */
+/* What a crowd knows of a row; `listed` of its words, the rarest, are in scratch->words, its bitmap in scratch->bitmap. */
 struct crowd_row {
     struct crowd_member member;
-    uint64_t sketch;     /* each word flips a bit: two rows differ in no more bits than there are words of one only */
-    size_t shortest;     /* words of its shortest prefix */
-    size_t rare, listed; /* words that are not frequent, and all that it is listed under */
-    int is_short, is_dense, is_open;
+    size_t listed;
+    int is_dense;
 };
 
 /* Returns 1 where pause stopped it. */
@@ -77,8 +74,8 @@ int crowd_describe(const struct grouping *grouping, size_t row, struct grouping_
  * it, and return their number, SIZE_MAX where pause stopped it. */
 size_t crowd_find(struct grouping *grouping, const struct crowd_row *row, struct grouping_scratch *scratch);
 
-/* Whether a row that was described can be added. */
-int crowd_has_room(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch);
+/* Whether a row of so many tokens can be added. */
+int crowd_has_room(const struct crowd *crowd, size_t tokens);
 
 /* Add a row that was described, for which there is room. */
 void crowd_append(struct crowd *crowd, const struct crowd_row *row, const struct grouping_scratch *scratch);

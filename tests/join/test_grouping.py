@@ -3,7 +3,6 @@
 import gc
 import random
 import weakref
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -114,56 +113,14 @@ def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, scree
     st.sampled_from([0.3, 0.5, 0.8, 1.0]),
     st.booleans(),
     st.sampled_from([0, 1, 300]),
-    st.sampled_from([1, 8]),
 )
-def test_any_sets(rows, threshold, chains, crowd, unlisted):
+def test_any_sets(rows, threshold, chains, crowd):
     corpus = Corpus(rows, threshold, None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_pairs, "UNLISTED_ROWS", unlisted)
         patch.setattr(group_pairs, "CROWD", crowd)
         patch.setattr(group_pairs, "FEW", crowd)
         found = corpus.groups(corpus.walked(True, chains)[0], chains)
     assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
-
-
-def tiny_sets(n, universe, seed=1):
-    """Make sets of 1 to 8 elements; the r-th element of the universe is drawn with a weight of 1 / r."""
-    rng = np.random.default_rng(seed)
-    weights = 1 / np.arange(1, universe + 1)
-    return [set(rng.choice(universe, rng.integers(1, 9), p=weights / weights.sum()).tolist()) for _ in range(n)]
-
-
-@pytest.mark.parametrize("chains", [False, True])
-@pytest.mark.parametrize(("universe", "threshold"), [(12, 0.5), (60, 0.5), (300, 0.4), (300, 0.8)])
-def test_tiny_sets_in_a_crowd(universe, threshold, chains, monkeypatch):
-    """Lists of frequent elements have many chunks, and of chains some are passed."""
-    monkeypatch.setattr(group_pairs, "CROWD", 1)
-    monkeypatch.setattr(group_pairs, "UNLISTED_ROWS", 1)
-    corpus = Corpus(tiny_sets(600, universe), threshold, None)
-    corpus.keys[:, 0] = 0  # all share a bucket
-    found = corpus.groups(corpus.walked(True, chains)[0], chains)
-    assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
-
-
-class Observed(kernels.Grouping):
-    """Searches whose work is read after their end."""
-
-    made: ClassVar = []
-
-    def __init__(self, *_):
-        self.made.append(self)
-
-
-@pytest.mark.parametrize("chains", [False, True])
-def test_a_search_in_a_crowd_of_tiny_sets_looks_at_few_of_them(chains, monkeypatch):
-    """Their prefixes have frequent elements, and nearly no two are similar."""
-    n = 4_000
-    monkeypatch.setattr(kernels, "Grouping", Observed)
-    sets = TokenSets.from_sets(tiny_sets(n, n))
-    signatures, keys = np.ones((n, 8), np.uint64), np.zeros((n, 1), np.uint64)
-    _, compared = pairs_for_groups(sets, signatures, keys, Comparison(0.5, True, chains), copies=find_copies(sets))
-    assert compared < 10 * n
-    assert 0 < Observed.made.pop().looked_at < n * n / 2 / 15
 
 
 def template_pages(n, own, seed=1):
@@ -424,7 +381,7 @@ def test_walks_that_cannot_be():
     with pytest.raises(ValueError, match="there must be a crowd"):
         one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="numbers, not 5"):
-        one.begin_crowd(np.zeros(5, np.uint16), 2, 9)
+        one.begin_crowd(np.zeros(5, np.uint8), 2)
 
 
 def test_counts_of_buckets_that_wrap_are_refused():
@@ -478,14 +435,14 @@ def test_rows_that_are_held_are_a_copy():
 
 
 def test_crowds_that_cannot_be():
-    counts = np.zeros(1 << kernels.COUNT_BITS, np.uint16)
+    counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
     for changes in {"exact": False}, {"threshold": 0.0}:
         with pytest.raises(ValueError, match="a crowd tells nothing"):
-            state(**changes).begin_crowd(counts, 2, 9)
+            state(**changes).begin_crowd(counts, 2)
     one, _ = held()
     with pytest.raises(ValueError, match="not 0"):
-        one.begin_crowd(counts, 0, 9)
-    one.begin_crowd(counts, 2, 9)
+        one.begin_crowd(counts, 0)
+    one.begin_crowd(counts, 2)
     with pytest.raises(ValueError, match="row 0 is not at hand, or not placed"):
         one.add_to_crowd(0, 1)
     with pytest.raises(ValueError, match="step by step"):
@@ -497,9 +454,9 @@ def test_crowds_are_let_go_of():
     one, _ = held()
     kept = []
     for _ in range(3):
-        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint16)
+        counts = np.zeros(1 << kernels.COUNT_BITS, np.uint8)
         kept.append(weakref.ref(counts))
-        one.begin_crowd(counts, 2, 9)
+        one.begin_crowd(counts, 2)
         del counts
     assert [reference() is None for reference in kept] == [True, True, False]
     one.end_crowd()

@@ -464,8 +464,8 @@ def test_a_signal_ends_a_comparison_of_long_rows():
 def test_a_signal_ends_the_sort_of_a_long_prefix():
     """There is no crowd afterwards, since a row of it is missing."""
     call = (
-        "g = walk(2 * 10**7, 1); g.step(1); g.begin_crowd(np.zeros(1 << grouping.COUNT_BITS, np.uint16), 2, 9);"
-        " begin(); g.add_to_crowd(0, 1)"
+        "g = walk(2 * 10**7, 1); g.step(1); g.begin_crowd(np.zeros(1 << grouping.COUNT_BITS, np.uint8), 2); begin();"
+        " g.add_to_crowd(0, 1)"
     )
     after = "try: g.add_to_crowd(0, 0)\nexcept ValueError as error: print('must be a crowd' in str(error))"
     interrupted_walk(call, after)
