@@ -171,7 +171,7 @@ def dedup_with_summary(
     for name in options:
         if name not in OPTIONS:
             raise TypeError(f"dedup has no argument {name!r}; it has {', '.join(OPTIONS)}")
-    plan = make_plan(**options, threads=1)
+    plan = make_plan(**options, threads=1, exact=False)
     if isinstance(keep, str):
         check_keep_measure(keep, plan.measure)
     source = source_of(df, text, id, keep)

@@ -120,7 +120,7 @@ def plan(
     engine = make_plan(
         threshold=threshold, unit=unit, size=size, stop_words=stop_words, num_perm=num_perm, scheme=scheme,
         recall=recall, bands=bands, rows=rows, verify=verify, groups=groups, threads=threads, seed=seed,
-        measure=measure,
+        measure=measure, exact=False,
     )  # fmt: skip
     paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
     source = Inputs(
