@@ -83,7 +83,7 @@ class Prefixes:
             count += int(counts.sum())
             if count > most:
                 return None, count
-            ends = np.cumsum(counts)
+            ends = np.cumsum(counts, dtype=np.int64)
             at = np.repeat(starts - ends + counts, counts) + np.arange(counts.sum(), dtype=np.int64)
             owners = level.owners[at]
             found.append(owners[level.versions[at] == self._versions[owners]])
@@ -98,7 +98,7 @@ class Prefixes:
         sizes, p, q = np.diff(offsets), self._rule.p, self._rule.q
         taken = np.where(sizes >= max(self._least, 1), sizes - -(-p * sizes // (q - p)) + 1, 0)
         rows = np.repeat(np.arange(len(sizes), dtype=np.int64), taken)
-        return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(np.cumsum(taken) - taken, taken)
+        return rows, np.arange(len(rows), dtype=np.int64) - np.repeat(np.cumsum(taken, dtype=np.int64) - taken, taken)
 
     def _sorted(self, levels: list[_Level]) -> _Level:
         """Return the entries of levels that still count, sorted."""
