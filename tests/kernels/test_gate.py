@@ -549,6 +549,7 @@ def test_an_interrupt_ends_a_wait(side):
         until_waiting(gate, 1, 1 if side == "writing" else 0)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with threads(hold), threads(interrupt, *([read] if side == "writing" else [])):
         assert held.wait(PATIENCE)
         with pytest.raises(KeyboardInterrupt), getattr(gate, side)():
