@@ -279,6 +279,7 @@ def arguments_of(plan: Plan) -> dict[str, Any]:
         "threshold": plan.threshold, "unit": shingles.unit, "size": shingles.size, "stop_words": shingles.stop_words,
         "num_perm": hasher.num_perm, "scheme": hasher.scheme, "seed": hasher.seed, "bands": bands.bands,
         "rows": bands.rows, "verify": plan.verify, "groups": plan.groups, "measure": plan.measure,
+        "exact": plan.exact,
     }  # fmt: skip
 
 
