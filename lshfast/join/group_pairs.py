@@ -19,6 +19,7 @@ from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement
 from lshfast.join.shared_slots import SCREENED, share_slots
+from lshfast.join.short_rows import are_short, place_short_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.tokens import TokenSets
 
@@ -251,20 +252,31 @@ class _Walk:
         taken = ordered_map(lambda piece: (piece, self._take(*piece)), pieces, self.comparison.threads, self._is_large)
         for (begin, end), sets in taken:
             with self._at_hand(begin, sets):
-                self._walk_rows(start, stop, begin, end)
+                joined = self._walk_rows(start, stop, begin, end)
+            if joined is not None:
+                self._forget()
+                self._tell(stop - begin)
+                return joined
             self._tell(end - begin)
         self._forget()
         self.state.end_crowd()
         return int(self.state.compared)
 
-    def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> None:
-        """Process the rows begin..end of the component start..stop; their tokens are in memory."""
+    def _walk_rows(self, start: int, stop: int, begin: int, end: int) -> int | None:
+        """Process the rows begin..end of the component start..stop; their tokens are in memory.
+
+        If the component is a crowd of short rows, all its rows are processed, and the number of pairs that were
+        compared is returned.
+        """
         before = -1
         while (ended := self.state.step(end))[0] != kernels.DONE:
             why, row, needed = ended
             if why == kernels.FULL:
                 self.state.make_room()
             elif why == kernels.CROWDED:
+                joined = self._join_short(start, stop)
+                if joined is not None:
+                    return joined
                 self._make_crowd(start, stop, begin, row)
                 self._ahead = AHEAD_IN_CROWD
             elif row != before:
@@ -273,6 +285,23 @@ class _Walk:
                 before = row
             else:  # the predicted rows were not enough: this row may need many more
                 self._fetch(needed, self.state.missing(row + 1, AHEAD_OF_ONE))
+        return None
+
+    def _join_short(self, start: int, stop: int) -> int | None:
+        """Process the rows of a component by an exact join if they are short and have few similar pairs."""
+        if not are_short(self._sizes[start:stop]):
+            return None
+        how, done, total = self.comparison, self._done, len(self.walked)
+        tell = self._progress
+
+        def report(joined: int, rows: int) -> None:
+            if tell:
+                tell(max(done, min(total, start + joined)), total)
+
+        return place_short_rows(
+            self.state, self.rows, self.walked[start:stop], start, threshold=how.threshold, measure=how.measure,
+            threads=how.threads, progress=report,
+        )  # fmt: skip
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Yield consecutive runs of rows of about RUN_TOKENS tokens each."""

@@ -13,6 +13,7 @@ from lshfast.common.growing import GrowingArray
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.banded import find_copies
+from lshfast.join.jaccard import Rows
 from lshfast.join.thresholds import Rule
 from lshfast.kernels import bands, ranks, setjoin
 from lshfast.tokens import TokenSets
@@ -56,6 +57,18 @@ class Collection:
             raise ValueError(f"a set may have at most {setjoin.MOST_TOKENS} tokens; row {row} has {sizes[row]}")
         joined = (copies == np.arange(len(copies), dtype=np.int64)) & (sizes > 0)
         return cls(sets, copies, np.flatnonzero(joined).astype(np.int64))
+
+
+def tokens_of(rows: Rows, chosen: Int64Array, threads: int) -> TokenSets:
+    """Return the tokens of some rows, which are computed in pieces."""
+    sizes = rows.sizes[chosen]
+    counts, tokens = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
+    for part in ordered_map(rows.take, (chosen[piece] for piece in pieces(sizes, PIECE)), threads):
+        counts.extend(part.counts)
+        tokens.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(counts.finished(), out=offsets[1:])
+    return TokenSets(offsets, tokens.finished())
 
 
 @dataclass(frozen=True)

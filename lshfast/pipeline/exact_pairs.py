@@ -8,18 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.growing import GrowingArray
-from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import Int64Array
 from lshfast.join.jaccard import PAIR, sort_pairs
-from lshfast.join.set_ranks import Collection
+from lshfast.join.set_ranks import Collection, tokens_of
 from lshfast.join.thresholds import rule_of
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.sketching import SketchedRows
 from lshfast.sketch.minhash import EMPTY
 from lshfast.tokens import TokenSets
-
-# Tokens of a piece of rows that are hashed at a time.
-PIECE = 1 << 18
 
 
 class ExactPairs:
@@ -88,12 +84,7 @@ class ExactPairs:
             return Collection(tokens, numbers, np.flatnonzero(first))
         set_aside = (sketches.keys == EMPTY).all(axis=1) if sketches.keys.shape[1] else sketches.empty
         rows = np.flatnonzero(first & ~set_aside)
-        sizes = sketches.rows.sizes[rows]
-        taken = (rows[part] for part in pieces(sizes, PIECE))
-        counts, hashed = GrowingArray(np.int64), GrowingArray(np.uint64, room=int(sizes.sum()))
-        for part in ordered_map(sketches.rows.take, taken, self._plan.threads):
-            counts.extend(part.counts)
-            hashed.extend(part.tokens[part.offsets[0] : part.offsets[-1]])
+        some = tokens_of(sketches.rows, rows, self._plan.threads)
         offsets = np.zeros(len(sketches) + 1, np.int64)
-        offsets[rows + 1] = counts.finished()
-        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), hashed.finished()), numbers, rows)
+        offsets[rows + 1] = some.counts
+        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), some.tokens), numbers, rows)

@@ -239,13 +239,6 @@ static inline int may_be_similar(const struct search *search, const struct crowd
     return bits + smaller(rest, most) >= least_overlap(search->grouping, row->tokens, other->tokens);
 }
 
-static int share_bucket(const struct grouping *grouping, size_t a, size_t b) {
-    const int32_t *left = grouping->buckets + a * grouping->bands, *right = grouping->buckets + b * grouping->bands;
-    int share = 0;
-    for (size_t band = 0; band < grouping->bands; band++) share |= left[band] == right[band] && left[band] >= 0;
-    return share;
-}
-
 /* Compare `some` members that follow each other, and write those that are found. */
 static void compare_block(struct search *search, size_t start, size_t some) {
     struct grouping *grouping = search->grouping;
@@ -259,7 +252,7 @@ static void compare_block(struct search *search, size_t start, size_t some) {
         crowd->shared[start + i] = 0;
         if (!may_be_similar(search, other, (size_t)bits_differing[i], shared)) continue;
         if (is_joined(search, start + i)) continue;
-        if (!share_bucket(grouping, (size_t)search->row->member.row, (size_t)other->row)) continue;
+        if (!grouping_share_bucket(grouping, (size_t)search->row->member.row, (size_t)other->row)) continue;
         search->scratch->found[search->found++] = (uint64_t)other->row;
     }
 }

@@ -286,3 +286,39 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
     }
     return GROUPING_DONE;
 }
+
+/* ---- pairs that an exact join found ---- */
+
+size_t grouping_meeting(const struct grouping *grouping, const struct slots_kernels *slots, const uint64_t *pairs,
+                        size_t n, uint64_t *meeting) {
+    size_t made = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t right = pairs[i] >> 32, left = pairs[i] & UINT32_MAX;
+        if (!grouping_share_bucket(grouping, left, right)) continue;
+        if (equal_slots(grouping, slots, right, (int32_t)left) >= grouping->least) meeting[made++] = pairs[i];
+    }
+    return made;
+}
+
+void grouping_begin_again(struct grouping *grouping, size_t first, size_t end) {
+    for (size_t row = first; row < end; row++) {
+        grouping->parent[row] = (int32_t)row;
+        grouping->left[row] = grouping->right[row] = GROUPING_NO_ROW;
+    }
+}
+
+size_t grouping_place_pairs(struct grouping *grouping, const uint64_t *pairs, size_t n, size_t made) {
+    for (size_t i = 0; i < n; i++) {
+        int32_t right = (int32_t)(pairs[i] >> 32), left = (int32_t)(pairs[i] & UINT32_MAX);
+        if (grouping->chains) {
+            if (grouping_are_joined(grouping, left, right)) continue;
+            join(grouping->parent, left, right);
+        } else {
+            if (grouping->parent[right] != right || !grouping_is_met(grouping, (size_t)left)) continue;
+            grouping->parent[right] = left;
+        }
+        grouping->left[made] = left;
+        grouping->right[made++] = right;
+    }
+    return made;
+}

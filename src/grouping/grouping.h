@@ -143,6 +143,18 @@ enum grouping_stop grouping_walk(struct grouping *grouping, struct grouping_plac
 size_t grouping_missing(struct grouping *grouping, const struct grouping_place *place, size_t end, size_t most,
                         struct grouping_scratch *scratch, int32_t *missing);
 
+/* Write those of n pairs that a walk would compare: rows that share a bucket and agree in enough slots. A pair is
+ * right << 32 | left, with left < right. Returns their number; `meeting` may be `pairs`. */
+size_t grouping_meeting(const struct grouping *grouping, const struct slots_kernels *slots, const uint64_t *pairs,
+                        size_t n, uint64_t *meeting);
+
+/* Let each of the rows first..end be a group, whatever a walk made of them. */
+void grouping_begin_again(struct grouping *grouping, size_t first, size_t end);
+
+/* Place rows by all similar pairs that a walk would compare, ascending, each once: the next n of them. Writes left and
+ * right of the pairs that the walk would find from the place `made` on, and returns where they end. */
+size_t grouping_place_pairs(struct grouping *grouping, const uint64_t *pairs, size_t n, size_t made);
+
 /* How many of a row's rarest tokens must be looked up (longest), and how many are enough where the other row has no
  * fewer tokens (shortest). The threshold is above 0: a prefix tells nothing of rows that have no token in common. */
 void crowd_prefix_lengths(size_t tokens, struct sets_rule rule, size_t *longest, size_t *shortest);

@@ -107,6 +107,9 @@ cdef extern from "grouping/grouping.h":
     int grouping_walk(grouping*, grouping_place*, size_t, grouping_scratch*) except -1 nogil
     size_t grouping_missing(grouping*, const grouping_place*, size_t, size_t, grouping_scratch*,
                             int32_t*) except -1 nogil
+    size_t grouping_meeting(const grouping*, const slots_kernels*, const uint64_t*, size_t, uint64_t*) nogil
+    void grouping_begin_again(grouping*, size_t, size_t) nogil
+    size_t grouping_place_pairs(grouping*, const uint64_t*, size_t, size_t) nogil
     void crowd_count_tokens(const uint64_t*, size_t, uint64_t, uint8_t*) nogil
     size_t crowd_number_frequent(const uint8_t*, uint8_t, size_t, uint16_t*) nogil
     bint grouping_is_met(const grouping*, size_t) nogil
@@ -576,6 +579,52 @@ cdef class Grouping:
         with nogil:
             made = grouping_missing(&self.state, &self.place, end, most, &scratch.scratch, &out[0])
         return np.unique(out_array[:made])
+
+    def meeting(self, const uint64_t[::1] pairs not None):
+        """Return those of the pairs, right << 32 | left with left < right, that a walk would compare."""
+        pairs = aligned(pairs)
+        cdef size_t n = len(pairs), at = 0, made = 0, some
+        cdef uint64_t last_pause = 0
+        self._check_pairs(pairs, 0, self.n)
+        meeting_array = np.empty(n + 1, np.uint64)
+        cdef uint64_t[::1] meeting = meeting_array
+        with nogil:
+            while at < n:
+                some = min(n - at, <size_t>WORK // 256)
+                made += grouping_meeting(&self.state, slots_levels[in_use[0]], &pairs[at], some, &meeting[made])
+                at += some
+                pause(&last_pause)
+        return meeting_array[:made]
+
+    def place_pairs(self, size_t begin, size_t end, const uint64_t[::1] pairs not None):
+        """Place rows begin..end by all similar pairs that a walk would compare, ascending.
+
+        Returns how many of them the walk would find; their places in `left` and `right` begin at `begin`.
+        """
+        pairs = aligned(pairs)
+        cdef size_t n = len(pairs), at = 0, made = begin, some
+        cdef uint64_t last_pause = 0
+        if not begin <= end <= self.n:
+            raise ValueError(f"rows must be within 0..{self.n}, not {begin}..{end}")
+        self._check_pairs(pairs, begin, end)
+        if n and np.any(np.asarray(pairs[1:]) <= np.asarray(pairs[:-1])):
+            raise ValueError("pairs must ascend")
+        with nogil:
+            grouping_begin_again(&self.state, begin, end)
+            while at < n:
+                some = min(n - at, <size_t>WORK)
+                made = grouping_place_pairs(&self.state, &pairs[at], some, made)
+                at += some
+                pause(&last_pause)
+        return made - begin
+
+    cdef _check_pairs(self, const uint64_t[::1] pairs, uint64_t begin, uint64_t end):
+        cdef size_t i
+        cdef uint64_t left, right
+        for i in range(<size_t>len(pairs)):
+            left, right = pairs[i] & 0xFFFFFFFF, pairs[i] >> 32
+            if not begin <= left < right < end:
+                raise ValueError(f"rows of pairs must ascend within {begin}..{<int64_t>end - 1}, not {left}, {right}")
 
     cdef int _step(self, grouping_place* place, size_t end) except -1:
         cdef _Scratch scratch = _Scratch(self)

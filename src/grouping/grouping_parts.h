@@ -30,6 +30,15 @@ static inline int grouping_are_joined(const struct grouping *grouping, int32_t a
     return grouping_root_of(grouping->parent, a) == grouping_root_of(grouping->parent, b);
 }
 
+/* ---- buckets ---- */
+
+static inline int grouping_share_bucket(const struct grouping *grouping, size_t a, size_t b) {
+    const int32_t *left = grouping->buckets + a * grouping->bands, *right = grouping->buckets + b * grouping->bands;
+    int share = 0;
+    for (size_t band = 0; band < grouping->bands; band++) share |= left[band] == right[band] && left[band] >= 0;
+    return share;
+}
+
 /* ---- heaps, whose steps are n log n whatever somebody makes of the numbers ---- */
 
 static inline void grouping_sift_down(uint64_t *heap, size_t n, size_t at, uint64_t number) {

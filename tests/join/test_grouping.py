@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshfast import Bands, MinHasher, TokenSets, candidates, component_groups, find_copies, star_groups, verify
-from lshfast.join import group_pairs
+from lshfast.join import group_pairs, short_rows
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
+from lshfast.join.groups import larger_first
 from lshfast.join.jaccard import as_pairs, estimate, screen
 from lshfast.join.shared_slots import SCREENED
 from lshfast.kernels import available, use
@@ -70,9 +71,13 @@ def family(seed, n, common):
     return rows
 
 
-@pytest.fixture(params=["whole", "pieces", "crowds", "crowds in pieces", "screened", "screened crowds"])
+@pytest.fixture(
+    params=["whole", "pieces", "crowds", "crowds in pieces", "screened", "screened crowds", "crowds joined"]
+)
 def sizes(request, monkeypatch):
     """Cut the walk as large collections cut it."""
+    if "joined" not in request.param:
+        monkeypatch.setattr(short_rows, "SHORT_TOKENS", 0)
     if "screened" in request.param:
         monkeypatch.setattr(group_pairs, "SCREENED", 2)
     if "pieces" in request.param:
@@ -113,14 +118,65 @@ def test_the_groups_of_estimates_are_those_of_all_pairs(chains, threshold, scree
     st.sampled_from([0.3, 0.5, 0.8, 1.0]),
     st.booleans(),
     st.sampled_from([0, 1, 300]),
+    st.sampled_from([0, short_rows.SHORT_TOKENS]),
 )
-def test_any_sets(rows, threshold, chains, crowd):
+def test_any_sets(rows, threshold, chains, crowd, short):
     corpus = Corpus(rows, threshold, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(group_pairs, "CROWD", crowd)
         patch.setattr(group_pairs, "FEW", crowd)
+        patch.setattr(short_rows, "SHORT_TOKENS", short)
         found = corpus.groups(corpus.walked(True, chains)[0], chains)
     assert found.keeper.tolist() == corpus.of_all_pairs(True, chains).keeper.tolist()
+
+
+def tiny(n, seed=1):
+    """Make n sets of 1 to 12 of 60 elements: most meet many others, of which few are similar."""
+    rng = np.random.default_rng(seed)
+    return TokenSets.from_sets([rng.zipf(1.3, rng.integers(1, 13)) % 60 for _ in range(n)])
+
+
+@pytest.mark.parametrize("chains", [False, True])
+@pytest.mark.parametrize("measure", ["jaccard", "containment"])
+@pytest.mark.parametrize("preferred", [False, True])
+def test_short_rows_are_placed_as_by_the_walk(chains, measure, preferred, monkeypatch):
+    """A crowd of short rows is joined; the pairs are the same, and so are their similarities."""
+    sets = tiny(3000)
+    signatures = HASHER.sketch(sets)
+    keys, copies = BANDS.keys(signatures), find_copies(sets)
+    preference = np.random.default_rng(2).integers(0, 9, len(sets)) if preferred else None
+    if measure == "containment":
+        preference = larger_first(sets.distinct().counts, preference)
+    monkeypatch.setattr(group_pairs, "CROWD", 4)
+    monkeypatch.setattr(short_rows, "MOST_PAIRS", 1000)
+    place, joined, found = short_rows.place_short_rows, [], []
+
+    def placed(*arguments, **options):
+        joined.append(place(*arguments, **options))
+        return joined[-1]
+
+    monkeypatch.setattr(group_pairs, "place_short_rows", placed)
+    for short in (short_rows.SHORT_TOKENS, 0):
+        monkeypatch.setattr(short_rows, "SHORT_TOKENS", short)
+        comparison = Comparison(0.5, True, chains, 2, measure)
+        pairs, _ = pairs_for_groups(sets, signatures, keys, comparison, copies=copies, preference=preference)
+        found.append(pairs.tolist())
+    assert len(joined) == 1
+    assert joined[0] > 0
+    assert found[0] == found[1]
+    assert len(found[0]) > 300
+
+
+def test_short_rows_with_too_many_similar_pairs_are_walked(monkeypatch):
+    monkeypatch.setattr(short_rows, "MOST_PAIRS", 1)
+    sets = tiny(3000)
+    signatures = HASHER.sketch(sets)
+    keys, copies = BANDS.keys(signatures), find_copies(sets)
+    ended = pairs_for_groups(sets, signatures, keys, Comparison(0.5), copies=copies)
+    monkeypatch.setattr(short_rows, "SHORT_TOKENS", 0)
+    walked = pairs_for_groups(sets, signatures, keys, Comparison(0.5), copies=copies)
+    assert ended[0].tolist() == walked[0].tolist()
+    assert ended[1] == walked[1]
 
 
 def template_pages(n, own, seed=1):
@@ -392,6 +448,22 @@ def test_counts_of_buckets_that_wrap_are_refused():
             state(buckets=np.zeros((3, 4), np.int32), counts=count)
         with pytest.raises(ValueError, match="counts of buckets"):
             kernels.join_buckets(np.zeros((0, 4), np.int32), count)
+
+
+def test_pairs_that_cannot_be():
+    grouping = state()
+    for pairs, message in (
+        ([1 << 32 | 1], "rows of pairs must ascend within"),
+        ([9 << 32], "rows of pairs must ascend within"),
+        ([2 << 32, 1 << 32], "pairs must ascend"),
+        ([1 << 32, 1 << 32], "pairs must ascend"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            grouping.place_pairs(0, 3, np.array(pairs, np.uint64))
+    with pytest.raises(ValueError, match=r"rows of pairs must ascend within"):
+        grouping.meeting(np.array([1 << 63], np.uint64))
+    with pytest.raises(ValueError, match="rows must be within"):
+        grouping.place_pairs(2, 1, np.empty(0, np.uint64))
 
 
 def held(**changes):
