@@ -212,7 +212,7 @@ def query(
         printer = MatchPrinter()
         if bool(inputs) == (text is not None):
             raise ValueError("either INPUT... or --text is needed")
-        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes)
+        source = Inputs(inputs or [], column, id_column, glob, on_error, encoding, format, max_row_bytes, delimiter)
         table = output_of(output, source, output_format, defuse_formulas)
         if text is not None:
             found = query_text(index, text, k=k, threshold=threshold, output=table, overwrite=overwrite)

@@ -85,7 +85,7 @@ class RowKeys:
             return f"id column {self._layout.id_column!r} is missing, null or empty"
         if type(identity) is not str and not is_int64(identity):
             return f"id {shortened(identity)} is neither a string nor a 64-bit integer"
-        if isinstance(identity, str) and not _writable(identity):
+        if isinstance(identity, str) and not writable(identity):
             return f"id {shortened(identity)} holds a lone surrogate, which is no character"
         if self.ids and type(identity) is not self._kind:
             return f"id {shortened(identity)} is {kind_of(identity)}, the ids before it are not"
@@ -112,7 +112,8 @@ class RowKeys:
         return None
 
 
-def _writable(text: str) -> bool:
+def writable(text: str) -> bool:
+    """Return whether text holds no lone surrogate."""
     if not text.isascii():
         try:
             text.encode()

@@ -1,11 +1,12 @@
 """Standard output and named pipes as outputs.
 
 They get nothing before the run has succeeded up to the writing of rows. What is found during the run is held in a
-temporary file until then.
+temporary file until then. A terminal gets control characters as escapes.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import sys
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from lshfast.common.atomic_files import publish_at_end
+from lshfast.common.visible import visible
 
 STANDARD_ERROR = "/dev/stderr"
 _STANDARD = {"-": "stdout", "/dev/stdout": "stdout", STANDARD_ERROR: "stderr"}
@@ -61,7 +63,7 @@ def open_stream(path: str | os.PathLike[str], at_once: bool) -> Iterator[Any]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     name = standard(path)
     if name is None:
         with open(path, "wb") as out:
@@ -71,8 +73,20 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if text is None:
         raise OSError(f"there is no {name}")
     text.flush()
-    yield text.buffer
+    yield _Terminal(text.buffer) if is_terminal(path) else text.buffer
     text.buffer.flush()
+
+
+class _Terminal:
+    """A stream that shows the control characters of UTF-8 as escapes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self.flush = stream, stream.flush
+        self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
+
+    def write(self, data: Any) -> int:
+        self._stream.write(visible(self._decode(bytes(data)), lines=True).encode())
+        return memoryview(data).nbytes
 
 
 class _Held:

@@ -112,11 +112,12 @@ def _json_row(row: dict[str, Any]) -> bytes:
 def write_rejects(path: str | os.PathLike[str], rejected: Iterable[Reject], overwrite: bool = False) -> None:
     """Write rejected rows as JSONL of file, line (or null) and reason; the errors are those of `write_table`.
 
-    On standard error, they are ASCII, since it may be a terminal.
+    On standard error, they are printable ASCII, since it may be a terminal.
     """
     if os.fspath(path) == STANDARD_ERROR:
         for reject in rejected:
-            print(json.dumps({"file": reject.path, "line": reject.line, "reason": reject.reason}), file=sys.stderr)
+            row = json.dumps({"file": reject.path, "line": reject.line, "reason": reject.reason})
+            print(row.replace("\x7f", r"\u007f"), file=sys.stderr)
         return
     if output_format(path)[0] != "jsonl":
         raise ValueError(f"{printable(os.fspath(path))}: rejected rows are written as .jsonl")

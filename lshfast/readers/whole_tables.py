@@ -13,8 +13,8 @@ from lshfast.common.extras import optional
 from lshfast.readers import csv_files, jsonl, parquet
 from lshfast.readers.advice import advising
 from lshfast.readers.delimiters import other_delimiters
-from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject
-from lshfast.readers.keys import RowKeys
+from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject, kind_of, shortened
+from lshfast.readers.keys import RowKeys, writable
 from lshfast.readers.listing import list_files
 from lshfast.readers.row_types import too_many
 
@@ -108,13 +108,15 @@ class WholeTable:
         self._append(dict(zip(names, map(list, parts), strict=True)), len(chosen))
 
     def _jsonl(self, file: File, tell: Callable[[int], None]) -> None:
-        dumps, found, count = optional("orjson").dumps, dict[str, list[Any]](), 0
+        found, count, wanted = dict[str, list[Any]](), 0, self._layout.id_column
         for line, record, reason, position in jsonl.records(file):
-            new = len(record.keys() - found.keys())
-            if new and len(found) + new > self._layout.max_columns:
+            identity = None if wanted is None else record.get(wanted)
+            new = record.keys() - found.keys()
+            if new and len(found) + len(new) > self._layout.max_columns:
                 reason = reason or too_many(self._layout.max_columns)
-            if reason is None and self._layout.id_column is not None:
-                reason = self._keys.take(record.get(self._layout.id_column), None, False)
+            reason = reason or _unwritable(new) or _flatten(record)
+            if reason is None and wanted is not None:
+                reason = self._keys.take(identity, None, False)
             if not self._admit(file, line, reason):
                 continue
             for name, value in record.items():
@@ -122,7 +124,7 @@ class WholeTable:
                     found[name] = []
                 values = found[name]
                 values.extend([None] * (count - len(values)))
-                values.append(dumps(value).decode() if isinstance(value, (dict, list)) else value)
+                values.append(value)
             count += 1
             if count % TELL_EVERY == 0:
                 tell(position)
@@ -184,6 +186,24 @@ class WholeTable:
 
 
 TELL_EVERY = 10_000  # rows between calls of `progress`
+
+
+def _unwritable(names: Iterable[str]) -> str | None:
+    """Return the reason if a name cannot be written, as the name of a column of scores."""
+    lone = [name for name in names if not writable(name)]
+    return f"the column name {shortened(min(lone))} holds a lone surrogate, which is no character" if lone else None
+
+
+def _flatten(record: dict[str, Any]) -> str | None:
+    """Replace objects and arrays by strings of JSON; return the reason if one of them cannot be written."""
+    dumps = optional("orjson").dumps
+    for name, value in record.items():
+        if isinstance(value, (dict, list)):
+            try:
+                record[name] = dumps(value).decode()
+            except TypeError as error:
+                return f"column {shortened(name)} holds {kind_of(value)} that cannot be a string: {error}"
+    return None
 
 
 def _as_text(value: Any) -> str | None:

@@ -111,12 +111,12 @@ def test_a_pipe_gets_the_rows_when_it_is_read(source, tmp_path):
 @pytest.mark.parametrize("name", ["dedup", "pairs"])
 def test_rejected_rows_are_written_to_standard_error(tmp_path, name):
     source = tmp_path / "in.jsonl"
-    source.write_text('{"text": "a"}\n{"\\u001b\\u009b": 1}\n')
+    source.write_text('{"text": "a"}\n{"\\u001b\\u009b\\u007f": 1}\n')
     result = run(name, source, "-o", "-", "--on-error", "skip", "--quiet")
     assert result.exit_code == 0
     reject, said = result.stderr.splitlines()
     assert json.loads(reject) == {
-        "file": str(source), "line": 2, "reason": "no column 'text'; columns are: \x1b\x9b",
+        "file": str(source), "line": 2, "reason": "no column 'text'; columns are: \x1b\x9b\x7f",
     }  # fmt: skip
     assert reject.isascii()
     assert reject.isprintable()
@@ -151,6 +151,18 @@ def test_rows_on_a_terminal_are_not_mixed_with_bars(source):
     assert shown[4].split()[:2] == ["read", "6"]
     with pytest.raises(AssertionError, match="Parquet is not for a terminal"):
         on_terminal(100, "dedup", source, "-o", "-", "--output-format", "parquet")
+
+
+@pytest.mark.parametrize(("name", "shown"), [("dedup", "id,text"), ("pairs", "key_i,key_j,similarity")])
+def test_rows_on_a_terminal_have_no_control_characters(tmp_path, name, shown):
+    evil = "\x1b]0;title\x07\x9b\u202e\u00e9"
+    (tmp_path / "in.csv").write_text(f"id,text\n{evil},a b\n{evil}2,A B\n", "utf-8")
+    given = name, tmp_path / "in.csv", "-o", "-", "--id-column", "id", "--output-format", "csv", "-q"
+    header, row = on_terminal(100, *given).splitlines()
+    assert header == shown
+    assert row.startswith("\\x1b]0;title\\x07\\x9b\\u202e\u00e9,")
+    assert row.replace(",", "").isprintable()
+    assert evil in command(*given)[1].decode()
 
 
 def test_the_python_api_writes_to_standard_output(source, capfdbinary):

@@ -174,3 +174,4 @@ def test_every_command_detects_and_names_it(tmp_path: Path) -> None:
     told("fingerprints", minutiae, "-o", f"{out}9.csv", "--square", "5")
     assert "delimiter must be" in failing(2, "dedup", texts, "--dry-run", "--delimiter", ";;")
     assert "columns are: id;text" in failing(1, "dedup", texts, "--dry-run", "--delimiter", ",")
+    assert "columns are: id;text" in failing(1, "index", "query", f"{out}.lsh", texts, "--delimiter", ",")

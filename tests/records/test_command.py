@@ -203,6 +203,28 @@ def test_bad_lines_and_values_of_jsonl(tmp_path):
         read_whole(path)
 
 
+@pytest.mark.parametrize("value", ['{"\\ud800": 1}', '["\\ud800"]', "[" * 500 + "]" * 500, f"[{10**20}, NaN]"])
+def test_nested_values_that_cannot_be_strings_are_bad(tmp_path, value):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"id": 1, "name": "Ann"}}\n{{"id": 2, "name": {value}}}\n{{"id": 2, "name": "Bob"}}\n')
+    table = read_whole(path, id_column="id", on_error="skip")
+    assert table.columns == {"id": [1, 2], "name": ["Ann", "Bob"]}
+    assert [reject.line for reject in table.rejected] == [2]
+    with pytest.raises(DataError, match=r"a.jsonl:2: column 'name' holds an? \w+ that cannot be a string: "):
+        read_whole(path)
+
+
+@pytest.mark.parametrize("form", [".csv", ".jsonl", ".parquet"])
+def test_a_name_that_cannot_be_written_is_bad(tmp_path, form):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"name": "Ann Lee"}\n{"name": "Ann Lee", "\\ud800": "x"}\n{"name": "Ann Lee"}\n')
+    out = tmp_path / f"links{form}"
+    result = run("records", "dedup", path, "-o", out, "--scoring", "points", "--on-error", "skip")
+    assert "2 linked + 0 unlinked + 1 rejected = 3 read" in result.stderr
+    (reject,) = read_jsonl(tmp_path / f"links{form}.rejects.jsonl")
+    assert reject["reason"] == "the column name '\\ud800' holds a lone surrogate, which is no character"
+
+
 def test_bad_values_of_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     names = pa.array([b"Ann", b"\xff", b"Bob"], pa.binary())
