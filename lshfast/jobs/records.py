@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.atomic_files import all_or_none, atomic_file
-from lshfast.common.checks import check_account
+from lshfast.common.checks import check_account, check_plot
 from lshfast.common.progress import Progress
 from lshfast.readers import (
     DataError,
@@ -200,8 +200,7 @@ def _check_outputs(inputs: RecordInputs, outputs: RecordOutputs, options: LinkOp
     rejects = outputs.rejects if inputs.on_error == "skip" else None
     tables = check_outputs([outputs.links, outputs.groups, outputs.rates, rejects], (), outputs.overwrite)
     if outputs.plot is not None:
-        if Path(outputs.plot).suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(f"{outputs.plot}: a plot must be .png, .svg or .pdf")
+        check_plot(outputs.plot)
         check_place(outputs.plot, overwrite=outputs.overwrite)
         check_different([*tables, outputs.plot])
     if (outputs.rates or outputs.plot) and options.held_out is None:
