@@ -25,6 +25,8 @@ def main() -> None:
 
     Ctrl-C, SIGTERM and SIGHUP end a run: hidden files are removed, and one line says what happened.
     """
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         for number in SIGNALS:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, startup.leave):

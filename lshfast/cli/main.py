@@ -369,6 +369,10 @@ def tune(
             raise ValueError("documents is the number of texts without INPUT, and INPUT is given")
         if (documents is not None and documents < 0) or mean_bytes < 0:
             raise ValueError(f"documents and mean_bytes must not be negative, not {documents} and {mean_bytes}")
+        if plot is not None:
+            from lshfast.common.checks import check_plot
+
+            check_plot(plot)
         amount = None if documents is None else (documents, documents * mean_bytes)
         source = Inputs(inputs or [], column, id_column, glob, "stop", encoding, format, max_row_bytes, delimiter)
         corpus = source.sample() if inputs else None

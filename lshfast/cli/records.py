@@ -251,6 +251,7 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
         show(f"{result.rates}\n", sys.stderr)
     for account in accounts:
         lines = [f"delimiter {name} {note}" for name, note in delimiter_notes(account.delimiters)]
+        lines += [f"{account.path} has one column; {account.advice}"] if account.advice else []
         parts = f"{account.linked:,} linked + {account.unlinked:,} unlinked + {account.rejected:,} rejected"
         show("\n".join([f"{account.path}: {parts} = {account.read:,} read", *lines]), sys.stderr)
     show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)

@@ -126,3 +126,9 @@ def check_account(read: int, **parts: int) -> None:
     if sum(parts.values()) != read:
         named = " + ".join(f"{count} {name}" for name, count in parts.items())
         raise RuntimeError(f"rows were lost: {named} are not {read} read")
+
+
+def check_plot(path: str | os.PathLike[str]) -> None:
+    """Raise ValueError unless the suffix of a path is that of a plot."""
+    if os.path.splitext(path)[1].lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"{os.fspath(path)}: a plot must be .png, .svg or .pdf")

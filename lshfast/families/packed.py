@@ -30,8 +30,8 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
         all axes after the first are one code. Bytes, uint8, shape (n, bytes) or (bytes,). Or ints, bytes objects or
         hexadecimal strings, one for each code: one alone, a list, or a column of numpy, pandas, polars or pyarrow.
     bits : int or None
-        Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, up to MAX_WORDS, and
-        an array of one dimension is codes of one word.
+        Bits of a code; higher bits must be zeros. If None, codes have as many words as they need, up to MAX_WORDS, an
+        array of one dimension is codes of one word, and one code alone is an error.
     name : str
         Name of the argument in errors.
 
@@ -49,10 +49,12 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
     >>> codes_of([[True, False, True]], None).tolist()
     [[5]]
     """
-    single = isinstance(codes, (str, bytes, int)) and not isinstance(codes, bool)
-    given: Any = [codes] if single else codes
+    single = _is_number(codes)
+    if single and bits is None:
+        raise TypeError(f"{name} must be a list or a column of codes, not one {type(codes).__name__}")
+    given: Any = np.array([codes]) if isinstance(codes, np.integer) else [codes] if single else codes
     if not isinstance(given, (list, tuple)) or not _is_number(given[0] if given else 0):
-        column = not isinstance(given, (list, tuple, np.ndarray))
+        column = not isinstance(codes, (list, tuple, np.ndarray))
         given = array_of(given, name)
         if given.ndim == 1 and (given.dtype.kind in "OU" or (column and given.dtype.kind in "iu")):
             if given.dtype == np.int64 and (bits is None or bits == 64):

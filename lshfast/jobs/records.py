@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lshfast.common.atomic_files import all_or_none, atomic_file
-from lshfast.common.checks import check_account
+from lshfast.common.checks import check_account, check_plot
 from lshfast.common.progress import Progress
 from lshfast.readers import (
     DataError,
@@ -103,7 +103,8 @@ class RecordOutputs:
 class TableAccount:
     """What became of the rows of one table: read = linked + unlinked + rejected.
 
-    `delimiters` are as for `lshfast.pipeline.report.Summary`.
+    `delimiters` are as for `lshfast.pipeline.report.Summary`. `advice` says which delimiter to try if the table has one
+    column, and its name may be the names of several.
 
     Raises
     ------
@@ -117,6 +118,7 @@ class TableAccount:
     unlinked: int
     rejected: int
     delimiters: dict[str, str] = field(default_factory=dict)
+    advice: str = ""
 
     def __post_init__(self) -> None:
         check_account(self.read, linked=self.linked, unlinked=self.unlinked, rejected=self.rejected)
@@ -160,7 +162,7 @@ def link_files(
     ]
     result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
     accounts = [
-        TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters)
+        TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters, table.advice)
         for name, table, linked, unlinked in zip(
             _names(inputs), tables, result.summary.linked, result.summary.unlinked, strict=False
         )
@@ -198,8 +200,7 @@ def _check_outputs(inputs: RecordInputs, outputs: RecordOutputs, options: LinkOp
     rejects = outputs.rejects if inputs.on_error == "skip" else None
     tables = check_outputs([outputs.links, outputs.groups, outputs.rates, rejects], (), outputs.overwrite)
     if outputs.plot is not None:
-        if Path(outputs.plot).suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(f"{outputs.plot}: a plot must be .png, .svg or .pdf")
+        check_plot(outputs.plot)
         check_place(outputs.plot, overwrite=outputs.overwrite)
         check_different([*tables, outputs.plot])
     if (outputs.rates or outputs.plot) and options.held_out is None:

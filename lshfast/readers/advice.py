@@ -41,9 +41,14 @@ def _advice(file: File, error: DataError) -> str:
         if encoding:
             return f"try encoding {encoding} (--encoding {encoding})"
     if file.delimited and error.line is None and error.reason.startswith("no column"):
-        delimiter = delimiter_to_try(file)
-        return f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}" if delimiter else ""
+        return delimiter_advice(file)
     return _conversion(file, sample, error.line) if file.format == "jsonl" else ""
+
+
+def delimiter_advice(file: File) -> str:
+    """Return the option that divides a file of one column, "" if its header holds no known delimiter."""
+    delimiter = delimiter_to_try(file) if file.delimited else None
+    return f"try --delimiter {'tab' if delimiter.isspace() else shlex.quote(delimiter)}" if delimiter else ""
 
 
 def _decodes(sample: bytes, encoding: str) -> bool:
@@ -88,15 +93,17 @@ def _conversion(file: File, sample: bytes, line: int | None) -> str:
 
 
 def _program(text: str, column: str) -> str:
-    """Return the program by which jq makes lines of the objects in a file, "" if the file may be JSON Lines."""
-    if text.startswith("["):
-        return ".[]" if text[1:].lstrip().startswith("{") else ""
+    """Return the program by which jq makes a line of each object or string, "" if the file may be JSON Lines."""
     line, _, rest = text.partition("\n")
     try:
         json.loads(line)
         whole = True
     except (ValueError, RecursionError):
         whole = False
+    if text.startswith("["):
+        first = text[1:].lstrip()[:1]
+        strings = first == '"' and not (whole and rest.strip())  # and not a row of arrays
+        return f".[] | {{{json.dumps(column)}: .}}" if strings else ".[]" if first == "{" else ""
     pretty = not whole and line.rstrip().endswith(("{", "[", ",", ":"))
     if not text.startswith("{") or (rest.strip() and not pretty):
         return ""

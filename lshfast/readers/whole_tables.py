@@ -11,7 +11,7 @@ from typing import Any
 
 from lshfast.common.extras import optional
 from lshfast.readers import csv_files, jsonl, parquet
-from lshfast.readers.advice import advising
+from lshfast.readers.advice import advising, delimiter_advice
 from lshfast.readers.delimiters import other_delimiters
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, File, Format, Layout, OnError, Reject, kind_of, shortened
 from lshfast.readers.keys import RowKeys, writable
@@ -58,6 +58,11 @@ class WholeTable:
     def delimiters(self) -> dict[str, str]:
         """The delimiters that are not those of the formats, by the names of the files."""
         return other_delimiters(self.files)
+
+    @property
+    def advice(self) -> str:
+        """The delimiter to try if all rows are in one column whose name holds a delimiter, otherwise ""."""
+        return next(filter(None, map(delimiter_advice, self.files)), "") if len(self.columns) == 1 else ""
 
     @property
     def ids(self) -> Sequence[Any]:

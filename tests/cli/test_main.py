@@ -161,6 +161,13 @@ def test_tune_shows_curve_memory_and_plot(corpus, tmp_path):
     assert "about 1,000 texts of 3.0 MB" in run("tune", "--documents", 1000, "--mean-bytes", 3000).stdout
 
 
+@pytest.mark.parametrize("name", ["-", "curve", "curve.gif"])
+def test_the_suffix_of_a_plot_is_checked(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert failing(2, "tune", "--plot", name) == f"lshfast: error: {name}: a plot must be .png, .svg or .pdf"
+    assert not list(tmp_path.iterdir())
+
+
 def test_tune_knows_the_shingles(tmp_path):
     """Long words of which one letter differs have common characters only."""
     rng = random.Random(1)

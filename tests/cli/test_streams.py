@@ -145,6 +145,23 @@ def test_a_closed_pipe_ends_a_command_quietly(tmp_path, arguments):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+@pytest.mark.parametrize(
+    "arguments", [("index", "build", "IN", "-o", "-"), ("dedup", "IN", "--save-index", "-", "-o", "o.csv")]
+)
+def test_an_index_is_not_written_to_standard_output(source, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    said = failing(1, *(source if argument == "IN" else argument for argument in arguments))
+    assert said == "lshfast: error: -: an index is written to a file, not to standard output"
+    assert not list(tmp_path.glob("-*")) + list(tmp_path.glob("o.csv"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor by number")
+def test_standard_error_may_be_closed(source):
+    command = [sys.executable, "-m", "lshfast", "dedup", str(source), "-o", "-"]
+    child = subprocess.run(command, stdout=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+    assert (child.returncode, [json.loads(line) for line in child.stdout.splitlines()]) == (0, KEPT)
+
+
 def test_rows_on_a_terminal_are_not_mixed_with_bars(source):
     shown = on_terminal(100, "dedup", source, "-o", "-").splitlines()
     assert [json.loads(line) for line in shown[:4]] == KEPT

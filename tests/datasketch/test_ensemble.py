@@ -1,11 +1,12 @@
 """MinHashLSHEnsemble: its recall and precision beside datasketch, and the equal slots that it asks for."""
 
+import pickle
 from math import comb
 
 import numpy as np
 import pytest
 
-from lshfast.datasketch import LeanMinHash, MinHash, MinHashLSHEnsemble
+from lshfast.datasketch import LeanMinHash, MinHash, MinHashLSHEnsemble, lshensemble
 from lshfast.datasketch.lshensemble_search import CELLS, cutoffs_of
 
 
@@ -100,3 +101,17 @@ def test_sets_at_the_threshold_are_found_as_often_as_by_bands(slots):
 
 def test_one_equal_slot_is_enough_where_each_slot_is_a_band():
     assert (cutoffs_of(((16, 1),), 16)[0, : CELLS // 4] == 1).all()
+
+
+def test_the_first_query_builds_nothing(monkeypatch):
+    """`index` and the reading of a pickle make the trees and the numbers of equal slots."""
+    cutoffs_of.cache_clear()
+    rows = MinHash.bulk([[b"%d" % (n // 2), b"a"] for n in range(60)])
+    ensemble = MinHashLSHEnsemble(threshold=0.9, num_part=4)
+    ensemble.index((n, row, 2 + n % 9) for n, row in enumerate(rows))
+    read = pickle.loads(pickle.dumps(ensemble))
+    monkeypatch.setattr(lshensemble, "Search", None)
+    before = cutoffs_of.cache_info().misses
+    for index in (ensemble, read):
+        assert set(index.query(rows[0], 2)) >= {0, 1}
+    assert cutoffs_of.cache_info().misses == before

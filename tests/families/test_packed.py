@@ -40,7 +40,10 @@ def test_forms_of_one_code_are_equal(data, bits):
         assert codes_of(codes, bits).tolist() == wanted
 
 
-@pytest.mark.parametrize("one", ["0f" * 8, b"\x0f" * 8, 0x0F0F0F0F0F0F0F0F])
+@pytest.mark.parametrize(
+    "one",
+    ["0f" * 8, b"\x0f" * 8, 0x0F0F0F0F0F0F0F0F, np.uint64(0x0F0F0F0F0F0F0F0F), np.array([0x0F0F0F0F0F0F0F0F])[0]],
+)
 def test_one_code(one):
     index = HammingIndex(64)
     assert index.insert("a", one) == 1
@@ -51,6 +54,12 @@ def test_one_code(one):
     neighbors = NearNeighbors("hamming", radius=3, dim=64, n=10)
     neighbors.insert(["a"], [one])
     assert neighbors.query(one, k=1)[0].key == "a"
+
+
+def test_one_signed_code():
+    index = HammingIndex(64)
+    index.insert(["a"], np.array([[-2]]))
+    assert index.query(np.int64(-1))[0].distance == 1
 
 
 def test_codes_without_a_given_width():
@@ -96,6 +105,7 @@ def test_a_column_has_a_code_in_each_row(column):
         ([True, False], None, ValueError, r"shape \(n, ...\) with 1..1024 bits, not \(2,\)"),
         (np.zeros((2, 8), bool), 9, ValueError, r"shape \(n, 9\), or 9 in all, not \(2, 8\)"),
         (np.array([-1], np.int8), None, ValueError, "must not be negative, as -1 is"),
+        ("0f", None, TypeError, "codes must be a list or a column of codes, not one str"),
         (np.zeros(2), None, TypeError, "codes must be uint64, int64, booleans, bytes, hexadecimal strings or ints"),
         ([object()], 64, TypeError, "hexadecimal strings or ints, and row 0 is a object"),
     ],

@@ -341,7 +341,7 @@ CODE, CODES = np.zeros(2, np.uint64), np.zeros((3, 2), np.uint64)
         (lambda: INDEX.within(CODE, float("nan")), TypeError, "radius must be an int, not nan"),
         (lambda: INDEX.within(CODES[:, :1]), ValueError, r"codes must have shape \(n, 2\) or \(2,\), not \(3, 1\)"),
         (lambda: INDEX.within(CODES[None]), ValueError, r"not \(1, 3, 2\)"),
-        (lambda: INDEX.within(np.uint64(1)), ValueError, r"not \(\)"),
+        (lambda: INDEX.within(np.array(1, np.uint64)), ValueError, r"not \(\)"),
         (lambda: INDEX.within(~CODES), ValueError, "zeros in bit 100 and above, but row 0 has not"),
         (lambda: INDEX.within(CODE, threads=0), ValueError, "threads must be at least 1"),
         (lambda: INDEX.query(CODE, 0), ValueError, "k must be at least 1, not 0"),

@@ -45,9 +45,21 @@ def test_json_that_is_not_json_lines(tmp_path: Path, content: str, program: str)
         assert [json.loads(line) for line in lines.read_text().splitlines()] == ROWS
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_strings(tmp_path: Path, indent: int | None) -> None:
+    texts = ["one 'quoted'", "two"]
+    (tmp_path / "a.json").write_text(json.dumps(texts, indent=indent))
+    command = f"""jq -c '.[] | {{"body": .}}' {tmp_path}/a.json > {tmp_path}/a.jsonl"""
+    assert f"; `{command}` makes JSON Lines" in bad_row(tmp_path / "a.json", column="body").reason
+    if shutil.which("jq"):
+        subprocess.run(command, shell=True, check=True)
+        assert read(tmp_path / "a.jsonl", column="body")[1] == texts
+
+
 @pytest.mark.parametrize(
     "content",
     [
+        '["id", "text"]\n["1", "a"]\n',
         '{"text": "a" "b"}\n{"text": "b"}\n',
         '{"text": "cut\n{"text": "b"}\n',
         '{"other": "a", "parts": [{"a": 1}]}\n{"other": "b"}\n',

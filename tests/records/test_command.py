@@ -246,6 +246,14 @@ def test_several_files_of_one_table(tmp_path):
         read_whole(folder, id_column="key")
 
 
+def test_a_table_that_may_not_be_divided_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("id;name\n1;Ann Lee\n2;Bob\n3;Cy;Orlov\n")
+    said = run("records", "dedup", tmp_path / "a.csv", "-o", tmp_path / "o.csv").stderr
+    assert f"{tmp_path}/a.csv has one column; try --delimiter ';'" in said
+    (tmp_path / "b.csv").write_text("name\nAnn; Lee\nBob\n")
+    assert "one column" not in run("records", "dedup", tmp_path / "b.csv", "-o", tmp_path / "p.csv").stderr
+
+
 def test_files_without_columns_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("text")
     message = failing(1, "records", "dedup", tmp_path / "a.txt", "-o", tmp_path / "links.csv")

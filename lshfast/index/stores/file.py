@@ -350,9 +350,11 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     ------
     OSError
         IsADirectoryError for a folder; FileExistsError for a file that is not an index; OSError for a device, pipe or
-        socket.
+        socket, and for "-", which is standard output in other places.
     """
     name = os.fspath(path)
+    if name in ("-", b"-"):
+        raise OSError(errno.EINVAL, "an index is written to a file, not to standard output", name)
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
