@@ -1,7 +1,10 @@
 """The interface of families: collisions, buckets, descriptions, and their errors."""
 
 import json
+import re
 from dataclasses import dataclass
+from inspect import isabstract
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -9,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshfast import TokenSets
+from lshfast import TokenSets, families
 from lshfast.families import (
     NO_VALUE,
+    Amplified,
     BitFamily,
     BitSampling,
     CrossPolytope,
@@ -189,6 +193,17 @@ def test_what_json_lacks_is_no_parameter():
 def test_a_description_is_canonical():
     shuffled = json.dumps({"seed": 3, "bits": 64, "family": "bit-sampling"})
     assert family_of(shuffled).describe() == '{"bits":64,"family":"bit-sampling","seed":3}'
+
+
+def test_the_pages_list_and_count_the_families():
+    root = Path(__file__).parents[2]
+    public = [getattr(families, name) for name in families.__all__]
+    own = [each for each in public if isinstance(each, type) and issubclass(each, Family) and not isabstract(each)]
+    table = (root / "docs" / "families.md").read_text(encoding="utf-8").partition("## The families")[2]
+    rows = re.findall(r"^\| `(\w+)\(", table.partition("| class |")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(each.__name__ for each in own if each is not Amplified)
+    assert len(rows) == 14
+    assert "[Fourteen families" in (root / "README.md").read_text(encoding="utf-8")
 
 
 # Sensitivity

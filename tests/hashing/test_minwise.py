@@ -148,6 +148,20 @@ def test_a9_random_permutations_are_approximately_min_wise():
     assert minwise_error([range(22), range(21, -1, -1)], 6) == 2  # two batches of sets
 
 
+def test_e6_equal_minhashes_under_approximate_families():
+    """J (1 +- error), and the error itself for some sets with one common element. A talk has J +- error |A u B|."""
+    family = np.random.default_rng(6).permuted(np.tile(np.arange(6), (150, 1)), axis=1)
+    for size in range(2, 7):
+        error, most = minwise_error(family, size), 0
+        for union in permutations(range(6), size):
+            for common in range(1, size):
+                a, b = (list(union[:common] + union[common + part :: 2]) for part in (0, 1))
+                equal = (family[:, a].min(axis=1) == family[:, b].min(axis=1)).mean()
+                most = max(most, abs(equal * size / common - 1))
+        assert most == pytest.approx(error)
+        assert 0.1 < error < size / 2
+
+
 @pytest.mark.parametrize(
     ("k", "expected", "ratio"),
     [

@@ -185,14 +185,6 @@ def test_standard_errors_by_formula():
     assert hasher.cosine_error(0.3) == pytest.approx(-slope * hasher.similarity_error(q))
 
 
-def test_b9_the_share_of_equal_bits_is_nearly_linear_in_the_cosine():
-    theta = np.linspace(0, math.pi, 100_001)
-    error = np.abs(1 - theta / math.pi - (np.cos(theta) + 1) / 2)
-    assert error[[0, 50_000, 100_000]].tolist() == pytest.approx([0, 0, 0], abs=1e-12)
-    assert error.max() == pytest.approx(0.10526, abs=5e-6)
-    assert min(theta[error.argmax()], math.pi - theta[error.argmax()]) == pytest.approx(0.6901, abs=5e-5)
-
-
 def test_drawn_signs_estimate_the_angle():
     generator = np.random.default_rng(11)
     sketcher = SignSketcher(200, 4096)
