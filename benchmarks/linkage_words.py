@@ -95,14 +95,17 @@ NOUNS = (
     "machine robot alien planet space galaxy future past yesterday tomorrow hour minute end beginning edge line circle "
     "stone glass gold diamond money fortune treasure poison whiskey cigarette coffee bread sugar candy apple orange"
 ).split()
+NUMBERS = "two three four five seven ten twelve hundred thousand".split()
 VERBS = (
     "finds loses discovers meets follows fights saves hunts leaves joins betrays protects investigates escapes rescues "
-    "remembers kills loves kidnaps avenges questions inherits travels returns struggles learns faces steals hides reveals"
+    "remembers kills loves kidnaps avenges questions inherits travels returns struggles learns faces steals hides "
+    "reveals"
 ).split()
-FILM_GENRES = (
-    "Drama Comedy Thriller Action Romance Crime Horror Adventure Mystery Fantasy Family Animation Documentary Western "
-    "War History Music Musical Sport Biography"
-).split() + ["Science Fiction"]
+FILM_GENRES = [
+    *"Drama Comedy Thriller Action Romance Crime Horror Adventure Mystery Fantasy Family Animation".split(),
+    *"Documentary Western War History Music Musical Sport Biography".split(),
+    "Science Fiction",
+]
 OTHER_GENRES = {"Science Fiction": "Sci-Fi", "Musical": "Music", "Biography": "History", "Animation": "Cartoon"}
 EPISODES = (
     "Pilot;The Wedding;Homecoming;The Trial;Finale;The Visitor;Christmas Special;Blackout;Reunion;The Letter;Fallout;"
