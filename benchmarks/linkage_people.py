@@ -217,7 +217,8 @@ def payments() -> Linked:
         name, code = f"{given} {surname}", f"{rng.randint(1000, 99999)}"
         kind = rng.random()
         if kind < 0.3:
-            memo = f"{rng.skewed(words.SHOPS, 0.7)} {rng.choice(('', 'london', 'online', rng.choice(words.TOWNS)))}".strip()
+            branch = rng.choice(("", "london", "online", rng.choice(words.TOWNS)))
+            memo = f"{rng.skewed(words.SHOPS, 0.7)} {branch}".strip()
         elif kind < 0.6:
             memo = rng.choice((f"{what} {name}", f"{name} {what}", f"{surname} {given[0]} {what}"))
         elif kind < 0.8:

@@ -182,10 +182,11 @@ def discs(count: int, rng: Draws) -> list[dict[str, Any]]:
         kind, year = rng.random(), str(rng.randint(1965, 2004))
         genre = rng.skewed(words.DISC_GENRES, 0.7)
         disc = {"category": rng.skewed(words.DISC_CATEGORIES, 1.0), "genre": genre, "year": year}
-        if kind < 0.03:
+        if kind < 0.009:
             name = rng.choice(("Unknown Title", "", "New Disc", "Untitled", "Audio CD"))
             artist = rng.choice(("Unknown Artist", "", "Unknown", "Various"))
-            tracks = [f"Track {number + 1}" for number in range(rng.randint(3, 18))]
+            form = rng.choice(("Track {}", "Track {:02d}", "Audio Track {:02d}", "Titel {}"))
+            tracks = [form.format(number + 1) for number in range(rng.randint(3, 18))]
             found.append(
                 {"category": rng.choice(("misc", "data", "rock")), "artist": artist, "title": name, "tracks": tracks}
             )
@@ -199,7 +200,8 @@ def discs(count: int, rng: Draws) -> list[dict[str, Any]]:
                 )
         elif kind < 0.2:
             composer, form = rng.skewed(words.COMPOSERS, 0.4), rng.choice(words.FORMS)
-            name = f"{form} No. {rng.randint(1, 9)}"
+            key = f"in {rng.choice('ABCDEFG')} {rng.choice(('major', 'minor'))}, Op. {rng.randint(1, 130)}"
+            name = f"{form} No. {rng.randint(1, 9)} {key}"
             for _ in range(rng.choice((1, 1, 2))):  # recordings by other performers
                 parts = [f"{name}: {part}" for part in rng.sample(words.MOVEMENTS, rng.randint(3, 4))]
                 more = [f"{form} No. {rng.randint(1, 9)}: {part}" for part in rng.sample(words.MOVEMENTS, 4)]
@@ -216,7 +218,7 @@ def discs(count: int, rng: Draws) -> list[dict[str, Any]]:
                 )
         else:
             artist = person(rng) if rng.chance(0.5) else title(rng)
-            songs = tracks_of(rng, 30)
+            songs = tracks_of(rng, 50)
             name = artist if rng.chance(0.1) else title(rng)
             found.append(disc | {"artist": artist, "title": name, "tracks": songs[:12]})
             for _ in range(rng.choice((0, 0, 0, 0, 1, 1, 2))):
@@ -262,7 +264,7 @@ def one_disc_database() -> Linked:
     rng = Draws(13)
     every = discs(9400, rng)
     entered = [*enumerate(every)]
-    named = [number for number, disc in entered if not disc["tracks"][0].startswith("Track ")]
+    named = [number for number, disc in entered if not disc["tracks"][0].endswith("1")]
     entered += [(number, entered_again(rng, every[number])) for number in rng.sample(named, 300)]
     records: list[Labelled] = []
     for number, disc in entered:
@@ -287,7 +289,7 @@ def products(count: int, rng: Draws) -> list[dict[str, Any]]:
         digits, series = rng.randint(10, 9999), rng.choice(words.NOUNS).title()
         price = rng.lognormvariate(3.6, 1.0)
         extras = rng.sample([*words.SELLING, *words.ADJECTIVES], 4)
-        for place, variant in enumerate(rng.sample(variants, rng.randint(1, min(4, len(variants))))):
+        for place, variant in enumerate(rng.sample(variants, rng.choice((1, 1, 2, 3)))):
             ending = rng.choice(("", "BK", "W", "US", "A")) if rng.chance(0.4) else ""
             found.append(
                 {
@@ -313,7 +315,7 @@ def product_view(rng: Draws, product: dict[str, Any], second: bool) -> Record:
     rng.shuffle(parts)
     if second and rng.chance(0.12):
         parts = [part for part in parts if part != product["variant"]]
-    if rng.chance(0.45 if second else 0.3):
+    if rng.chance(0.6 if second else 0.5):
         parts.insert(rng.randint(0, len(parts)), shown)
     name = " ".join([brand, *parts] if rng.chance(0.85) else parts)
     price = product["price"] * rng.lognormvariate(0, 0.25)
