@@ -91,7 +91,7 @@ def historical_people() -> Linked:
         born, area = day(rng, 1600, 1900), int(len(places) * rng.random() ** 1.5)
         postcode, occupation = fake_postcode(rng, area), rng.skewed(words.OCCUPATIONS, 0.7)
         noble = rng.choice(("baron", "earl", "viscount", "baronet")) if rng.chance(0.25) else ""
-        sibling = rng.chance(0.25)  # relatives with the same surname and place follow
+        sibling = rng.chance(0.12)  # relatives with the same surname and place follow
         for number in range(min(20, 1 + int(rng.expovariate(1 / 8)))):
             bad = rng.choice((0.5, 1.2, 2.0)) if number else 0.3
             first, last = given, surname
@@ -130,7 +130,7 @@ def historical_people() -> Linked:
         entity += 1
         if sibling:
             for _ in range(rng.randint(1, 4)):
-                brother = given if rng.chance(0.2) else rng.skewed(words.MEN, 0.9)
+                brother = given if rng.chance(0.1) else rng.skewed(words.MEN, 0.9)
                 record = {
                     "full_name": f"{brother} {surname}", "first_name": brother, "surname": surname,
                     "dob": day(rng, born.year - 5, born.year + 5).isoformat() if rng.chance(0.8) else "",
@@ -213,38 +213,42 @@ def payments() -> Linked:
         if rng.chance(0.25):
             amount = float(rng.choice((10, 20, 25, 50, 100, 150, 200, 250, 500, 1000)))
         what = rng.skewed(words.PAYMENTS, 0.7)
-        given, surname = rng.skewed(words.MEN + words.WOMEN, 0.6), rng.skewed(words.SURNAMES, 0.6)
+        given, surname = rng.skewed(words.MEN + words.WOMEN, 0.6), rng.skewed(words.COMMON_SURNAMES, 0.6)
         name, code = f"{given} {surname}", f"{rng.randint(1000, 99999)}"
         kind = rng.random()
         if kind < 0.3:
-            branch = rng.choice(("", "london", "online", rng.choice(words.TOWNS)))
+            branch = rng.choice(("", "london", "online", "uk", rng.choice(words.TOWNS)))
             memo = f"{rng.skewed(words.SHOPS, 0.7)} {branch}".strip()
         elif kind < 0.6:
             memo = rng.choice((f"{what} {name}", f"{name} {what}", f"{surname} {given[0]} {what}"))
-        elif kind < 0.8:
+        elif kind < 0.68:
             memo = f"{what} {rng.choice(('ref', 'no', 'inv'))} {code}"
         else:
             memo = rng.choice(
-                (what, f"{rng.choice(words.NOUNS)} {what}", f"{rng.choice(words.ADJECTIVES)} {rng.choice(words.NOUNS)}")
+                (
+                    what,
+                    f"{rng.skewed(words.NOUNS, 0.9)} {what}",
+                    f"{rng.choice(words.ADJECTIVES)} {rng.choice(words.NOUNS)}",
+                )
             )
         received = amount
-        if rng.chance(0.45):
+        if rng.chance(0.6):
             received = amount * (1 - rng.uniform(0.005, 0.04))
         elif rng.chance(0.3):
             received = float(round(amount)) or amount
         told = memo
         change = rng.random()
         if change < 0.3:
-            told = memo[: rng.randint(6, 14)].strip()
+            told = memo[: rng.randint(4, 10)].strip()
         elif change < 0.6:
             parts = rng.thinned([words.SHORT.get(part, part) for part in memo.split()], 0.3)
             rng.shuffle(parts)
             told = " ".join(parts)
         elif change < 0.75:
             told = f"{rng.choice(('bgc', 'fpi', 'so', 'trf', 'dd'))} {rng.choice(words.PAYMENTS)} {memo.split()[-1]}"
-        elif change < 0.83:
+        elif change < 0.9:
             told = rng.choice((what, rng.choice(words.PAYMENTS), "bgc"))
-        later = sent + timedelta(rng.choices(range(6), (25, 30, 20, 12, 8, 5))[0])
+        later = sent + timedelta(rng.choices(range(6), (12, 28, 24, 16, 12, 8))[0])
         first = {"transaction_date": sent.isoformat(), "amount": f"{amount:.2f}", "memo": memo.upper()}
         second = {
             "transaction_date": later.isoformat(),

@@ -289,7 +289,7 @@ def products(count: int, rng: Draws) -> list[dict[str, Any]]:
         digits, series = rng.randint(10, 9999), rng.choice(words.NOUNS).title()
         price = rng.lognormvariate(3.6, 1.0)
         extras = rng.sample([*words.SELLING, *words.ADJECTIVES], 4)
-        for place, variant in enumerate(rng.sample(variants, rng.choice((1, 1, 2, 3)))):
+        for place, variant in enumerate(rng.sample(variants, rng.choice((1, 1, 1, 2, 3)))):
             ending = rng.choice(("", "BK", "W", "US", "A")) if rng.chance(0.4) else ""
             found.append(
                 {
@@ -307,7 +307,7 @@ def product_view(rng: Draws, product: dict[str, Any], second: bool) -> Record:
     bare = model.replace("-", "")
     shown = rng.choice((model, bare, bare.lower())) if second else model
     extras = [rng.choice(words.SELLING)] * rng.randint(0, 1) + product["extras"]
-    parts = [product["variant"], product["noun"], *rng.thinned(extras, 0.35)]
+    parts = [product["variant"], product["noun"], *rng.thinned(extras, 0.25)]
     if rng.chance(0.85):
         parts.append(product["series"])
     if product["pack"] > 1 and rng.chance(0.7):
