@@ -3,12 +3,13 @@
     python benchmarks/linkage.py FOLDER [--only NAME ...] [--baseline] [--ids | --no-ids]
 
 FOLDER holds dedupe_examples/, amazon_google/, cora/, dblp_acm/, febrl/ and restaurants/; "-" leaves these public data
-sets out. The generated tables (benchmarks/linkage_tables.py) have a fixed seed. Each data set is linked twice: with the
-column of the ids named (--ids for these runs only), and without (--no-ids), so that the ids look like any other column.
-Labels are used for the figures only. "F1", "precision" and "recall" are those of the links. "groups" is the F1 of all
-pairs of records in the same group, for data sets of one table. "warnings" counts the warnings of the run. --baseline
-adds the F1 of TF-IDF: the vectors of character trigrams over all common fields except the ids, and pairs that are the
-nearest of both records, with a cosine of at least 0.3.
+sets out. The generated tables (benchmarks/linkage_tables.py) have a fixed seed; those of sentences also depend on the
+version of Python, whose docstrings they are made from. Each data set is linked twice: with the column of the ids named
+(--ids for these runs only), and without (--no-ids), so that the ids look like any other column. Labels are used for the
+figures only. "F1", "precision" and "recall" are those of the links. "groups" is the F1 of all pairs of records in the
+same group, for data sets of one table. "warnings" counts the warnings of the run. --baseline adds the F1 of TF-IDF: the
+vectors of character trigrams over all common fields except the ids, and pairs that are the nearest of both records,
+with a cosine of at least 0.3.
 """
 
 from __future__ import annotations
