@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lshfast.records.linking import LinkOptions, dedup_records, match_records
     from lshfast.records.plots import plot_rates
     from lshfast.records.rates import RateTable, rate_table, true_match_rate
+    from lshfast.records.record_texts import NearestBlocks
     from lshfast.records.result import LinkResult, LinkSummary
     from lshfast.records.rule_names import parse_rule
     from lshfast.records.synonyms import Synonyms
@@ -24,6 +25,7 @@ __all__ = [
     "LinkResult",
     "LinkSummary",
     "LshBlocks",
+    "NearestBlocks",
     "RateTable",
     "RecordTable",
     "SortBlocks",
@@ -46,6 +48,7 @@ __getattr__, __dir__ = lazy_names(
         "linking": "LinkOptions dedup_records match_records",
         "plots": "plot_rates",
         "rates": "RateTable rate_table true_match_rate",
+        "record_texts": "NearestBlocks",
         "result": "LinkResult LinkSummary",
         "rule_names": "parse_rule",
         "synonyms": "Synonyms",

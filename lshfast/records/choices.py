@@ -8,3 +8,4 @@ Assignment: TypeAlias = Literal["one-to-one", "many-to-one", "one-to-many", "man
 Scoring: TypeAlias = Literal["weights", "points"]
 
 MAX_BLOCK = 10_000  # pairs that a block brings at most
+NEIGHBORS = 10  # texts that a text is compared with by a rule of the nearest

@@ -84,6 +84,11 @@ class FieldComparer:
             found[open_pairs] = self._levels(first, second)[place]
         return found
 
+    def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
+        """Return the similarities of pairs of different codes of a name or text, in [0, 1]; of names, 0 below .75."""
+        first, second, place = self._distinct(a, b)
+        return self._similarities(first, second)[place].astype(np.float64)
+
     def edits(
         self, a: npt.NDArray[Any], b: npt.NDArray[Any], unit: float | None, most: int | None = None
     ) -> Float64Array:

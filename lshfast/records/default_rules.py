@@ -18,9 +18,11 @@ from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import combined_keys, shared_keys
 from lshfast.records.fields import Kind
 from lshfast.records.linkage import BlockingRule, Linkage
+from lshfast.records.record_texts import NearestBlocks
 from lshfast.records.tables import RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking
+MOST_ROWS = 200_000  # of both tables, of which each record is compared with the nearest ones
 SAMPLE_ROWS = 10_000  # of each table, to count the pairs of keys
 PAIRS_A_ROW = 10.0  # all keys bring at most so many pairs for each record of both tables
 FREE_PAIRS = 0.25  # pairs for each record that a key may bring at no cost in the choice
@@ -54,6 +56,8 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
             crowded = found.skipped and not len(found.places)
             if not crowded and scale * len(found.places) <= PAIRS_A_ROW * _rows(linkage):
                 rules.append(LshBlocks(name))
+    if linkage.b is not None and _rows(linkage) <= MOST_ROWS:
+        rules.append(NearestBlocks())
     return rules or [SortBlocks(name) for name in names]
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.tables import CodedField, RecordTable
+
+if TYPE_CHECKING:
+    from lshfast.records.record_texts import RecordTexts
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,13 @@ class Linkage:
         """Number of pairs without blocking."""
         first, second = self.sizes
         return first * (first - 1) // 2 if self.b is None else first * second
+
+    @cached_property
+    def record_texts(self) -> RecordTexts:
+        """The records as texts."""
+        from lshfast.records.record_texts import RecordTexts
+
+        return RecordTexts(list(self.fields.values()), self.b is None, self.threads)
 
     def field(self, name: str) -> CodedField:
         """Return a field by the name of its column in the first table."""

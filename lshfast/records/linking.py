@@ -17,6 +17,7 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
+from lshfast.records.calibration import calibrate
 from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.comparison import FieldComparer
@@ -256,13 +257,22 @@ def link_tables(
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, coded.values(), threads))
-        weights = None
-        if options.scoring == "weights":
-            weights = estimate_weights(linkage, comparers, candidates, frequencies=options.frequencies)
-        scorers = scorers_of(comparers, weights)
+        calibration = weights = None
+        if options.scoring == "weights" and b is not None and options.assign != "many-to-many":
+            calibration = calibrate(linkage, comparers, candidates, options.assign, frequencies=options.frequencies)
+        if calibration is not None:
+            weights, scorers = calibration.weights, calibration.scorers
+        else:
+            if options.scoring == "weights":
+                weights = estimate_weights(linkage, comparers, candidates, frequencies=options.frequencies)
+            scorers = scorers_of(comparers, weights)
         least = least_score(options, weights, scorers)
     with times.stage("compare"):
-        index, scores = score_candidates(linkage, candidates.places, scorers, least)
+        if calibration is not None:
+            index = np.flatnonzero(calibration.scores >= least)
+            scores = calibration.scores[index]
+        else:
+            index, scores = score_candidates(linkage, candidates.places, scorers, least)
     with times.stage("assign"):
         i, j = linkage.rows_of(candidates.places[index])
         links = assigned(i, j, scores, options.assign, least=least, single=b is None)
@@ -290,7 +300,17 @@ def link_tables(
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
-        i, j, scores, probabilities, parts, list(coded.values()), weights, rates, summary, linkage, scorers
+        i,
+        j,
+        scores,
+        probabilities,
+        parts,
+        [own.comparer.coded for own in scorers],
+        weights,
+        rates,
+        summary,
+        linkage,
+        scorers,
     )
 
 

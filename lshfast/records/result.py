@@ -185,9 +185,11 @@ class LinkResult(Shown):
         records = first.record(rows[0]), second.record(rows[1])
         for place, (coded, scorer) in enumerate(zip(self.fields, self._scorers, strict=True)):
             how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
-            values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
-            shown = " | ".join("missing" if is_missing(value) else repr(value) for value in values)
-            lines.append(f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}: {shown}")
+            line = f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}"
+            if place < len(self._linkage.fields):  # what is compared after them are whole records
+                values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
+                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in values)
+            lines.append(line)
         return visible("\n".join(lines), lines=True)
 
     def describe(self) -> str:

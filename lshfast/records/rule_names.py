@@ -6,11 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
-from lshfast.records.choices import MAX_BLOCK
+from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
 from lshfast.records.linkage import BlockingRule
+from lshfast.records.record_texts import NearestBlocks
 
-_OPTIONS = {"key": (), "sort": ("window",), "lsh": ("threshold", "size", "recall", "num_perm")}
-_FORMS = "all, key:FIELD+FIELD, sort:FIELD:window=N or lsh:FIELD+FIELD:threshold=S:size=N"
+_OPTIONS = {
+    "key": (), "sort": ("window",), "lsh": ("threshold", "size", "recall", "num_perm"), "nearest": ("neighbors",),
+}  # fmt: skip
+_FORMS = (
+    "all, nearest, nearest:FIELD+FIELD:neighbors=N, key:FIELD+FIELD, sort:FIELD:window=N or "
+    "lsh:FIELD+FIELD:threshold=S:size=N"
+)
 
 
 def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
@@ -19,7 +25,7 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
     Parameters
     ----------
     text : str
-        ``all``, ``key:FIELD+FIELD``, ``sort:FIELD:window=N`` or
+        ``all``, ``nearest``, ``nearest:FIELD+FIELD:neighbors=N``, ``key:FIELD+FIELD``, ``sort:FIELD:window=N`` or
         ``lsh:FIELD+FIELD:threshold=S:size=N:recall=R:num_perm=N``; all options may be left out.
     max_block : int
         The largest number of pairs of a block.
@@ -40,8 +46,8 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
     """
     if not isinstance(text, str):
         raise TypeError(f"a blocking rule must be {_FORMS}, not {text!r}")
-    if text == "all":
-        return EveryPair()
+    if text in ("all", "nearest"):
+        return EveryPair() if text == "all" else NearestBlocks(max_block=max_block)
     kind, _, rest = text.partition(":")
     names, *given = rest.split(":")
     fields = names.split("+")
@@ -63,6 +69,8 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
         whole = {name: int(options[name]) for name in ("size", "num_perm") if name in options}
         parts: dict[str, float] = {name: options[name] for name in ("threshold", "recall") if name in options}
         return LshBlocks(*fields, max_block=max_block, **whole, **parts)  # type: ignore[arg-type] # of both kinds
+    if kind == "nearest":
+        return NearestBlocks(*fields, neighbors=int(options.get("neighbors", NEIGHBORS)), max_block=max_block)
     if len(fields) > 1:
         raise ValueError(f"rule {text!r}: a sort rule has one field")
     return SortBlocks(fields[0], int(options.get("window", 5)))

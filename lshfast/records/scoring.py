@@ -15,20 +15,30 @@ import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
-from lshfast.records.comparison import FieldComparer
+from lshfast.records.comparison import LEVELS, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.points import PointsOfField
+from lshfast.records.record_texts import RecordComparer
+from lshfast.records.tables import CodedField
 from lshfast.records.weights import FieldWeights
 
 FIRST_PIECE = 1 << 15  # pairs of which codes are compared at a time: their codes stay in the cache
 SECOND_PIECE = 1 << 17  # pairs of which strings are compared at a time
 
 
+class Comparer(Protocol):
+    """A comparison of values by their codes."""
+
+    @property
+    def coded(self) -> CodedField:
+        """The field that is compared."""
+
+
 class FieldScorer(Protocol):
     """The scores of one field."""
 
     @property
-    def comparer(self) -> FieldComparer:
+    def comparer(self) -> Comparer:
         """How the values of the field are compared."""
 
     @property
@@ -81,11 +91,60 @@ class WeightScorer:
 
     def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
         """Return the scores of pairs of different codes, neither of them -1."""
-        return self.weights.bits[self.comparer.levels(a, b)]
+        if not self.weights.graded:
+            return self.weights.bits[self.comparer.levels(a, b)]
+        # A level has its weight in its middle, and equal values at similarity 1.
+        limits = np.array([1.0, *LEVELS[self.comparer.coded.kind][1], 0.0])
+        middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
+        found = np.interp(self.comparer.similarities(a, b), middles[::-1], self.weights.bits[:0:-1])
+        return np.asarray(found, np.float64)
 
     def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
         """Return for pairs of codes the label of their level."""
         return [self.comparer.labels[level] for level in self.comparer.levels(a, b).tolist()]
+
+
+@dataclass(frozen=True)
+class RecordScorer:
+    """Score whole records by the cosines of their trigrams, words and numbers, in bits.
+
+    Attributes
+    ----------
+    comparer : RecordComparer
+    bits : ndarray of float64, shape (3,)
+        The score of a cosine of 1, at least 0.
+    """
+
+    comparer: RecordComparer
+    bits: Float64Array
+    missing: float = 0.0
+
+    @property
+    def best_unequal(self) -> float:
+        """An upper bound of the score of different records."""
+        return float(self.bits.sum())
+
+    @property
+    def worst(self) -> float:
+        """The least score."""
+        return 0.0
+
+    @property
+    def equal(self) -> Float64Array:
+        """The score of equal texts, by their code."""
+        return np.asarray(self.bits[:2].sum() + self.bits[2] * self.comparer.numbered, np.float64)
+
+    def unequal(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> Float64Array:
+        """Return the scores of pairs of different codes, neither of them -1."""
+        return np.asarray(self.comparer.cosines(a, b) @ self.bits, np.float64)
+
+    def explained(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> list[str]:
+        """Return for pairs of codes their cosines."""
+        names = "trigrams", "words", "numbers"
+        return [
+            ", ".join(f"{name} {cosine:.2f}" for name, cosine in zip(names, cosines, strict=True))
+            for cosines in self.comparer.cosines(a, b).tolist()
+        ]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ log2(m / u), and the prior is the share of matches among all pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,11 +64,17 @@ class FieldWeights:
     u: Float64Array
     bits: Float64Array
     value_bits: Float64Array | None
+    graded: bool = False
 
     @property
     def best_unequal(self) -> float:
         """The greatest weight of different values."""
-        return float(self.bits[EXACT_LEVEL + 1 :].max())
+        return float(self.bits[EXACT_LEVEL + (not self.graded) :].max())
+
+    def scaled(self, factor: float) -> FieldWeights:
+        """Return these weights times a factor, at least 0."""
+        values = None if self.value_bits is None else self.value_bits * factor
+        return replace(self, bits=self.bits * factor, value_bits=values)
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ def estimate_weights(
     scale = len(places) / max(1, len(chosen))
     weighted = np.asarray(counts * scale, np.float64)
     m, matches, steps = maximise(patterns[:, 1:], patterns[:, 0], weighted, u, linkage)
-    prior = _share(matches, linkage)
+    prior = share_of(matches, linkage)
     fields = [
         weights_of(comparer, own_m, without_matches(own_u, own_m, prior), prior, frequencies)
         for comparer, own_m, own_u in zip(comparers, m, u, strict=True)
@@ -208,7 +214,7 @@ def largest_rules(candidates: CandidatePairs) -> npt.NDArray[np.uint8]:
     return found
 
 
-def _share(matches: float, linkage: Linkage) -> float:
+def share_of(matches: float, linkage: Linkage) -> float:
     """Return the share of matches among all pairs, above 0 and below 1."""
     most = max(1, linkage.all_pairs)
     return float(np.clip(matches, 0.5 / (most + 1), most - 0.5 / (most + 1)) / (most + 1))
@@ -331,9 +337,9 @@ def without_matches(u: Float64Array, m: Float64Array, prior: float) -> Float64Ar
 
 
 def weights_of(
-    comparer: FieldComparer, m: Float64Array, u: Float64Array, prior: float, frequencies: bool
+    comparer: FieldComparer, m: Float64Array, u: Float64Array, prior: float, frequencies: bool, graded: bool = False
 ) -> FieldWeights:
-    """Return the weights of a field from m and u."""
+    """Return the weights of a field from m and u; `graded` interpolates those of names and texts between levels."""
     bits = np.log2(_ratio(m, u))
     by_value = None
     if frequencies and comparer.coded.kind not in ("text", "number") and len(comparer.coded.values):
@@ -345,4 +351,5 @@ def weights_of(
         chance = np.maximum(first * second - prior * m[EXACT_LEVEL] * share, LEAST_CHANCE * first * second)
         by_value = np.log2(m[EXACT_LEVEL]) + np.log2(share) - np.log2(chance)
         by_value = np.clip(by_value, bits[EXACT_LEVEL + 1] if len(bits) > 2 else 0, LARGEST_WEIGHT)
-    return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value)
+    graded = graded and comparer.coded.kind in ("name", "text")
+    return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded)

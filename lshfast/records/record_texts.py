@@ -1,0 +1,221 @@
+"""Whole records as texts: the values of all fields, one after the other, and their most similar texts.
+
+What fields are called, and how values are divided among them, makes no difference here. So whole records show which
+records may be the same before anything is known of the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.checks import check_int
+from lshfast.common.extras import optional
+from lshfast.common.threads import ordered_map
+from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
+from lshfast.kernels import bands as kernels
+from lshfast.records.blocks import check_total, joined_values, pairs_of_values
+from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
+from lshfast.records.fields import Field
+from lshfast.records.linkage import Linkage, RulePairs
+from lshfast.records.overlap import TextSimilarity, distinct_counts
+from lshfast.records.tables import CodedField
+
+# Products of two weights that are added for the cosines of one rule, at least, and for each text: the terms of most
+# texts are left out beyond. They weigh least.
+PRODUCTS, PRODUCTS_A_TEXT = 200_000_000, 2_000
+BLOCK_TEXTS = 256  # texts whose cosines are computed at once
+
+
+class RecordTexts:
+    """The values of some fields as one text a record.
+
+    Parameters
+    ----------
+    coded : list of CodedField
+    single : bool
+        Whether the fields are those of one table.
+    threads : int
+
+    Attributes
+    ----------
+    texts : list of str
+        The different texts.
+    places : list of ndarray of int64
+        For each table and row the number of its text, -1 if all its values are missing.
+    """
+
+    def __init__(self, coded: list[CodedField], single: bool, threads: int) -> None:
+        self.places, self.texts = joined_values(coded)
+        self._single, self._threads = single, threads
+
+    @cached_property
+    def similarity(self) -> TextSimilarity:
+        """The similarities of the texts."""
+        tables = self.places[:1] if self._single else self.places
+        return TextSimilarity(self.texts, distinct_counts(tables, len(self.texts)), self._threads)
+
+    def compared(self, i: Int64Array, j: Int64Array) -> tuple[Float64Array, Float64Array]:
+        """Return the cosines of the trigrams, words and numbers of pairs of rows, and their similarities in [0, 1].
+
+        The cosines are float64 (pairs, 3), and the similarities (pairs,); see `TextSimilarity`. All are 0 if a record
+        has no values.
+        """
+        a, b = self.places[0][i], self.places[1][j]
+        cosines, similarities = np.zeros((len(a), 3)), np.zeros(len(a))
+        both = np.flatnonzero((a >= 0) & (b >= 0))
+        a, b = a[both], b[both]
+        parts = self.similarity.cosines(a, b)
+        cosines[both], similarities[both] = np.stack(parts, axis=1), self.similarity.joined(a, b, *parts)
+        return cosines, similarities
+
+    def nearest(self, neighbors: int) -> tuple[Int64Array, Int64Array]:
+        """Return pairs of different texts (left, right), of which one is among the nearest of the other.
+
+        Left is a text of the first table, and right one of the second. Texts are compared by the cosine of their
+        trigrams, each weighted by its rarity.
+        """
+        sparse = optional("scipy.sparse", "records")
+        terms = self.similarity.trigrams
+        matrix = sparse.csr_matrix((terms.weights, terms.terms, terms.offsets), (len(self.texts), terms.count))
+        sides = [np.flatnonzero(np.bincount(place[place >= 0], minlength=len(self.texts))) for place in self.places]
+        tables = [matrix[side] for side in sides]
+        kept = _affordable([np.bincount(table.indices, minlength=terms.count) for table in tables], len(self.texts))
+        first, second = (table[:, kept] for table in tables)
+        found = [_nearest_rows(first, second, sides, neighbors, self._threads)]
+        if not self._single:
+            left, right = _nearest_rows(second, first, sides[::-1], neighbors, self._threads)
+            found.append((right, left))
+        return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])
+
+
+class RecordComparer:
+    """Compare whole records by the codes of their texts.
+
+    Attributes
+    ----------
+    coded : CodedField
+        The texts as one more field, `NAME`.
+    """
+
+    NAME = "all_fields"
+
+    def __init__(self, texts: RecordTexts) -> None:
+        first, second = (place.astype(np.int32) for place in texts.places)
+        self.coded = CodedField(Field(self.NAME, kind="text"), (first, second), texts.texts, None, (0, 0))
+        self._similarity = texts.similarity
+
+    @property
+    def numbered(self) -> BoolArray:
+        """Whether each text has words with digits."""
+        return self._similarity.numbered
+
+    def cosines(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
+        """Return the cosines of the trigrams, words and numbers of pairs of codes; float64 (pairs, 3)."""
+        return np.stack(self._similarity.cosines(a.astype(np.int64), b.astype(np.int64)), axis=1).astype(np.float64)
+
+
+def _affordable(counts: Sequence[Int64Array], texts: int) -> Int64Array:
+    """Return the terms, ascending, whose products are few enough in all; the rarest terms come first."""
+    products = counts[0].astype(np.float64) * counts[1]
+    order = np.argsort(products, kind="stable")
+    few = np.cumsum(products[order]) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
+    return np.sort(order[few & (products[order] > 0)])
+
+
+def _nearest_rows(
+    first: Any, second: Any, numbers: Sequence[Int64Array], neighbors: int, threads: int
+) -> tuple[Int64Array, Int64Array]:
+    """Return for each row of a sparse matrix the rows of another one with the greatest products, as their numbers."""
+    other = second.T.tocsr()
+
+    def work(start: int) -> tuple[Int64Array, Int64Array]:
+        products = first[start : start + BLOCK_TEXTS] @ other
+        left, right = [], []
+        for row in range(products.shape[0]):
+            values = slice(products.indptr[row], products.indptr[row + 1])
+            columns, cosines = numbers[1][products.indices[values]], products.data[values]
+            own = numbers[0][start + row]
+            different = columns != own
+            columns, cosines = columns[different], cosines[different]
+            if len(columns) > neighbors:
+                order = np.lexsort((columns, -cosines)) if len(columns) < 4 * neighbors else None
+                if order is None:  # all that are as near as the last of the nearest; the smallest numbers of these
+                    least = np.partition(cosines, len(cosines) - neighbors)[len(cosines) - neighbors]
+                    near = np.flatnonzero(cosines >= least)
+                    order = near[np.lexsort((columns[near], -cosines[near]))]
+                columns = columns[order[:neighbors]]
+            left.append(np.full(len(columns), own))
+            right.append(columns.astype(np.int64))
+        return np.concatenate(left), np.concatenate(right)
+
+    parts = list(ordered_map(work, range(0, first.shape[0], BLOCK_TEXTS), threads))
+    none = np.empty(0, np.int64)
+    return np.concatenate([none, *(left for left, _ in parts)]), np.concatenate([none, *(right for _, right in parts)])
+
+
+@dataclass(frozen=True, init=False)
+class NearestBlocks:
+    """Compare each record with those that are nearest by the character trigrams in some fields, rare ones above all.
+
+    Parameters
+    ----------
+    *fields : str
+        Names of fields, whose values are joined; by default all fields.
+    neighbors : int, default 10
+        Different texts of the other table that a text is compared with, at least 1.
+    max_block : int, default 10,000
+        The largest number of pairs of records with the same two texts; larger blocks are left out and reported.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or value.
+
+    Examples
+    --------
+    >>> from lshfast.records import NearestBlocks
+    >>> NearestBlocks("title", neighbors=5).name, NearestBlocks().name
+    ('nearest:title:neighbors=5', 'nearest')
+    """
+
+    fields: tuple[str, ...]
+    neighbors: int
+    max_block: int
+
+    def __init__(self, *fields: str, neighbors: int = NEIGHBORS, max_block: int = MAX_BLOCK) -> None:
+        if not all(isinstance(field, str) for field in fields):
+            raise TypeError(f"fields must be names of fields, not {fields!r}")
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "neighbors", check_int("neighbors", neighbors, 1))
+        object.__setattr__(self, "max_block", check_int("max_block", max_block, 1))
+
+    @property
+    def name(self) -> str:
+        """The rule as the command line writes it."""
+        shown = ":".join(["nearest", *(["+".join(self.fields)] if self.fields else [])])
+        return shown if self.neighbors == NEIGHBORS else f"{shown}:neighbors={self.neighbors}"
+
+    def pairs(self, linkage: Linkage) -> RulePairs:
+        """Return the pairs of records with near texts, and of those with equal texts."""
+        texts = linkage.record_texts
+        if self.fields:
+            coded = [linkage.field(name) for name in self.fields]
+            texts = RecordTexts(coded, linkage.b is None, linkage.threads)
+        left, right = texts.nearest(self.neighbors)
+        if linkage.b is None:
+            left, right = np.minimum(left, right), np.maximum(left, right)
+        count = np.uint64(max(1, len(texts.texts)))
+        pairs: UInt64Array = left.astype(np.uint64) * count + right.astype(np.uint64)
+        check_total(len(pairs))
+        pairs = np.unique(kernels.sorted_numbers(pairs))
+        left, right = (part.astype(np.int64) for part in np.divmod(pairs, count))
+        sides = [np.unique(place[place >= 0]) for place in texts.places]
+        alike = np.intersect1d(sides[0], sides[-1])
+        left, right = np.append(left, alike), np.append(right, alike)
+        return pairs_of_values(linkage, texts.places, (left, right), self.max_block, texts.texts)
