@@ -22,7 +22,8 @@ from lshfast.records.record_texts import NearestBlocks
 from lshfast.records.tables import RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking
-MOST_ROWS = 200_000  # of both tables, of which each record is compared with the nearest ones
+# Rows of both tables, up to which each record is compared with the nearest ones, and with those of each text field.
+MOST_ROWS, MOST_ROWS_BY_FIELD = 200_000, 20_000
 SAMPLE_ROWS = 10_000  # of each table, to count the pairs of keys
 PAIRS_A_ROW = 10.0  # all keys bring at most so many pairs for each record of both tables
 FREE_PAIRS = 0.25  # pairs for each record that a key may bring at no cost in the choice
@@ -49,6 +50,10 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
         sample[1] = sample[0]
     scale = linkage.all_pairs / max(1, _all_pairs(sample, linkage.b is None))
     rules = _keys(linkage, names, sample, scale)
+    if linkage.b is not None and _rows(linkage) <= MOST_ROWS:
+        texts = [name for name in names if linkage.fields[name].kind == "text"]
+        by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
+        return [*rules, NearestBlocks(), *(NearestBlocks(name) for name in texts if by_field)]
     small = _sampled(linkage, sample)
     for name in names:
         if linkage.fields[name].kind == "text":
@@ -56,8 +61,6 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
             crowded = found.skipped and not len(found.places)
             if not crowded and scale * len(found.places) <= PAIRS_A_ROW * _rows(linkage):
                 rules.append(LshBlocks(name))
-    if linkage.b is not None and _rows(linkage) <= MOST_ROWS:
-        rules.append(NearestBlocks())
     return rules or [SortBlocks(name) for name in names]
 
 
