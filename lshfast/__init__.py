@@ -16,6 +16,21 @@ from lshfast import startup  # noqa: F401  before all others: see there
 from lshfast.common.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from lshfast import datasketch as datasketch
+    from lshfast import distances as distances
+    from lshfast import estimators as estimators
+    from lshfast import exact as exact
+    from lshfast import external as external
+    from lshfast import families as families
+    from lshfast import fingerprints as fingerprints
+    from lshfast import hashing as hashing
+    from lshfast import kernels as kernels
+    from lshfast import passages as passages
+    from lshfast import records as records
+    from lshfast import spark as spark
+    from lshfast import stages as stages
+    from lshfast import textbook as textbook
+    from lshfast import web as web
     from lshfast.banding import Bands, choose_bands
     from lshfast.common.errors import FormatError
     from lshfast.datasketch import (
@@ -184,33 +199,33 @@ __all__ = [
     "verify",
 ]
 
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "banding": "Bands choose_bands",
-        "common.errors": "FormatError",
-        "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
-        "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
-        "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",
-        "index": "LSHEnsemble LSHForest LSHIndex Match Matches NearNeighbors Neighbor NeighborLists NeighborPairs "
-        "NeighborsPlan NeighborStats",
-        "index.hamming": "CodeDedup CodePairs CodeRemoval HammingIndex HammingMatch HammingMatches HammingPlan "
-        "dedup_codes hamming_pairs",
-        "index.keys": "DuplicateKeyError",
-        "index.stores.lmdb": "LmdbStore",
-        "index.stores.redis": "RedisStore",
-        "jobs": "dedup_files",
-        "join": "PAIR ItemFilter candidates component_groups count_distinct find_copies find_identical "
-        "find_identical_in_batches star_groups verify",
-        "kernels.text": "TextError",
-        "pipeline": "DedupResult Recommendation Removal ShortTextsWarning Summary dedup pairs recommend",
-        "readers": "DataError",
-        "shingling": "expected_occurrences shingle",
-        "sketch": "BBits DistinctCounter MinHasher OnePermutation SignSketcher SimHasher WeightedMinHasher "
-        "WeightedSets estimate_overlap estimate_sizes sketch_multisets",
-        "tokens": "TokenSets",
-        ".": "banding common datasketch distances estimators exact external families fingerprints hashing index jobs "
-        "join kernels passages pipeline readers records shingling sketch spark stages textbook tokens web",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "banding": "Bands choose_bands",
+            "common.errors": "FormatError",
+            "datasketch": "AsyncMinHashLSH HNSW HyperLogLog HyperLogLogPlusPlus LeanMinHash MinHash MinHashLSH "
+            "MinHashLSHBloom MinHashLSHEnsemble MinHashLSHForest WeightedMinHash WeightedMinHashGenerator "
+            "WeightedMinHashLSH WeightedMinHashLSHForest bBitMinHash",
+            "index": "LSHEnsemble LSHForest LSHIndex Match Matches NearNeighbors Neighbor NeighborLists NeighborPairs "
+            "NeighborsPlan NeighborStats",
+            "index.hamming": "CodeDedup CodePairs CodeRemoval HammingIndex HammingMatch HammingMatches HammingPlan "
+            "dedup_codes hamming_pairs",
+            "index.keys": "DuplicateKeyError",
+            "index.stores.lmdb": "LmdbStore",
+            "index.stores.redis": "RedisStore",
+            "jobs": "dedup_files",
+            "join": "PAIR ItemFilter candidates component_groups count_distinct find_copies find_identical "
+            "find_identical_in_batches star_groups verify",
+            "kernels.text": "TextError",
+            "pipeline": "DedupResult Recommendation Removal ShortTextsWarning Summary dedup pairs recommend",
+            "readers": "DataError",
+            "shingling": "expected_occurrences shingle",
+            "sketch": "BBits DistinctCounter MinHasher OnePermutation SignSketcher SimHasher WeightedMinHasher "
+            "WeightedSets estimate_overlap estimate_sizes sketch_multisets",
+            "tokens": "TokenSets",
+            ".": "banding common datasketch distances estimators exact external families fingerprints hashing index "
+            "jobs join kernels passages pipeline readers records shingling sketch spark stages textbook tokens web",
+        },
+    )

@@ -46,6 +46,9 @@ index = lshfast.LSHIndex(threshold, on_duplicate="skip", scheme="fast", shingles
 index.insert(["a", "b"], texts)
 print(index.query("one two three", k=1), index.query(texts, threshold=0.5))
 lshfast.MinHasher(scheme="fast").sketch(sets)
+print(lshfast.datasketch, lshfast.distances, lshfast.estimators, lshfast.exact, lshfast.external, lshfast.families)
+print(lshfast.fingerprints, lshfast.hashing, lshfast.kernels, lshfast.passages, lshfast.records, lshfast.spark)
+print(lshfast.stages, lshfast.textbook, lshfast.web)
 """
 
 WRONG = """
@@ -87,6 +90,11 @@ lshfast.LSHForest().query(None)
 lshfast.LSHForest().query(lshfast.MinHasher().sketch(lshfast.shingle(["a"])), k=None)
 lshfast.LSHEnsemble().query(lshfast.MinHasher().sketch(lshfast.shingle(["a"])), "5")
 lshfast.LSHEnsemble().query([1], 5).offsets
+lshfast.dedupe(["a"])
+lshfast.familes.Hyperplanes(8)
+lshfast.families.Hyperplane(8)
+from lshfast import Dedup
+from lshfast.records import dedup_record
 """
 
 PROGRAM = Path(__file__).with_name("typed_program.py")

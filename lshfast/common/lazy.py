@@ -13,6 +13,9 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 
     ``dir`` lists the names before they are imported, and imports none.
 
+    Packages hide both from type checkers, which would take a misspelt name for Any, and import all public names for
+    them instead.
+
     Parameters
     ----------
     package : str

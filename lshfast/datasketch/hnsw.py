@@ -55,8 +55,10 @@ class Distances(dict[int, float]):
     """
 
     def __init__(self, index: HNSW, point: Any = None, node: int = -1) -> None:
-        self.function, self._points, self._keys = index._distance_func, index._points, index._keys
-        self.point, self._node = point, node
+        self.function: Callable[[Any, Any], float] = index._distance_func
+        self._points, self._keys = index._points, index._keys
+        self.point: Any = point
+        self._node = node
 
     def __missing__(self, node: int) -> float:
         found = self[node] = float(self.function(self.point, self._points[node]))

@@ -47,7 +47,7 @@ class StoredSets:
             own = config | {"basename": b"-".join([config["basename"], pack(">H", part), pack(">H", r)])}
             return MinHashLSH(num_perm=num_perm, params=(num_perm // r, r), storage_config=own, prepickle=prepickle)
 
-        self.indexes = [{r: index_of(part, r) for r in rows} for part in range(num_part)]
+        self.indexes: list[dict[int, MinHashLSH]] = [{r: index_of(part, r) for r in rows} for part in range(num_part)]
         self._shape: dict[bytes, list[int]] = {b"num_perm": [num_perm], b"rows": rows}
         self._record = ordered_storage(config, config["basename"] + b"-partitions")
         self._bounds: Bounds | None = None

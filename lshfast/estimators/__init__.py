@@ -9,4 +9,5 @@ if TYPE_CHECKING:
 
 __all__ = ["LSHNeighbors"]
 
-__getattr__, __dir__ = lazy_names(__name__, {"lsh_neighbors": "LSHNeighbors"})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(__name__, {"lsh_neighbors": "LSHNeighbors"})

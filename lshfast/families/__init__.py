@@ -62,27 +62,28 @@ __all__ = [
     "rho",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "amplification": "Amplified",
-        "bits": "BitSampling Covering",
-        "cascade": "Cascade",
-        "codes": "BitCodes BitFamily",
-        "coordinates": "CoordinateCells",
-        "cross_polytope": "CrossPolytope",
-        "curves": "distance_at",
-        "family": "NO_VALUE Family Sensitivity family_of",
-        "grid": "GridSquares",
-        "guarantees": "amplification_for probe_success rho",
-        "lines": "CauchyLines GaussianLines",
-        "plane": "PlaneLines",
-        "planning": "plan_bands plan_recall plan_weights plan_work",
-        "plans": "BandPlan Costs",
-        "plots": "plot_curve",
-        "probing": "Probing",
-        "sets": "MinHashFamily SimHashFamily WeightedMinHashFamily",
-        "unary": "UnaryBits",
-        "vectors": "Hyperplanes SignVectors",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "amplification": "Amplified",
+            "bits": "BitSampling Covering",
+            "cascade": "Cascade",
+            "codes": "BitCodes BitFamily",
+            "coordinates": "CoordinateCells",
+            "cross_polytope": "CrossPolytope",
+            "curves": "distance_at",
+            "family": "NO_VALUE Family Sensitivity family_of",
+            "grid": "GridSquares",
+            "guarantees": "amplification_for probe_success rho",
+            "lines": "CauchyLines GaussianLines",
+            "plane": "PlaneLines",
+            "planning": "plan_bands plan_recall plan_weights plan_work",
+            "plans": "BandPlan Costs",
+            "plots": "plot_curve",
+            "probing": "Probing",
+            "sets": "MinHashFamily SimHashFamily WeightedMinHashFamily",
+            "unary": "UnaryBits",
+            "vectors": "Hyperplanes SignVectors",
+        },
+    )

@@ -37,13 +37,14 @@ __all__ = [
     "sphere_points",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",
-        "gaussians": "box_muller gaussian_vectors sphere_points",
-        "minwise": "HalvingFamily LinearPermutation linear_first_probability linear_first_range minwise_error",
-        "perfect": "PerfectMap PerfectStats",
-        "words": "MixedTabulation MultiplyAddShift MultiplyShift",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "functions": "HashFunction PolynomialHash StronglyUniversal WeaklyUniversal",
+            "gaussians": "box_muller gaussian_vectors sphere_points",
+            "minwise": "HalvingFamily LinearPermutation linear_first_probability linear_first_range minwise_error",
+            "perfect": "PerfectMap PerfectStats",
+            "words": "MixedTabulation MultiplyAddShift MultiplyShift",
+        },
+    )

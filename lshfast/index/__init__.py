@@ -36,15 +36,16 @@ __all__ = [
     "NeighborsPlan",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ensemble": "LSHEnsemble",
-        "forest": "LSHForest",
-        "index_stats": "IndexStats",
-        "key_pairs": "KeyPairs",
-        "lsh_index": "LSHIndex",
-        "matches": "Match Matches",
-        "neighbors": "NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan NeighborStats",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "ensemble": "LSHEnsemble",
+            "forest": "LSHForest",
+            "index_stats": "IndexStats",
+            "key_pairs": "KeyPairs",
+            "lsh_index": "LSHIndex",
+            "matches": "Match Matches",
+            "neighbors": "NearNeighbors Neighbor NeighborLists NeighborPairs NeighborsPlan NeighborStats",
+        },
+    )

@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 __all__ = ["dedup_files"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "api": "dedup_files",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "api": "dedup_files",
+        },
+    )

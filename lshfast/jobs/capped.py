@@ -71,7 +71,8 @@ class CountedPairs:
     """All similar pairs, in batches; `found` is the number of those that were yielded."""
 
     def __init__(self, batches: Iterator[PairArray]) -> None:
-        self._batches, self.found = batches, 0
+        self._batches = batches
+        self.found: int = 0
 
     def __iter__(self) -> Iterator[PairArray]:
         for pairs in self._batches:

@@ -37,7 +37,8 @@ class PairRuns:
     """
 
     def __init__(self, folder: str, name: str) -> None:
-        self._folder, self.name = folder, f"{name}.run"
+        self._folder = folder
+        self.name: str = f"{name}.run"
         records = BUFFER_BYTES // RECORD_BYTES
         self._runs = SortedRuns(folder, name, np.empty((records, 2), np.uint64), np.empty((records, 2), np.uint64))
 

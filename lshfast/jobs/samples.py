@@ -111,7 +111,9 @@ class Beginning:
     def __init__(self, corpus: Corpus, file: int, nbytes: int) -> None:
         layout = replace(corpus.layout, batch_bytes=min(nbytes, corpus.layout.batch_bytes))
         self._corpus = Corpus(layout, [replace(corpus.files[file], layout=layout)])
-        self._nbytes, self.source_bytes, self.complete = nbytes, 0, False
+        self._nbytes = nbytes
+        self.source_bytes: int = 0
+        self.complete: bool = False
 
     def __iter__(self) -> Iterator[Texts]:
         left = self._nbytes

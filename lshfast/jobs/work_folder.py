@@ -51,7 +51,8 @@ class WorkFolder:
     """
 
     def __init__(self, path: str, run: Mapping[str, Any], temporary: bool = False) -> None:
-        self.path, self.temporary = path, temporary
+        self.path: str = path
+        self.temporary: bool = temporary
         self._run = dict(run)
         self._stages: dict[str, Any] = {}
 

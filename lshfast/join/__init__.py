@@ -24,13 +24,14 @@ __all__ = [
     "verify",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "banded": "candidates find_copies",
-        "groups": "component_groups star_groups",
-        "identical": "count_distinct find_identical find_identical_in_batches",
-        "item_filter": "ItemFilter",
-        "jaccard": "PAIR verify",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "banded": "candidates find_copies",
+            "groups": "component_groups star_groups",
+            "identical": "count_distinct find_identical find_identical_in_batches",
+            "item_filter": "ItemFilter",
+            "jaccard": "PAIR verify",
+        },
+    )

@@ -104,8 +104,8 @@ class RankedTokens:
 
     def __init__(self, collections: Sequence[Collection], most: int = 2**32 - 2) -> None:
         self._table = setjoin.TokenRanks()
-        self.most = 0
-        self.complete = all(
+        self.most: int = 0
+        self.complete: bool = all(
             self._table.count(each.sets.offsets, each.sets.tokens, each.rows, most) for each in collections
         )
         if self.complete:

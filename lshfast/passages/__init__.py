@@ -10,4 +10,5 @@ if TYPE_CHECKING:
 
 __all__ = ["Passage", "SharedPassages", "find"]
 
-__getattr__, __dir__ = lazy_names(__name__, {"api": "find", "result": "Passage SharedPassages"})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(__name__, {"api": "find", "result": "Passage SharedPassages"})

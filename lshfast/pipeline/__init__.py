@@ -20,11 +20,12 @@ __all__ = [
     "recommend",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "api": "dedup pairs",
-        "report": "DedupResult Removal Summary",
-        "short_texts": "Recommendation ShortTextsWarning recommend",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "api": "dedup pairs",
+            "report": "DedupResult Removal Summary",
+            "short_texts": "Recommendation ShortTextsWarning recommend",
+        },
+    )

@@ -42,7 +42,9 @@ class ColumnType:
     __slots__ = ("arrow", "item", "kind", "members", "wide")
 
     def __init__(self, kind: str = "null", arrow: Any = None) -> None:
-        self.kind, self.wide, self.arrow = kind, False, arrow
+        self.kind: str = kind
+        self.wide: bool = False
+        self.arrow: Any = arrow
         self.members: dict[str, ColumnType] = {}
         self.item: ColumnType | None = None
 

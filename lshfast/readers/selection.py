@@ -83,7 +83,8 @@ class Selection:
         self.corpus, self.out, self.keep, self.annotations = corpus, printable(os.fspath(out)), keep, annotations
         self.kinds, self._edits = kinds or {}, edits
         self._format = output_format(out)[0]
-        self.delimiter, self.defuse = "\t" if self._format == "tsv" else ",", defuses(out)
+        self.delimiter: str = "\t" if self._format == "tsv" else ","
+        self.defuse: bool = defuses(out)
         typed = corpus.layout.typed and self._format in ("jsonl", "parquet")
         self.types: Mapping[str, CellType] = corpus.types if typed else {}
         self._tick = progress or (lambda size: None)

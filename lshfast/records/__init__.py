@@ -39,19 +39,20 @@ __all__ = [
     "true_match_rate",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "assignment": "assigned",
-        "blocking": "EveryPair KeyBlocks LshBlocks SortBlocks",
-        "fields": "Field",
-        "linking": "LinkOptions dedup_records match_records",
-        "plots": "plot_rates",
-        "rates": "RateTable rate_table true_match_rate",
-        "record_texts": "NearestBlocks",
-        "result": "LinkResult LinkSummary",
-        "rule_names": "parse_rule",
-        "synonyms": "Synonyms",
-        "tables": "RecordTable",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "assignment": "assigned",
+            "blocking": "EveryPair KeyBlocks LshBlocks SortBlocks",
+            "fields": "Field",
+            "linking": "LinkOptions dedup_records match_records",
+            "plots": "plot_rates",
+            "rates": "RateTable rate_table true_match_rate",
+            "record_texts": "NearestBlocks",
+            "result": "LinkResult LinkSummary",
+            "rule_names": "parse_rule",
+            "synonyms": "Synonyms",
+            "tables": "RecordTable",
+        },
+    )

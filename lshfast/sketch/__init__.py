@@ -37,15 +37,16 @@ __all__ = [
     "sketch_multisets",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "bits": "BBits",
-        "cardinality": "DistinctCounter Overlap estimate_overlap estimate_sizes registers_from_bytes size_error",
-        "minhash": "MinHasher",
-        "one_permutation": "OnePermutation",
-        "signs": "SignSketcher",
-        "simhash": "SimHasher",
-        "weighted": "WeightedMinHasher WeightedSets sketch_multisets",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "bits": "BBits",
+            "cardinality": "DistinctCounter Overlap estimate_overlap estimate_sizes registers_from_bytes size_error",
+            "minhash": "MinHasher",
+            "one_permutation": "OnePermutation",
+            "signs": "SignSketcher",
+            "simhash": "SimHasher",
+            "weighted": "WeightedMinHasher WeightedSets sketch_multisets",
+        },
+    )

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "MissingTasksError", "StageName", "StagesStatus", "plan", "run", "status", "tasks"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "api": "plan run status tasks",
-        "stages_status": "StagesStatus",
-        "task_order": "STAGES MissingTasksError StageName",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "api": "plan run status tasks",
+            "stages_status": "StagesStatus",
+            "task_order": "STAGES MissingTasksError StageName",
+        },
+    )

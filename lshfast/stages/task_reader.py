@@ -50,7 +50,7 @@ class TaskFile:
         manifest = manifest_of(plan, stage, task)
         if manifest is None:
             raise ValueError(f"{printable(plan.work)}: task {task} of stage {stage} is not done")
-        self.figures = dict(manifest["figures"])
+        self.figures: dict[str, Any] = dict(manifest["figures"])
         try:
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115
         except FileNotFoundError:

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NearNeighbors", "Neighbor", "NeighborLists", "NeighborPairs", "NeighborStats", "NeighborsPlan"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "answers": "Neighbor NeighborLists NeighborPairs NeighborStats",
-        "near_neighbors": "NearNeighbors",
-        "plan": "NeighborsPlan",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "answers": "Neighbor NeighborLists NeighborPairs NeighborStats",
+            "near_neighbors": "NearNeighbors",
+            "plan": "NeighborsPlan",
+        },
+    )

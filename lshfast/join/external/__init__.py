@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ExternalJoin", "SortedRuns", "contract_links", "external_candidates"]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "contraction": "contract_links",
-        "external_join": "ExternalJoin external_candidates",
-        "sorted_runs": "SortedRuns",
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "contraction": "contract_links",
+            "external_join": "ExternalJoin external_candidates",
+            "sorted_runs": "SortedRuns",
+        },
+    )

@@ -40,7 +40,8 @@ class BucketRuns:
     """
 
     def __init__(self, folder: str, bands: int, memory: int, stamp: int = 0) -> None:
-        self.memory, self.n = memory, 0
+        self.memory: int = memory
+        self.n: int = 0
         buffers, scratch = _buffers(bands, memory)
         self._bands = [
             SortedRuns(folder, f"band-{band}", buffer, scratch, stamp) for band, buffer in enumerate(buffers)

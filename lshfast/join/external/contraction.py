@@ -114,7 +114,8 @@ class StarContraction:
     """
 
     def __init__(self, folder: str, name: str, records: int, memory: int) -> None:
-        self._folder, self._name, self._memory, self.rounds = folder, name, memory, 0
+        self._folder, self._name, self._memory = folder, name, memory
+        self.rounds: int = 0
         self._for_links, self._for_nodes, self._scratch, self._ends = np.empty((4, records, 2), np.uint64)
         self._links = np.empty((records // 2, 2), np.uint64)
         self._every: list[SortedRuns] = []

@@ -74,7 +74,7 @@ class ExternalJoin:
     """
 
     def __init__(self, bands: int, folder: str | os.PathLike[str], *, memory: int = MEMORY) -> None:
-        self.bands = check_int("bands", bands, 1)
+        self.bands: int = check_int("bands", bands, 1)
         self._memory = min(check_int("memory", memory, least_memory(self.bands)), MOST_MEMORY)
         import tempfile
 
@@ -89,7 +89,7 @@ class ExternalJoin:
             self._folder.cleanup()
             raise
         self._joined = self._closed = False
-        self.written = 0
+        self.written: int = 0
 
     def __enter__(self) -> ExternalJoin:
         return self

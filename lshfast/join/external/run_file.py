@@ -171,7 +171,7 @@ class RunReader:
         if checksum(table) != own_sum:
             raise self._fault("table: damaged")
         self._file.seek(HEADER_BYTES)
-        self.left = int(count)
+        self.left: int = int(count)
         return table
 
     def _fault(self, reason: str) -> FormatError:

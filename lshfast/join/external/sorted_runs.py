@@ -68,7 +68,7 @@ class SortedRuns:
         self._scratch, self._filled = scratch, 0
         self._paths: list[str] = []
         self._files = 0
-        self.written = 0
+        self.written: int = 0
 
     def __enter__(self) -> SortedRuns:
         return self
