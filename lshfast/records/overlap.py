@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.extras import optional
 from lshfast.common.threads import ordered_map, pieces
-from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.types import Int64Array
 from lshfast.shingling import Unit, shingle
 
 DIGIT = re.compile(r"\d")
@@ -32,58 +33,35 @@ class TermVectors:
 
     Attributes
     ----------
-    count : int
-        The number of different terms.
-    offsets : ndarray of int64, shape (texts + 1,)
-        Where the terms of each text begin and end.
-    terms : ndarray of int64
-        The numbers of the terms of all texts, ascending in each text.
-    weights : ndarray of float64
-        The components of the unit vectors, in the order of `terms`.
+    matrix : scipy.sparse.csr_matrix of float64, shape (texts, terms)
     """
 
+    matrix: Any
+
     def __init__(self, texts: Sequence[str], unit: Unit, size: int, counts: Int64Array, threads: int) -> None:
+        sparse = optional("scipy.sparse", "records")
         sets = shingle(list(texts), unit, size, threads=threads).distinct()
         distinct, terms = np.unique(sets.tokens, return_inverse=True)
-        self.offsets, self._threads, self.count = sets.offsets, threads, max(1, len(distinct))
+        count, self._threads = max(1, len(distinct)), threads
         rows = np.repeat(np.arange(len(sets), dtype=np.int64), sets.counts)
         # The terms of each row, ascending.
-        self.terms = np.sort(rows * self.count + terms.reshape(-1)) - rows * self.count
-        having = np.bincount(self.terms, np.maximum(counts, 1)[rows], minlength=self.count)
-        weights = np.log1p(np.maximum(counts, 1).sum() / np.maximum(having, 1))[self.terms]
+        terms = np.sort(rows * count + terms.reshape(-1)) - rows * count
+        having = np.bincount(terms, np.maximum(counts, 1)[rows], minlength=count)
+        weights = np.log1p(np.maximum(counts, 1).sum() / np.maximum(having, 1))[terms]
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=max(1, len(sets))))
-        self.weights = weights / lengths[rows]
+        self.matrix = sparse.csr_matrix((weights / lengths[rows], terms, sets.offsets), (len(sets), count))
 
     def cosines(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
         """Return the cosines of pairs of texts, by their places."""
-        counts = np.diff(self.offsets)
+        counts = np.diff(self.matrix.indptr)
         found = np.zeros(len(a), np.float32)
 
-        def work(rows: slice) -> None:
-            found[rows] = self._some(a[rows], b[rows], counts)
+        def work(some: slice) -> None:
+            found[some] = np.asarray(self.matrix[a[some]].multiply(self.matrix[b[some]]).sum(axis=1)).reshape(-1)
 
         for _ in ordered_map(work, pieces(counts[a] + counts[b], PIECE_TERMS), self._threads):
             pass
         return found
-
-    def _some(self, a: Int64Array, b: Int64Array, counts: Int64Array) -> Float64Array:
-        first, first_keys = self._expanded(a, counts)
-        second, second_keys = self._expanded(b, counts)
-        if not len(first_keys) or not len(second_keys):
-            return np.zeros(len(a))
-        place = np.searchsorted(second_keys, first_keys)
-        place[place == len(second_keys)] = 0
-        both = second_keys[place] == first_keys
-        products = self.weights[first[both]] * self.weights[second[place[both]]]
-        return np.asarray(np.bincount(first_keys[both] // self.count, products, minlength=len(a)), np.float64)
-
-    def _expanded(self, texts: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Return the places of all terms of some texts, and keys of (text, term), ascending."""
-        many = counts[texts]
-        ends = np.cumsum(many, dtype=np.int64)
-        places = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
-        places += np.repeat(self.offsets[texts] - (ends - many), many)
-        return places, np.repeat(np.arange(len(texts), dtype=np.int64), many) * self.count + self.terms[places]
 
 
 class TextSimilarity:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.checks import check_int
-from lshfast.common.extras import optional
 from lshfast.common.threads import ordered_map
 from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
@@ -80,12 +79,10 @@ class RecordTexts:
         Left is a text of the first table, and right one of the second. Texts are compared by the cosine of their
         trigrams, each weighted by its rarity.
         """
-        sparse = optional("scipy.sparse", "records")
-        terms = self.similarity.trigrams
-        matrix = sparse.csr_matrix((terms.weights, terms.terms, terms.offsets), (len(self.texts), terms.count))
+        matrix = self.similarity.trigrams.matrix
         sides = [np.flatnonzero(np.bincount(place[place >= 0], minlength=len(self.texts))) for place in self.places]
         tables = [matrix[side] for side in sides]
-        kept = _affordable([np.bincount(table.indices, minlength=terms.count) for table in tables], len(self.texts))
+        kept = _affordable([np.bincount(table.indices, minlength=matrix.shape[1]) for table in tables], len(self.texts))
         first, second = (table[:, kept] for table in tables)
         found = [_nearest_rows(first, second, sides, neighbors, self._threads)]
         if not self._single:
@@ -143,13 +140,10 @@ def _nearest_rows(
             own = numbers[0][start + row]
             different = columns != own
             columns, cosines = columns[different], cosines[different]
-            if len(columns) > neighbors:
-                order = np.lexsort((columns, -cosines)) if len(columns) < 4 * neighbors else None
-                if order is None:  # all that are as near as the last of the nearest; the smallest numbers of these
-                    least = np.partition(cosines, len(cosines) - neighbors)[len(cosines) - neighbors]
-                    near = np.flatnonzero(cosines >= least)
-                    order = near[np.lexsort((columns[near], -cosines[near]))]
-                columns = columns[order[:neighbors]]
+            if len(columns) > neighbors:  # of equally near ones, the smallest numbers
+                least = np.partition(cosines, len(cosines) - neighbors)[len(cosines) - neighbors]
+                near = np.flatnonzero(cosines >= least)
+                columns = columns[near[np.lexsort((columns[near], -cosines[near]))][:neighbors]]
             left.append(np.full(len(columns), own))
             right.append(columns.astype(np.int64))
         return np.concatenate(left), np.concatenate(right)
