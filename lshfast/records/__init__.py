@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
     from lshfast.records.fields import Field
     from lshfast.records.linking import LinkOptions, dedup_records, match_records
+    from lshfast.records.nearest import NearestBlocks
     from lshfast.records.plots import plot_rates
     from lshfast.records.rates import RateTable, rate_table, true_match_rate
-    from lshfast.records.record_texts import NearestBlocks
     from lshfast.records.result import LinkResult, LinkSummary
     from lshfast.records.rule_names import parse_rule
     from lshfast.records.synonyms import Synonyms
@@ -49,7 +49,7 @@ if not TYPE_CHECKING:
             "linking": "LinkOptions dedup_records match_records",
             "plots": "plot_rates",
             "rates": "RateTable rate_table true_match_rate",
-            "record_texts": "NearestBlocks",
+            "nearest": "NearestBlocks",
             "result": "LinkResult LinkSummary",
             "rule_names": "parse_rule",
             "synonyms": "Synonyms",

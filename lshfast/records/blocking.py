@@ -22,7 +22,6 @@ from lshfast.records.blocks import (
     combined_keys,
     distinct_places,
     joined,
-    joined_values,
     pairs_of_blocks,
     pairs_of_values,
     shared_keys,
@@ -31,6 +30,7 @@ from lshfast.records.blocks import (
 )
 from lshfast.records.choices import MAX_BLOCK
 from lshfast.records.linkage import Linkage, RulePairs, SkippedBlock
+from lshfast.records.record_texts import joined_values
 from lshfast.records.tables import MISSING, encoded, is_missing
 from lshfast.shingling import shingle
 from lshfast.sketch import MinHasher

@@ -41,25 +41,6 @@ def combined_keys(
     return keys[: sizes[0]], keys[sizes[0] :]
 
 
-def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:
-    """Return the number of each row's joined values, for each table, and the distinct joined values.
-
-    A missing value is left out; a row without any value has the number -1.
-    """
-    if len(coded) == 1:
-        return [codes.astype(np.int64) for codes in coded[0].codes], coded[0].values
-    matrix = np.concatenate([np.stack([field.codes[table] for field in coded], axis=1) for table in (0, 1)])
-    distinct, place = np.unique(matrix, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    texts = [
-        " ".join(field.values[code] for field, code in zip(coded, row, strict=True) if code >= 0)
-        for row in distinct.tolist()
-    ]
-    if len(distinct) and (distinct[0] < 0).all():  # -1 in all fields sorts first
-        place, texts = place - 1, texts[1:]
-    return np.split(place.astype(np.int64), [len(coded[0].codes[0])]), texts
-
-
 def distinct_places(parts: list[UInt64Array]) -> UInt64Array:
     """Return the places of several arrays, ascending, each once."""
     places = kernels.sorted_numbers(np.concatenate([np.empty(0, np.uint64), *parts]))

@@ -18,7 +18,7 @@ from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import combined_keys, shared_keys
 from lshfast.records.fields import Kind
 from lshfast.records.linkage import BlockingRule, Linkage
-from lshfast.records.record_texts import NearestBlocks
+from lshfast.records.nearest import NearestBlocks
 from lshfast.records.tables import RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking
@@ -53,6 +53,7 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
     if linkage.b is not None and _rows(linkage) <= MOST_ROWS:
         texts = [name for name in names if linkage.fields[name].kind == "text"]
         by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
+        rules = rules or [SortBlocks(name) for name in names]
         return [*rules, NearestBlocks(), *(NearestBlocks(name) for name in texts if by_field)]
     small = _sampled(linkage, sample)
     for name in names:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.common.visible import visible
+from lshfast.records.record_texts import RecordTexts
 from lshfast.records.tables import CodedField, RecordTable
-
-if TYPE_CHECKING:
-    from lshfast.records.record_texts import RecordTexts
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,6 @@ class Linkage:
     @cached_property
     def record_texts(self) -> RecordTexts:
         """The records as texts."""
-        from lshfast.records.record_texts import RecordTexts
-
         return RecordTexts(list(self.fields.values()), self.b is None, self.threads)
 
     def field(self, name: str) -> CodedField:

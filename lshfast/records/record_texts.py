@@ -7,21 +7,15 @@ records may be the same before anything is known of the fields.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lshfast.common.checks import check_int
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Float64Array, Int64Array, UInt64Array
-from lshfast.kernels import bands as kernels
-from lshfast.records.blocks import check_total, joined_values, pairs_of_values
-from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
+from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.fields import Field
-from lshfast.records.linkage import Linkage, RulePairs
 from lshfast.records.overlap import TextSimilarity, distinct_counts
 from lshfast.records.tables import CodedField
 
@@ -153,63 +147,20 @@ def _nearest_rows(
     return np.concatenate([none, *(left for left, _ in parts)]), np.concatenate([none, *(right for _, right in parts)])
 
 
-@dataclass(frozen=True, init=False)
-class NearestBlocks:
-    """Compare each record with those that are nearest by the character trigrams in some fields, rare ones above all.
+def joined_values(coded: list[CodedField]) -> tuple[list[Int64Array], list[str]]:
+    """Return the number of each row's joined values, for each table, and the distinct joined values.
 
-    Parameters
-    ----------
-    *fields : str
-        Names of fields, whose values are joined; by default all fields.
-    neighbors : int, default 10
-        Different texts of the other table that a text is compared with, at least 1.
-    max_block : int, default 10,000
-        The largest number of pairs of records with the same two texts; larger blocks are left out and reported.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or value.
-
-    Examples
-    --------
-    >>> from lshfast.records import NearestBlocks
-    >>> NearestBlocks("title", neighbors=5).name, NearestBlocks().name
-    ('nearest:title:neighbors=5', 'nearest')
+    A missing value is left out; a row without any value has the number -1.
     """
-
-    fields: tuple[str, ...]
-    neighbors: int
-    max_block: int
-
-    def __init__(self, *fields: str, neighbors: int = NEIGHBORS, max_block: int = MAX_BLOCK) -> None:
-        if not all(isinstance(field, str) for field in fields):
-            raise TypeError(f"fields must be names of fields, not {fields!r}")
-        object.__setattr__(self, "fields", fields)
-        object.__setattr__(self, "neighbors", check_int("neighbors", neighbors, 1))
-        object.__setattr__(self, "max_block", check_int("max_block", max_block, 1))
-
-    @property
-    def name(self) -> str:
-        """The rule as the command line writes it."""
-        shown = ":".join(["nearest", *(["+".join(self.fields)] if self.fields else [])])
-        return shown if self.neighbors == NEIGHBORS else f"{shown}:neighbors={self.neighbors}"
-
-    def pairs(self, linkage: Linkage) -> RulePairs:
-        """Return the pairs of records with near texts, and of those with equal texts."""
-        texts = linkage.record_texts
-        if self.fields:
-            coded = [linkage.field(name) for name in self.fields]
-            texts = RecordTexts(coded, linkage.b is None, linkage.threads)
-        left, right = texts.nearest(self.neighbors)
-        if linkage.b is None:
-            left, right = np.minimum(left, right), np.maximum(left, right)
-        count = np.uint64(max(1, len(texts.texts)))
-        pairs: UInt64Array = left.astype(np.uint64) * count + right.astype(np.uint64)
-        check_total(len(pairs))
-        pairs = np.unique(kernels.sorted_numbers(pairs))
-        left, right = (part.astype(np.int64) for part in np.divmod(pairs, count))
-        sides = [np.unique(place[place >= 0]) for place in texts.places]
-        alike = np.intersect1d(sides[0], sides[-1])
-        left, right = np.append(left, alike), np.append(right, alike)
-        return pairs_of_values(linkage, texts.places, (left, right), self.max_block, texts.texts)
+    if len(coded) == 1:
+        return [codes.astype(np.int64) for codes in coded[0].codes], coded[0].values
+    matrix = np.concatenate([np.stack([field.codes[table] for field in coded], axis=1) for table in (0, 1)])
+    distinct, place = np.unique(matrix, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    texts = [
+        " ".join(field.values[code] for field, code in zip(coded, row, strict=True) if code >= 0)
+        for row in distinct.tolist()
+    ]
+    if len(distinct) and (distinct[0] < 0).all():  # -1 in all fields sorts first
+        place, texts = place - 1, texts[1:]
+    return np.split(place.astype(np.int64), [len(coded[0].codes[0])]), texts

@@ -8,7 +8,7 @@ from typing import Any
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
 from lshfast.records.linkage import BlockingRule
-from lshfast.records.record_texts import NearestBlocks
+from lshfast.records.nearest import NearestBlocks
 
 _OPTIONS = {
     "key": (), "sort": ("window",), "lsh": ("threshold", "size", "recall", "num_perm"), "nearest": ("neighbors",),
