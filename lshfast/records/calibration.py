@@ -102,7 +102,8 @@ def calibrate(
     i, j = linkage.rows_of(candidates.places)
     whole, similarity = linkage.record_texts.compared(i, j)
     pairs = _Pairs(i, j, linkage.sizes, assign)
-    seeds = pairs.mutual(similarity) & (pairs.rivals(similarity) < MARGIN * similarity) & (similarity > 0)
+    rivals, is_best = pairs.rivals(similarity)
+    seeds = is_best & (rivals < MARGIN * similarity) & (similarity > 0)
     first = int(seeds.sum())
     if first < FEWEST_SEEDS:
         return None
@@ -122,9 +123,7 @@ def calibrate(
         factors, base = logistic(features[chosen], seeds[chosen])
         scores = features @ factors + base
         counts.append(pairs.matches(scores, seeds))
-        mutual = np.flatnonzero(pairs.mutual(scores))
-        if not len(mutual):
-            return None
+        mutual = np.flatnonzero(pairs.rivals(scores)[1])
         best = mutual[np.argsort(-scores[mutual], kind="stable")][: max(1, round(float(np.mean(counts))))]
         seeds = np.zeros(len(scores), bool)
         seeds[best] = True
@@ -160,9 +159,13 @@ class _Pairs:
         # Of the smaller table, most records may have a match.
         self._counted = min(self._chosen, key=lambda side: sizes[side])
 
-    def rivals(self, scores: Float64Array) -> Float64Array:
-        """Return for each pair the greatest score of another pair of one of its records; -inf if there is none."""
-        found = np.full(len(scores), -np.inf)
+    def rivals(self, scores: Float64Array) -> tuple[Float64Array, BoolArray]:
+        """Return for each pair the greatest score of another pair of its records, and whether it is the best of both.
+
+        The score is -inf if there is no other pair. Only the records that have one link count. Of equal pairs, the
+        first is the best.
+        """
+        greatest, is_best = np.full(len(scores), -np.inf), np.ones(len(scores), bool)
         for side in self._chosen:
             rows, size = self._sides[side]
             order = np.lexsort((-scores, rows))
@@ -172,13 +175,10 @@ class _Pairs:
             best[ordered[starts]], place[ordered[starts]] = scores[order[starts]], order[starts]
             more = starts[np.diff(starts, append=len(order)) > 1]
             second[ordered[more]] = scores[order[more + 1]]
-            is_best = place[rows] == np.arange(len(rows), dtype=np.int64)
-            found = np.maximum(found, np.where(is_best, second[rows], best[rows]))
-        return found
-
-    def mutual(self, scores: Float64Array) -> BoolArray:
-        """Return which pairs are the best of both records, or of the one that has one link."""
-        return np.asarray(scores > self.rivals(scores))
+            own = place[rows] == np.arange(len(rows), dtype=np.int64)
+            greatest = np.maximum(greatest, np.where(own, second[rows], best[rows]))
+            is_best &= own
+        return greatest, is_best
 
     def of_records(self, chosen: BoolArray) -> BoolArray:
         """Return which pairs have a record of a chosen pair."""
@@ -200,16 +200,14 @@ class _Pairs:
         rows, size = self._sides[self._counted]
         best = np.full(size, -np.inf)
         np.maximum.at(best, rows, scores)
-        mutual = self.mutual(scores)
-        shift = prior_odds(best)
-        by_odds = int((scores[mutual] + shift > 0).sum())
-        rivals = self.rivals(scores)[seeds & mutual]
-        rivals = rivals[np.isfinite(rivals)]
-        if not len(rivals):
+        rivals, is_best = self.rivals(scores)
+        by_odds = int((scores[is_best] + prior_odds(best) > 0).sum())
+        of_seeds = rivals[seeds & is_best & np.isfinite(rivals)]
+        if not len(of_seeds):
             return by_odds
-        limits = np.quantile(rivals, QUANTILES)
+        limits = np.quantile(of_seeds, QUANTILES)
         shares = [1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)]
-        by_rivals = int(min(float(mutual.sum()), max(0.0, float(np.median(shares))) * size))
+        by_rivals = int(min(float(is_best.sum()), max(0.0, float(np.median(shares))) * size))
         return max(by_odds, by_rivals)
 
 

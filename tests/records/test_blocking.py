@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.records import EveryPair, Field, KeyBlocks, LshBlocks, RecordTable, SortBlocks, parse_rule
+from lshfast.records import EveryPair, Field, KeyBlocks, LshBlocks, NearestBlocks, RecordTable, SortBlocks, parse_rule
 from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.default_rules import default_rules
 from lshfast.records.display import rules_text
@@ -221,7 +221,7 @@ def test_default_rules_bring_few_pairs():
 def test_equal_rows_are_still_compared():
     linked = linkage({"x": ["same"] * 300}, {"x": ["same"] * 300})
     rules = default_rules(linked)
-    assert [rule.name for rule in rules] == ["sort:x:window=5"]
+    assert [rule.name for rule in rules] == ["sort:x:window=5", "nearest"]
     assert default_rules(linkage({"x": ["a", "b"]}))[0].name == "all"
     assert 0 < len(candidate_pairs(linked, rules)) < 10_000
 
@@ -230,8 +230,23 @@ def test_rules_of_strings():
     assert parse_rule("key:a+b", 7) == KeyBlocks("a", "b", max_block=7)
     assert parse_rule("all") == EveryPair()
     assert parse_rule("sort:a:window=9") == SortBlocks("a", 9)
+    assert parse_rule("nearest", 7) == NearestBlocks(max_block=7)
+    assert parse_rule("nearest:a+b:neighbors=3") == NearestBlocks("a", "b", neighbors=3)
+    assert parse_rule("nearest:a+b:neighbors=3").name == "nearest:a+b:neighbors=3"
     assert parse_rule("lsh:a+b:threshold=0.4:size=2") == LshBlocks("a", "b", threshold=0.4, size=2)
-    for wrong in ("", "a", "key:", "key:a+", "word:a", "sort:a+b", "lsh:a:b", "lsh:a:window=3", "sort:a:window=x"):
+    for wrong in (
+        "nearest:",
+        "nearest:a:window=2",
+        "",
+        "a",
+        "key:",
+        "key:a+",
+        "word:a",
+        "sort:a+b",
+        "lsh:a:b",
+        "lsh:a:window=3",
+        "sort:a:window=x",
+    ):
         with pytest.raises(ValueError, match=r"rule"):
             parse_rule(wrong)
 
@@ -254,7 +269,7 @@ def test_bad_arguments():
         LshBlocks("x", num_perm=10**12)
     with pytest.raises(TypeError, match=r"keys of the function of a rule: values must be strings, .* not list"):
         KeyBlocks(lambda record: [record]).pairs(linked)
-    with pytest.raises(TypeError, match=r"a blocking rule must be all, key:FIELD.* not None"):
+    with pytest.raises(TypeError, match=r"a blocking rule must be all, nearest, .*key:FIELD.* not None"):
         parse_rule(None)
     with pytest.raises(ValueError, match=r"1 to 32 blocking rules, not 0"):
         candidate_pairs(linked, [])

@@ -37,7 +37,9 @@ def block(record):
 @pytest.fixture(scope="module")
 def result(tables):
     fields = [Field(name, kind="category") for name in RATES]
-    return match_records(*tables, fields=fields, rules=[KeyBlocks(block, max_block=10**6)], threads=1)
+    return match_records(
+        *tables, fields=fields, rules=[KeyBlocks(block, max_block=10**6)], assign="many-to-many", threads=1
+    )
 
 
 def test_rates_of_agreement_are_found(result):
