@@ -15,6 +15,7 @@ from lshfast.common.types import Int64Array
 from lshfast.shingling import Unit, shingle
 
 DIGIT = re.compile(r"\d")
+PREFIX_LETTERS = 3  # of a word that may be the beginning of a code
 PIECE_TERMS = 1 << 20  # terms of pairs that are compared at a time
 
 
@@ -67,8 +68,8 @@ class TermVectors:
 class TextSimilarity:
     """The similarity of texts: the mean of the cosines of their words and of their character trigrams.
 
-    If both texts have words with digits, the similarity is multiplied by (1 + c) / 2, with the cosine c of these words:
-    the numbers of houses, parts and versions tell apart what is alike otherwise.
+    If both texts have words with digits, the similarity is multiplied by (1 + c) / 2, with the cosine c of these words
+    (`numbers_in`): the numbers of houses, parts and versions tell apart what is alike otherwise.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class TextSimilarity:
     """
 
     def __init__(self, texts: Sequence[str], counts: Int64Array, threads: int) -> None:
-        numbers = [" ".join(filter(DIGIT.search, text.split())) for text in texts]
+        numbers = [" ".join(numbers_in(text)) for text in texts]
         self.numbered = np.fromiter(map(bool, numbers), bool, len(texts))
         terms: list[tuple[Sequence[str], Unit, int]] = [(texts, "char", 3), (texts, "word", 1), (numbers, "word", 1)]
         vectors = ordered_map(lambda kind: TermVectors(*kind, counts, threads), terms, threads)
@@ -118,6 +119,21 @@ class TextSimilarity:
         numbered = self.numbered[a] & self.numbered[b]
         found[numbered] *= (1 + numbers[numbered]) / np.float32(2)
         return np.asarray(found, np.float32)
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the words with digits, and these joined with a short word before them: "kd 200" and "kd200" are one code.
+
+    Examples
+    --------
+    >>> numbers_in("radio kd 200 of 1980")
+    ['200', 'kd200', '1980', 'of1980']
+    """
+    words, found = text.split(), []
+    for before, word in zip(["", *words], words, strict=False):
+        if DIGIT.search(word):
+            found += [word, before + word] if 0 < len(before) <= PREFIX_LETTERS else [word]
+    return found
 
 
 def distinct_counts(codes: Sequence[npt.NDArray[Any]], values: int) -> Int64Array:

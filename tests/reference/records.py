@@ -45,7 +45,10 @@ def trigrams(text):
 
 
 def numbers(text):
-    return {word for word in text.split() if any(map(str.isdigit, word))}
+    """Return the words with digits, and those joined with a word of up to three characters before them."""
+    words = text.split()
+    found = {word for word in words if any(map(str.isdigit, word))}
+    return found | {a + b for a, b in zip(words, words[1:], strict=False) if b in found and len(a) <= 3}
 
 
 def cosine(a, b, texts, counts, terms):
