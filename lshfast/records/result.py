@@ -16,6 +16,7 @@ from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
 from lshfast.records.candidates import RuleReport
 from lshfast.records.display import fields_text, rules_text, weights_text
+from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
 from lshfast.records.rates import RateTable
 from lshfast.records.scoring import FieldScorer
@@ -99,6 +100,8 @@ class LinkResult(Shown):
     rates : RateTable or None
         The rate of true matches at each score, if a field was held out.
     summary : LinkSummary
+    left_out : list of LeftOut
+        The columns that are not compared because they number the records, and why.
     """
 
     i: Int64Array
@@ -112,6 +115,7 @@ class LinkResult(Shown):
     summary: LinkSummary
     _linkage: Linkage
     _scorers: Sequence[FieldScorer]
+    left_out: Sequence[LeftOut] = ()
 
     def __len__(self) -> int:
         return len(self.i)
@@ -192,7 +196,7 @@ class LinkResult(Shown):
 
     def describe(self) -> str:
         """Return the fields, the weights and the table of the blocking rules as lines of text."""
-        parts = [fields_text(self.fields), rules_text(self.summary.rules)]
+        parts = [fields_text(self.fields, self.left_out), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
         return visible("\n\n".join(parts), lines=True)
