@@ -89,6 +89,14 @@ HeldOut = Annotated[
 Rates = Annotated[
     str | None, typer.Option(metavar="FILE", help=f"The rate of true matches by score, with --hold-out: {TABLES}.")
 ]
+Explain = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="ID ID",
+        help="Also print why these two records were linked or not: of A and of B, or both of A.",
+        show_default=False,
+    ),
+]
 Plot = Annotated[str | None, typer.Option(metavar="FILE", help="The same as a plot: .png, .svg, .pdf.")]
 
 
@@ -112,6 +120,7 @@ def match(
     hold_out: HeldOut = None,
     rates: Rates = None,
     plot: Plot = None,
+    explain: Explain = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
@@ -142,8 +151,10 @@ def match(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
         with Watch(quiet, output) as watch:
-            result, accounts = link_files(inputs, outputs, options, watch)
+            result, accounts = link_files(inputs, outputs, options, watch, explain)
         _finish(result, accounts, quiet)
+        if explain is not None:
+            show(result.explain_pair(*explain), sys.stderr)
 
 
 @records_app.command(no_args_is_help=True)
@@ -167,6 +178,7 @@ def dedup(
     hold_out: HeldOut = None,
     rates: Rates = None,
     plot: Plot = None,
+    explain: Explain = None,
     glob: Glob = None,
     encoding: Encoding = "utf-8",
     format: FormatOption = None,
@@ -202,8 +214,10 @@ def dedup(
             field, ignore, block, max_block, scoring, threshold, assign, synonyms, hold_out, seed, threads
         )
         with Watch(quiet, output) as watch:
-            result, accounts = link_files(inputs, outputs, options, watch)
+            result, accounts = link_files(inputs, outputs, options, watch, explain)
         _finish(result, accounts, quiet)
+        if explain is not None:
+            show(result.explain_pair(*explain), sys.stderr)
 
 
 def _options(
