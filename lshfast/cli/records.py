@@ -55,7 +55,7 @@ Fields = Annotated[
         "--field",
         metavar="NAME[=OTHER][:KIND]",
         help="Compare this column; OTHER is its name in B. KIND: name, text, code, number, date or category. "
-        "For points also :points=N, :penalty=N, :unit=N. Default: all columns that A and B have.",
+        "For points also :points=N, :penalty=N, :unit=N. Default: all columns that A and B have, but for row numbers.",
         show_default=False,
     ),
 ]
@@ -67,7 +67,9 @@ Block = Annotated[
     typer.Option(
         "--block",
         metavar="RULE",
-        help="Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. Default: chosen.",
+        help="Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. "
+        "all: compare all pairs, which misses none and suits up to some 5,000 records: a million pairs (1,000 x 1,000) "
+        "take about 5 s and 60 MB; at most 2**27. Default: chosen by the values.",
         show_default=False,
     ),
 ]
