@@ -30,6 +30,7 @@ SAMPLE_PAIRS = 400  # with equal values
 NEIGHBOURS = (-3, -2, -1, 1, 2, 3)  # in the order of the values, whose records are compared with those of equal values
 ALIKE = 0.65  # least probability that a pair with equal values is more alike than one with neighbouring values
 ERRORS = 2.5  # standard errors by which this probability is above a half
+LONGEST = 100  # characters of a running number or code
 COMPARED = 60  # characters of a value, at most
 ROWS, RUNNING, CODES = "row numbers", "running numbers", "codes"
 _RUNNING = re.compile(r"(\D*)(\d{1,15})(\D*)")
@@ -157,7 +158,8 @@ def _numbers(coded: CodedField, codes: Int64Array | Int32Array) -> tuple[str, Fl
     if coded.numbers is not None:
         numbers = coded.numbers[codes]
         return ROWS, numbers if (numbers == np.floor(numbers)).all() else None
-    matches = [found for code in codes.tolist() if (found := _RUNNING.fullmatch(coded.values[code]))]
+    values = [value for code in codes.tolist() if len(value := coded.values[code]) <= LONGEST]
+    matches = [found for value in values if (found := _RUNNING.fullmatch(value))]
     around = Counter((found[1], found[3]) for found in matches)
     if not around:
         return RUNNING, None
@@ -172,7 +174,8 @@ def _code_like(column: Sequence[object], codes: Int32Array) -> bool:
     """Return whether nearly all values, as they were read, are single words of ASCII that have a digit."""
     rows = _spread(np.flatnonzero(codes >= 0), SAMPLE_VALUES // 4)
     texts = [str(getattr(value, "as_py", lambda value=value: value)()).strip() for value in (column[r] for r in rows)]
-    good = sum(text.isascii() and len(text.split()) == 1 and any(map(str.isdigit, text)) for text in texts)
+    short = [text for text in texts if len(text) <= LONGEST and text.isascii()]
+    good = sum(len(text.split()) == 1 and any(map(str.isdigit, text)) for text in short)
     return good >= CODE_LIKE * len(texts)
 
 

@@ -297,20 +297,9 @@ def link_tables(
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
-        i,
-        j,
-        scores,
-        probabilities,
-        parts,
-        list(coded.values()),
-        weights,
-        rates,
-        summary,
-        linkage,
-        scorers,
-        candidates,
-        left_out,
-    )
+        i, j, scores, probabilities, parts, list(coded.values()), weights, rates, summary, linkage, scorers,
+        candidates, left_out,
+    )  # fmt: skip
 
 
 def distinct(rows: Int64Array, size: int) -> int:

@@ -185,3 +185,10 @@ def test_many_values_are_sampled(monkeypatch, tables):
     assert left_out(*both(tables, lambda side, row, known: (31 * known).tolist())) == {}
     made = both(tables, lambda side, row, known: row.tolist())
     assert left_out(*made) == {"key": "row numbers; records with equal ones are not alike"}
+
+
+def test_long_values_are_no_keys():
+    """Patterns are not searched in values of megabytes."""
+    long = [f"{'x' * 200}{value}" for value in range(ROWS)]
+    table = {"long": long, "surname": ["Lee", "Ray", "Orr"] * 100}
+    assert left_out(table) == {}
