@@ -26,6 +26,7 @@ from lshfast.readers import (
 from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
+from lshfast.records.explain import rows_of_pair
 from lshfast.records.linking import LinkOptions, link_tables
 from lshfast.records.plots import plot_rates
 from lshfast.records.result import LinkResult
@@ -125,7 +126,11 @@ class TableAccount:
 
 
 def link_files(
-    inputs: RecordInputs, outputs: RecordOutputs, options: LinkOptions, progress: Progress | None = None
+    inputs: RecordInputs,
+    outputs: RecordOutputs,
+    options: LinkOptions,
+    progress: Progress | None = None,
+    pair: tuple[str, str] | None = None,
 ) -> tuple[LinkResult, list[TableAccount]]:
     """Link the records of two tables in files, or of one, and write the links.
 
@@ -137,6 +142,8 @@ def link_files(
     options : LinkOptions
     progress : callable, optional
         Called with ("input", bytes of input read, total bytes) and ("link", stages done, all stages).
+    pair : (str, str), optional
+        The ids of two records that must exist, which is checked before they are linked.
 
     Returns
     -------
@@ -160,6 +167,8 @@ def link_files(
             tables, (inputs.id_column, inputs.id_column_b or inputs.id_column), _names(inputs), strict=False
         )
     ]
+    if pair is not None:
+        rows_of_pair((sides[0], sides[1] if len(sides) > 1 else None), *pair)
     result = link_tables(sides[0], sides[1] if len(sides) > 1 else None, options, progress)
     accounts = [
         TableAccount(name, table.read, linked, unlinked, len(table.rejected), table.delimiters, table.advice)

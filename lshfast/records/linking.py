@@ -23,11 +23,12 @@ from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import default_rules
 from lshfast.records.fields import Field, checked_fields
+from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.points import PointsOfField
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.result import LinkResult, LinkSummary
-from lshfast.records.rule_names import checked_rules
+from lshfast.records.rule_names import checked_rules, named_fields
 from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field
@@ -124,7 +125,8 @@ def match_records(
         Column of the ids, or the columns of the two tables; the default ids are row numbers.
     fields : sequence of Field or str, optional
         What is compared: ``name``, ``name:kind`` or ``name=other:kind``; see `Field`. By default, the columns that both
-        tables have. A kind that is not given is guessed from the values.
+        tables have, without row numbers and codes that say nothing about the other table (`LinkResult.left_out`). A
+        kind that is not given is guessed from the values.
     ignore : sequence of str
         Columns that are not compared.
     rules : sequence of KeyBlocks, SortBlocks, LshBlocks, EveryPair or str, optional
@@ -250,6 +252,11 @@ def link_tables(
         threads = thread_count(options.threads)
         coded = {found.field.name: found for found in ordered_map(lambda one: code_field(one, a, b), chosen, threads)}
         apart = None if held_out is None else code_field(held_out, a, b)
+        left_out: list[LeftOut] = []
+        if options.fields is None:
+            left_out = keys_left_out(Linkage(a, b, coded), named_fields(options.rules or ()))
+        for own in left_out:
+            del coded[own.name]
     linkage = Linkage(a, b, coded, int(options.seed), threads)
     with times.stage("block"):
         candidates = candidate_pairs(linkage, default_rules(linkage) if options.rules is None else options.rules)
@@ -300,18 +307,9 @@ def link_tables(
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
-        i,
-        j,
-        scores,
-        probabilities,
-        parts,
-        [own.comparer.coded for own in scorers],
-        weights,
-        rates,
-        summary,
-        linkage,
-        scorers,
-    )
+        i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
+        scorers, candidates, left_out,
+    )  # fmt: skip
 
 
 def distinct(rows: Int64Array, size: int) -> int:

@@ -14,12 +14,14 @@ from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
 from lshfast.join.groups import component_groups
 from lshfast.join.jaccard import PAIR
-from lshfast.records.candidates import RuleReport
+from lshfast.records.candidates import CandidatePairs, RuleReport
 from lshfast.records.display import fields_text, rules_text, weights_text
+from lshfast.records.explain import Explainer, PairScore, rows_of_pair
+from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
 from lshfast.records.rates import RateTable
 from lshfast.records.scoring import FieldScorer
-from lshfast.records.tables import CodedField, RecordTable, is_missing
+from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
 
 
@@ -99,6 +101,8 @@ class LinkResult(Shown):
     rates : RateTable or None
         The rate of true matches at each score, if a field was held out.
     summary : LinkSummary
+    left_out : list of LeftOut
+        The columns that are not compared because they number the records, and why.
     """
 
     i: Int64Array
@@ -112,12 +116,18 @@ class LinkResult(Shown):
     summary: LinkSummary
     _linkage: Linkage
     _scorers: Sequence[FieldScorer]
+    _candidates: CandidatePairs
+    left_out: Sequence[LeftOut] = ()
 
     def __len__(self) -> int:
         return len(self.i)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return f"LinkResult of {counted(len(self), 'link')}", self.summary._figures(), "explain(link) shows one of them"
+        return (
+            f"LinkResult of {counted(len(self), 'link')}",
+            self.summary._figures(),
+            "explain(link) shows one of them, explain_pair(id_a, id_b) any pair",
+        )
 
     @property
     def single(self) -> bool:
@@ -175,26 +185,52 @@ class LinkResult(Shown):
         """Return one link as lines of text: the values of both records, how they compare, and their scores."""
         if not -len(self) <= link < len(self):
             raise IndexError(f"link must be in {-len(self)}..{len(self) - 1}, not {link}")
-        i, j = self.i[link : link + 1 or None], self.j[link : link + 1 or None]
-        first, second = self.tables
-        rows = int(i[0]), int(j[0])
-        unit = "points" if self.weights is None else "bits"
-        lines = [f"{first.ids[rows[0]]} - {second.ids[rows[1]]}: {self.scores[link]:.2f} {unit}"]
-        if self.probabilities is not None:
-            lines[0] += f", probability {self.probabilities[link]:.4f}"
-        records = first.record(rows[0]), second.record(rows[1])
-        for place, (coded, scorer) in enumerate(zip(self.fields, self._scorers, strict=True)):
-            how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
-            line = f"  {coded.field.name:<20}{self.parts[link, place]:>+8.2f}  {how}"
-            if place < len(self._linkage.fields):  # what is compared after them are whole records
-                values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
-                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in values)
-            lines.append(line)
-        return visible("\n".join(lines), lines=True)
+        rows = int(self.i[link]), int(self.j[link])
+        return self._explainer().text(PairScore(rows, float(self.scores[link]), self.parts[link]))
+
+    def explain_pair(self, id_a: Any, id_b: Any) -> str:
+        """Return why two records were linked or not, as lines of text, with their values and scores.
+
+        The pair was not a candidate of a blocking rule, its score is below the threshold, other links of its records
+        were better, or it was linked. The score is computed in any case.
+
+        Parameters
+        ----------
+        id_a, id_b : str or int
+            The ids of a record of the first and of the second table; of one table, of any two records. A string is also
+            the id that is written so, such as "7" for the integer 7. Without a column of ids, they are row numbers.
+
+        Raises
+        ------
+        ValueError
+            If no record has one of the ids, or both are the same record.
+
+        Examples
+        --------
+        >>> from lshfast.records import match_records
+        >>> a = {"name": ["Ann Lee", "Eve Stone"], "born": ["1980-05-01", "1971-11-30"]}
+        >>> b = {"name": ["Anne Lee", "Eve Orr"], "born": ["1980-05-01", "1990-09-09"]}
+        >>> print(match_records(a, b, scoring="points").explain_pair(1, 1))
+        1 - 1: 84.00 points
+          not linked: the score is below the threshold of 150.00
+          compared because of all
+          name                  +84.00  4 edits: 'Eve Stone' | 'Eve Orr'
+          born                   +0.00  6858 edits: '1971-11-30' | '1990-09-09'
+        """
+        rows = rows_of_pair((self._linkage.a, self._linkage.b), id_a, id_b)
+        explainer = self._explainer()
+        pair = explainer.score(rows)
+        return explainer.text(pair, explainer.verdict(pair))
+
+    def _explainer(self) -> Explainer:
+        least, candidates = self.summary.threshold, self._candidates
+        return Explainer(
+            self._linkage, self._scorers, self.weights, candidates, self.i, self.j, self.scores, least, self.groups
+        )
 
     def describe(self) -> str:
         """Return the fields, the weights and the table of the blocking rules as lines of text."""
-        parts = [fields_text(self.fields), rules_text(self.summary.rules)]
+        parts = [fields_text(self.fields, self.left_out), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
         return visible("\n\n".join(parts), lines=True)

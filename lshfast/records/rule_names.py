@@ -76,6 +76,20 @@ def parse_rule(text: str, max_block: int = MAX_BLOCK) -> BlockingRule:
     return SortBlocks(fields[0], int(options.get("window", 5)))
 
 
+def named_fields(rules: Iterable[BlockingRule]) -> set[str]:
+    """Return the fields that rules name.
+
+    Examples
+    --------
+    >>> sorted(named_fields([parse_rule("key:surname+postcode"), parse_rule("sort:born"), parse_rule("all")]))
+    ['born', 'postcode', 'surname']
+    """
+    found: set[Any] = set()
+    for rule in rules:
+        found.update(getattr(rule, "keys", ()), getattr(rule, "fields", ()), [getattr(rule, "field", None)])
+    return {name for name in found if isinstance(name, str)}
+
+
 def checked_rules(rules: Iterable[Any]) -> list[BlockingRule]:
     """Return rules, and those of strings, as a list; raise TypeError for anything else."""
     if isinstance(rules, str) or not isinstance(rules, Iterable):

@@ -174,6 +174,44 @@ def test_the_rate_of_true_matches(tmp_path):
     )
 
 
+def test_two_records_are_explained(a, b, tmp_path):
+    given = "--id-column", "id", "--scoring", "points", "-q"
+    result = run("records", "match", a, b, "-o", tmp_path / "1.csv", *given, "--explain", "p4", "q4")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.splitlines()[:2] == [
+        "p4 - q4: 55.00 points",
+        "  not linked: the score is below the threshold of 225.00",
+    ]
+    both = corpora.make(tmp_path / "both.csv", rows_of(PEOPLE + OTHERS))
+    result = run("records", "dedup", both, "-o", tmp_path / "2.csv", *given, "--explain", "q2", "p5")
+    assert "p5 - q2: " in result.stderr
+    assert "  linked: the score is at least the threshold" in result.stderr
+    places = run("records", "match", a, b, "-o", tmp_path / "3.csv", *given[2:], "--explain", f"{a}:2", f"{b}:4")
+    assert places.stderr.startswith(f"{a}:2 - {b}:4: ")
+    out = tmp_path / "4.csv"
+    assert failing(2, "records", "match", a, b, "-o", out, *given, "--explain", "p4", "q9") == (
+        f"lshfast: error: {b}: no record has the id 'q9'"
+    )
+    assert not out.exists()
+
+
+def test_row_numbers_are_named(tmp_path):
+    rows = [
+        {"number": number, "name": name} for number, name in enumerate(["Ann Lee", "Bob Ray", "Eve", "Ivan", "Zoe"])
+    ]
+    source = corpora.make(tmp_path / "a.jsonl", rows)
+    result = run("records", "dedup", source, "-o", tmp_path / "o.csv", "--scoring", "points")
+    assert "number: row numbers, not compared\n" in result.stderr
+    assert "score_number" not in (tmp_path / "o.csv").read_text()
+
+
+def test_the_help_says_what_all_pairs_cost():
+    for command in ("match", "dedup"):
+        said = " ".join(run("records", command, "-h").output.split())
+        assert "all: compare all pairs" in said
+        assert "a million pairs (1,000 x 1,000) take about 5 s" in said
+
+
 # Bad rows
 
 

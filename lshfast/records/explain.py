@@ -1,0 +1,184 @@
+"""Why two records were linked or not, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lshfast.common.display import counted
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.common.visible import visible
+from lshfast.records.candidates import CandidatePairs, rules_of
+from lshfast.records.linkage import Linkage
+from lshfast.records.scoring import FieldScorer, parts_of
+from lshfast.records.tables import RecordTable, is_missing
+from lshfast.records.weights import LinkWeights
+
+SHOWN_LINKS = 3  # of a record, to other records
+
+
+def row_of(table: RecordTable, key: Any) -> int:
+    """Return the row of an id; a string is also the id that is written so, such as "7" for the integer 7.
+
+    Raises
+    ------
+    ValueError
+        If no record has the id.
+
+    Examples
+    --------
+    >>> from lshfast.records import RecordTable
+    >>> from lshfast.records.explain import row_of
+    >>> row_of(RecordTable({"id": [5, 7], "name": ["Ann", "Bob"]}, "id"), "7")
+    1
+    """
+    for row, own in enumerate(table.ids):
+        if own == key:
+            return row
+    for row, own in enumerate(table.ids):
+        if isinstance(key, str) and str(own) == key:
+            return row
+    raise ValueError(visible(f"{table.name}: no record has the id {key!r}"))
+
+
+def rows_of_pair(tables: tuple[RecordTable, RecordTable | None], id_a: Any, id_b: Any) -> tuple[int, int]:
+    """Return the rows of two ids in two tables, or in one, the smaller first.
+
+    Raises
+    ------
+    ValueError
+        If no record has one of the ids, or both are the same record.
+    """
+    a, b = tables
+    first, second = row_of(a, id_a), row_of(a if b is None else b, id_b)
+    if b is not None:
+        return first, second
+    if first == second:
+        raise ValueError(visible(f"{a.name}: {id_a!r} and {id_b!r} are the same record"))
+    return min(first, second), max(first, second)
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """The score of a pair of rows, and that of each field."""
+
+    rows: tuple[int, int]
+    score: float
+    parts: Float64Array
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """What is needed to explain pairs of records of a run.
+
+    Attributes
+    ----------
+    linkage : Linkage
+    scorers : sequence of FieldScorer
+    weights : LinkWeights or None
+        None for points.
+    candidates : CandidatePairs
+        The compared pairs.
+    i, j, scores : ndarray, shape (n,)
+        Rows and scores of the links.
+    least : float
+        The least score of a link.
+    groups : callable
+        Returns the group of each record of one table.
+    """
+
+    linkage: Linkage
+    scorers: Sequence[FieldScorer]
+    weights: LinkWeights | None
+    candidates: CandidatePairs
+    i: Int64Array
+    j: Int64Array
+    scores: Float64Array
+    least: float
+    groups: Callable[[], Int64Array]
+
+    def text(self, pair: PairScore, verdict: Sequence[str] = ()) -> str:
+        """Return ids and score, the verdict, and for each field both values and the score, as lines."""
+        i, j = (np.array([row], np.int64) for row in pair.rows)
+        lines = [f"{self._ids(pair.rows)}: {self._score(pair.score)}", *(f"  {line}" for line in verdict)]
+        records = [table.record(row) for table, row in zip(self._tables, pair.rows, strict=True)]
+        for part, scorer in zip(pair.parts, self.scorers, strict=True):
+            coded = scorer.comparer.coded
+            how = scorer.explained(coded.codes[0][i], coded.codes[1][j])[0]
+            line = f"  {coded.field.name:<20}{part:>+8.2f}  {how}"
+            if coded.field.name in self.linkage.fields:  # whole records have no value of their own
+                values = [record[coded.field.column_of(table)] for table, record in enumerate(records)]
+                line += ": " + " | ".join("missing" if is_missing(value) else repr(value) for value in values)
+            lines.append(line)
+        return visible("\n".join(lines), lines=True)
+
+    def score(self, rows: tuple[int, int]) -> PairScore:
+        """Return the score of any two records."""
+        i, j = (np.array([row], np.int64) for row in rows)
+        parts = parts_of(self.scorers, (i, j))[0]
+        return PairScore(rows, float(parts.sum()), parts)
+
+    def verdict(self, pair: PairScore) -> list[str]:
+        """Return why two records were linked or not, as lines."""
+        least, reaches = self.least, pair.score >= self.least
+        compared = f"the score is {'at least' if reaches else 'below'} the threshold of {least:.2f}"
+        rules = self._rules(pair.rows)
+        if rules is None:
+            lines = ["not linked: no blocking rule brought this pair, so it was not compared", compared]
+            skipped = sum(report.skipped for report in self.candidates.reports)
+            if skipped:
+                lines.append(f"the rules left out {counted(skipped, 'block')} above the cap")
+            return [*lines, *self._group(pair.rows)]
+        brought = f"compared because of {', '.join(rules)}"
+        if ((self.i == pair.rows[0]) & (self.j == pair.rows[1])).any():
+            return [f"linked: {compared}", brought]
+        if not reaches:
+            return [f"not linked: {compared}", brought, *self._group(pair.rows)]
+        return [f"not linked, although {compared}: other links were better", brought, *self._rivals(pair.rows)]
+
+    @property
+    def _tables(self) -> tuple[RecordTable, RecordTable]:
+        a, b = self.linkage.a, self.linkage.b
+        return a, a if b is None else b
+
+    def _ids(self, rows: tuple[int, int]) -> str:
+        first, second = self._tables
+        return f"{first.ids[rows[0]]} - {second.ids[rows[1]]}"
+
+    def _score(self, score: float) -> str:
+        """Return a score with its unit, and the probability of a match."""
+        if self.weights is None:
+            return f"{score:.2f} points"
+        return f"{score:.2f} bits, probability {float(self.weights.probability(score)):.4f}"
+
+    def _rules(self, rows: tuple[int, int]) -> list[str] | None:
+        """Return the rules that brought a pair; None if it was not compared."""
+        found = self.candidates
+        place = np.uint64(rows[0] * self.linkage.sizes[1] + rows[1])
+        at = int(np.searchsorted(found.places, place))
+        if at == len(found) or found.places[at] != place:
+            return None
+        mask = found.masks[at : at + 1]
+        return [report.rule for rule, report in enumerate(found.reports) if rules_of(mask, rule)[0]]
+
+    def _group(self, rows: tuple[int, int]) -> list[str]:
+        """Return a line if two records of one table are in one group."""
+        if self.linkage.b is not None:
+            return []
+        groups = self.groups()
+        return ["links to other records put both in one group"] if groups[rows[0]] == groups[rows[1]] else []
+
+    def _rivals(self, rows: tuple[int, int]) -> list[str]:
+        """Return the best links of two records to others as lines."""
+        own = (self.i == rows[0]) | (self.j == rows[1])
+        if self.linkage.b is None:
+            own |= (self.i == rows[1]) | (self.j == rows[0])
+        found = np.flatnonzero(own)
+        found = found[np.argsort(-self.scores[found], kind="stable")][:SHOWN_LINKS]
+        return [
+            f"linked instead: {self._ids((int(self.i[link]), int(self.j[link])))}, {self._score(self.scores[link])}"
+            for link in found.tolist()
+        ]
