@@ -258,6 +258,7 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
         rejected = sum(account.rejected for account in accounts)
         if rejected:
             print(f"lshfast: {counted(rejected, 'row')} rejected", file=sys.stderr)
+        _warn(result)
         return
     from lshfast.pipeline.display import delimiter_notes
 
@@ -275,3 +276,10 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
     times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in s.seconds.items())
     memory = peak_memory()
     show(times + (f"; peak memory {memory / 1e6:,.0f} MB" if memory else ""), sys.stderr)
+    _warn(result)
+
+
+def _warn(result: LinkResult) -> None:
+    """Print what makes the links of a run doubtful."""
+    for text in result.summary.warnings:
+        show(f"warning: {text}", sys.stderr)

@@ -131,7 +131,8 @@ def calibrate(
     bits = 1 / np.log(2)
     fields = [own.scaled(factor * bits) for own, factor in zip(fields, factors, strict=False)]
     scorers: list[FieldScorer] = [WeightScorer(comparer, own) for comparer, own in zip(comparers, fields, strict=True)]
-    scorers.append(RecordScorer(RecordComparer(linkage.record_texts), factors[len(fields) :] * RECORD_SCALE * bits))
+    whole_records = RecordComparer(linkage.record_texts, linkage.fields)
+    scorers.append(RecordScorer(whole_records, factors[len(fields) :] * RECORD_SCALE * bits))
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
     weights = LinkWeights(fields, prior, float(len(best)), ROUNDS)

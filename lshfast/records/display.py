@@ -27,7 +27,7 @@ def weights_text(weights: LinkWeights) -> str:
     """Return the probabilities and weights of all levels."""
     lines = [f"{'field':<20}{'level':<36}{'m':>10}{'u':>12}{'bits':>8}"]
     for own in weights.fields:
-        name = own.field
+        name = own.field if own.factor == 1 else f"{own.field} x {own.factor:.2f}"
         for label, m, u, bits in list(zip(own.labels, own.m, own.u, own.bits, strict=True))[1:]:
             lines.append(f"{name:<20}{label:<36}{m:>10.4f}{u:>12.3g}{bits:>8.2f}")
             name = ""

@@ -17,14 +17,15 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
-from lshfast.records.calibration import calibrate
-from lshfast.records.candidates import candidate_pairs, links_by_rule
+from lshfast.records.calibration import Calibration, calibrate
+from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import default_rules
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
+from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
 from lshfast.records.points import PointsOfField
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.result import LinkResult, LinkSummary
@@ -304,12 +305,27 @@ def link_tables(
         rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
         threshold=least,
         seconds=times.seconds,
+        warnings=warnings_of(
+            list(coded.values()), linkage.sizes, b is None, weights, calibration is not None, scores, least
+        ),
+        steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
         i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
         scorers, candidates, left_out,
     )  # fmt: skip
+
+
+def steps_of(
+    linkage: Linkage, candidates: CandidatePairs, calibration: Calibration, assign: Assignment
+) -> list[ThresholdStep]:
+    """Return what other thresholds would give."""
+    least = calibration.weights.bits_of(THRESHOLDS[0])
+    index = np.flatnonzero(calibration.scores >= least)
+    i, j = linkage.rows_of(candidates.places[index])
+    links = index[assigned(i, j, calibration.scores[index], assign, least=least)]
+    return threshold_steps(calibration.weights.probability(calibration.scores[links]))
 
 
 def distinct(rows: Int64Array, size: int) -> int:

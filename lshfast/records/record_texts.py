@@ -6,7 +6,7 @@ records may be the same before anything is known of the fields.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -88,17 +88,26 @@ class RecordTexts:
 class RecordComparer:
     """Compare whole records by the codes of their texts.
 
+    Parameters
+    ----------
+    texts : RecordTexts
+    names : container of str
+        Names of the fields.
+
     Attributes
     ----------
     coded : CodedField
-        The texts as one more field, `NAME`.
+        The texts as one more field, with the name `NAME`, and underscores after it if it is the name of a field.
     """
 
     NAME = "all_fields"
 
-    def __init__(self, texts: RecordTexts) -> None:
+    def __init__(self, texts: RecordTexts, names: Container[str]) -> None:
         first, second = (place.astype(np.int32) for place in texts.places)
-        self.coded = CodedField(Field(self.NAME, kind="text"), (first, second), texts.texts, None, (0, 0))
+        name = self.NAME
+        while name in names:
+            name += "_"
+        self.coded = CodedField(Field(name, kind="text"), (first, second), texts.texts, None, (0, 0))
         self._similarity = texts.similarity
 
     @property

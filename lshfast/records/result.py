@@ -19,6 +19,7 @@ from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
+from lshfast.records.outlook import ThresholdStep, steps_text
 from lshfast.records.rates import RateTable
 from lshfast.records.scoring import FieldScorer
 from lshfast.records.tables import CodedField, RecordTable
@@ -45,6 +46,11 @@ class LinkSummary(Shown):
         The least score of a link, in bits or points.
     seconds : dict of str to float
         Time of each stage.
+    warnings : tuple of str
+        What makes the links doubtful, and what helps.
+    steps : list of ThresholdStep
+        What other thresholds would give, as the model expects it; empty unless the weights of two tables were learnt
+        from seeds.
     """
 
     records: tuple[int, int]
@@ -56,9 +62,11 @@ class LinkSummary(Shown):
     rules: list[RuleReport]
     threshold: float
     seconds: dict[str, float] = field(compare=False)
+    warnings: tuple[str, ...] = ()
+    steps: list[ThresholdStep] = field(default_factory=list)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return "LinkSummary", self._figures(), ""
+        return "LinkSummary", self._figures(), "\n  ".join(f"warning: {text}" for text in self.warnings)
 
     def _figures(self) -> Iterator[Figure]:
         (first, second), linked = self.records, self.linked
@@ -229,8 +237,10 @@ class LinkResult(Shown):
         )
 
     def describe(self) -> str:
-        """Return the fields, the weights and the table of the blocking rules as lines of text."""
+        """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""
         parts = [fields_text(self.fields, self.left_out), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
+        if self.summary.steps:
+            parts.append(steps_text(self.summary.steps))
         return visible("\n\n".join(parts), lines=True)

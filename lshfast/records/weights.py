@@ -52,7 +52,7 @@ class FieldWeights:
         Probability of each level among matches, and among random pairs, if both values are present. 0 for the level of
         missing values.
     bits : ndarray of float64, shape (levels,)
-        The weight of each level: log2(m / u), not increasing with the level; 0 for missing values.
+        The weight of each level: log2(m / u) times the factor, not increasing with the level; 0 for missing values.
     value_bits : ndarray of float64, shape (values,), or None
         The weights of equal values, by the value: agreement on a rare value weighs more. None if all weigh the same, as
         for texts and numbers.
@@ -65,6 +65,7 @@ class FieldWeights:
     bits: Float64Array
     value_bits: Float64Array | None
     graded: bool = False
+    factor: float = 1.0
 
     @property
     def best_unequal(self) -> float:
@@ -74,7 +75,7 @@ class FieldWeights:
     def scaled(self, factor: float) -> FieldWeights:
         """Return these weights times a factor, at least 0."""
         values = None if self.value_bits is None else self.value_bits * factor
-        return replace(self, bits=self.bits * factor, value_bits=values)
+        return replace(self, bits=self.bits * factor, value_bits=values, factor=self.factor * factor)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""How good the links of a run are likely to be: warnings, and what another threshold would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lshfast.common.display import counted
+from lshfast.common.types import Float64Array
+from lshfast.records.fields import Field
+from lshfast.records.tables import CodedField
+from lshfast.records.weights import LinkWeights
+
+THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the outlook is shown
+FEW_MATCHES = 0.01  # of the records of the smaller table
+CLOSE_BITS, MANY_CLOSE = 1.0, 0.3  # links so near the threshold, and the part of them that is many
+LEAST_PRECISION = 0.8
+MOSTLY_MISSING = 0.05  # of the rows have a value
+
+
+class ThresholdStep(NamedTuple):
+    """What a threshold gives, as the model expects it.
+
+    Attributes
+    ----------
+    threshold : float
+        The probability of a match.
+    links : int
+    precision, recall : float
+        The expected part of the links that are matches, and of the matches among the candidates that are links.
+    """
+
+    threshold: float
+    links: int
+    precision: float
+    recall: float
+
+
+def threshold_steps(probabilities: Float64Array) -> list[ThresholdStep]:
+    """Return the outlook for some thresholds.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n,)
+        Those of all pairs that would be links without a threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> threshold_steps(np.array([0.95, 0.8, 0.25]))[2]
+    ThresholdStep(threshold=0.5, links=2, precision=0.875, recall=0.875)
+    """
+    total = float(probabilities.sum())
+    found = []
+    for threshold in THRESHOLDS:
+        links = probabilities[probabilities >= threshold]
+        precision = float(links.mean()) if len(links) else 1.0
+        found.append(ThresholdStep(threshold, len(links), precision, float(links.sum()) / total if total else 1.0))
+    return found
+
+
+def steps_text(steps: Sequence[ThresholdStep]) -> str:
+    """Return the outlook as lines of text."""
+    lines = [f"{'threshold':<12}{'links':>10}{'expected precision':>20}{'expected recall':>18}"]
+    lines += [f"{s.threshold:<12g}{s.links:>10,}{s.precision:>20.3f}{s.recall:>18.3f}" for s in steps]
+    return "\n".join(lines)
+
+
+def warnings_of(
+    coded: Sequence[CodedField],
+    sizes: tuple[int, int],
+    single: bool,
+    weights: LinkWeights | None,
+    calibrated: bool,
+    scores: Float64Array,
+    least: float,
+) -> tuple[str, ...]:
+    """Return what makes the links of a run doubtful, and what helps.
+
+    Parameters
+    ----------
+    coded : sequence of CodedField
+        The fields that were compared.
+    sizes : (int, int)
+        Rows of the tables.
+    single : bool
+        Whether there is one table.
+    weights : LinkWeights or None
+        None for points.
+    calibrated : bool
+        Whether the weights were learnt from seeds.
+    scores : ndarray of float64, shape (links,)
+    least : float
+        The least score of a link.
+    """
+    found = []
+    if len(coded) == 1:
+        found.append(
+            f"only {_named(coded[0].field)} was compared, so records that agree in it by chance are linked; name more "
+            "columns that mean the same with fields (--field NAME=OTHER)"
+        )
+    for field in coded:
+        if min(field.present) < MOSTLY_MISSING:
+            found.append(f"{_named(field.field)} has hardly any values, so it tells little")
+    if weights is None or not min(sizes):
+        return tuple(found)
+    if not single and not calibrated and max(sizes) > 1:
+        found.append(
+            "the weights rest on all candidates, not on pairs that are each other's nearest by far: there are too few of "
+            "these, the tables are very large, or records may have several links; check some links"
+        )
+    if weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
+        found.append(
+            f"only {weights.matches:,.1f} matches are expected among {counted(min(sizes), 'record')}: compare more "
+            "pairs (--block all, --block nearest), or check that the columns mean the same"
+        )
+    if len(scores):
+        close = int((scores < least + CLOSE_BITS).sum())
+        if close > MANY_CLOSE * len(scores):
+            found.append(
+                f"{close:,} of {counted(len(scores), 'link')} are within {CLOSE_BITS:g} bit of the threshold: one that "
+                "is slightly different changes many links"
+            )
+        precision = float(weights.probability(scores).mean())
+        if precision < LEAST_PRECISION:
+            found.append(
+                f"about {round((1 - precision) * len(scores)):,} of {counted(len(scores), 'link')} are expected to be "
+                "wrong: a higher threshold gives fewer and better links"
+            )
+    return tuple(found)
+
+
+def _named(field: Field) -> str:
+    return repr(field.name)
