@@ -19,6 +19,7 @@ from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
 from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
+from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import default_rules
 from lshfast.records.fields import Field, checked_fields
@@ -34,6 +35,7 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
+POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
 RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
@@ -214,7 +216,8 @@ def dedup_records(
     Returns
     -------
     LinkResult
-        Its `groups` gives each record the first record of its group.
+        Its `groups` gives each record the first record of its group. Links that other pairs of a group contradict do
+        not join groups.
 
     Examples
     --------
@@ -268,6 +271,7 @@ def link_tables(
         links = assigned(i, j, scores, options.assign, least=least, single=b is None)
         i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
         parts = parts_of(scorers, (i, j))
+        clusters = None if b is not None else grouped(len(a), i, j, scores, scorers, least, weights)
     rates = None
     if apart is not None:
         with times.stage("rates"):
@@ -287,11 +291,31 @@ def link_tables(
         rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
         threshold=least,
         seconds=times.seconds,
+        clusters=clusters,
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
         i, j, scores, probabilities, parts, list(coded.values()), weights, rates, summary, linkage, scorers
     )
+
+
+def grouped(
+    n: int,
+    i: Int64Array,
+    j: Int64Array,
+    scores: Float64Array,
+    scorers: Sequence[FieldScorer],
+    least: float,
+    weights: LinkWeights | None,
+) -> Clusters:
+    """Return the groups of one table, from its links and the scores of other pairs."""
+    points = sum(own.comparer.coded.field.points for own in scorers)
+    unit = 1.0 if weights is not None else POINTS_BITS / points
+
+    def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
+        return np.asarray((parts_of(scorers, (first, second)).sum(axis=1) - least) * unit)
+
+    return cluster_rows(n, i, j, (scores - least) * unit, evidence)
 
 
 def distinct(rows: Int64Array, size: int) -> int:
