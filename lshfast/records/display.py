@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lshfast.records.candidates import RuleReport
+from lshfast.records.dependent import DependentField
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
 
 
-def fields_text(fields: Sequence[CodedField]) -> str:
-    """Return the fields with their kinds, and how many rows have a value."""
+def fields_text(fields: Sequence[CodedField], dependent: Sequence[DependentField] = ()) -> str:
+    """Return the fields with their kinds, how many rows have a value, and the fields that are not counted."""
     lines = [f"{'field':<24}{'kind':<10}{'values':>10}{'present in a':>14}{'in b':>8}   not of this kind"]
     for coded in fields:
         name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
@@ -19,7 +20,7 @@ def fields_text(fields: Sequence[CodedField]) -> str:
         lines.append(
             f"{name:<24}{coded.kind:<10}{len(coded.values):>10,}{first:>13.1%}{second:>9.1%}   {refused}".rstrip()
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(str, dependent)])
 
 
 def weights_text(weights: LinkWeights) -> str:

@@ -22,6 +22,7 @@ from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import default_rules
+from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.points import PointsOfField
@@ -125,7 +126,8 @@ def match_records(
         Column of the ids, or the columns of the two tables; the default ids are row numbers.
     fields : sequence of Field or str, optional
         What is compared: ``name``, ``name:kind`` or ``name=other:kind``; see `Field`. By default, the columns that both
-        tables have. A kind that is not given is guessed from the values.
+        tables have, without those that follow from others, as a full name from its parts; these are named in
+        `LinkResult.dependent`, and only blocking rules use them. A kind that is not given is guessed from the values.
     ignore : sequence of str
         Columns that are not compared.
     rules : sequence of KeyBlocks, SortBlocks, LshBlocks, EveryPair or str, optional
@@ -252,13 +254,17 @@ def link_tables(
         threads = thread_count(options.threads)
         coded = {found.field.name: found for found in ordered_map(lambda one: code_field(one, a, b), chosen, threads)}
         apart = None if held_out is None else code_field(held_out, a, b)
+        # Fields that the user names are always scored. Blocking rules use all.
+        tables = [a] if b is None else [a, b]
+        dependent = dependent_fields(tables, [*coded], int(options.seed)) if options.fields is None else []
+        scored = [coded[name] for name in coded if name not in {one.name for one in dependent}]
     linkage = Linkage(a, b, coded, int(options.seed), threads)
     with times.stage("block"):
         candidates = candidate_pairs(linkage, default_rules(linkage) if options.rules is None else options.rules)
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
-        comparers = list(ordered_map(make, coded.values(), threads))
+        comparers = list(ordered_map(make, scored, threads))
         weights = None
         if options.scoring == "weights":
             weights = estimate_weights(linkage, comparers, candidates, frequencies=options.frequencies)
@@ -295,7 +301,7 @@ def link_tables(
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
-        i, j, scores, probabilities, parts, list(coded.values()), weights, rates, summary, linkage, scorers
+        i, j, scores, probabilities, parts, scored, weights, rates, summary, linkage, scorers, tuple(dependent)
     )
 
 

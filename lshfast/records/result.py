@@ -15,6 +15,7 @@ from lshfast.common.visible import visible
 from lshfast.kernels.sets import components
 from lshfast.records.candidates import RuleReport
 from lshfast.records.clusters import Clusters
+from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.linkage import Linkage
 from lshfast.records.rates import RateTable
@@ -105,6 +106,8 @@ class LinkResult(Shown):
     rates : RateTable or None
         The rate of true matches at each score, if a field was held out.
     summary : LinkSummary
+    dependent : tuple of DependentField
+        The fields that are not compared because they follow from others.
     """
 
     i: Int64Array
@@ -118,6 +121,7 @@ class LinkResult(Shown):
     summary: LinkSummary
     _linkage: Linkage
     _scorers: Sequence[FieldScorer]
+    dependent: tuple[DependentField, ...] = ()
 
     def __len__(self) -> int:
         return len(self.i)
@@ -206,7 +210,7 @@ class LinkResult(Shown):
 
     def describe(self) -> str:
         """Return the fields, the weights and the table of the blocking rules as lines of text."""
-        parts = [fields_text(self.fields), rules_text(self.summary.rules)]
+        parts = [fields_text(self.fields, self.dependent), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
         return visible("\n\n".join(parts), lines=True)
