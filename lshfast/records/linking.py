@@ -17,15 +17,17 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
+from lshfast.records.blocking import EveryPair
 from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
-from lshfast.records.default_rules import default_rules
+from lshfast.records.default_rules import compares_all, default_rules
 from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.points import PointsOfField
+from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.result import LinkResult, LinkSummary
 from lshfast.records.rule_names import checked_rules
@@ -132,6 +134,7 @@ def match_records(
         Columns that are not compared.
     rules : sequence of KeyBlocks, SortBlocks, LshBlocks, EveryPair or str, optional
         Which pairs are compared; strings as for `parse_rule`. By default, rules are chosen by the values of the fields.
+        All pairs are compared if they are at most 20,000, or 1,000,000 within one table.
     scoring : {"weights", "points"}
         weights: log2 of likelihood ratios, whose distributions are estimated from the data without labels. points: the
         points of each field, less a penalty that grows with the square of the edits; a missing value has half of the
@@ -260,18 +263,30 @@ def link_tables(
         scored = [coded[name] for name in coded if name not in {one.name for one in dependent}]
     linkage = Linkage(a, b, coded, int(options.seed), threads)
     with times.stage("block"):
-        candidates = candidate_pairs(linkage, default_rules(linkage) if options.rules is None else options.rules)
+        rules = default_rules(linkage) if options.rules is None else options.rules
+        training = candidates = candidate_pairs(linkage, rules)
+        if options.rules is None and compares_all(linkage):
+            candidates = candidate_pairs(linkage, [*rules, EveryPair()])
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, scored, threads))
         weights = None
         if options.scoring == "weights":
-            weights = estimate_weights(linkage, comparers, candidates, frequencies=options.frequencies)
+            weights = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
         scorers = scorers_of(comparers, weights)
         least = least_score(options, weights, scorers)
     with times.stage("compare"):
-        index, scores = score_candidates(linkage, candidates.places, scorers, least)
+        if weights is None or candidates is training:
+            index, scores = score_candidates(linkage, candidates.places, scorers, least)
+        else:
+            lowest = min(least, weights.bits_of(PROBABILITY)) - MARGIN_BITS
+            index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
+            prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
+            if prior != weights.prior:
+                weights = replace(weights, prior=prior, matches=prior * linkage.all_pairs)
+            least = least_score(options, weights, scorers)
+            index, scores = index[scores >= least], scores[scores >= least]
     with times.stage("assign"):
         i, j = linkage.rows_of(candidates.places[index])
         links = assigned(i, j, scores, options.assign, least=least, single=b is None)
