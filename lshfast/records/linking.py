@@ -34,7 +34,7 @@ from lshfast.records.rule_names import checked_rules
 from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field
-from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
+from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, with_prior
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
@@ -280,11 +280,7 @@ def link_tables(
         if weights is None or candidates is training:
             index, scores = score_candidates(linkage, candidates.places, scorers, least)
         else:
-            lowest = min(least, weights.bits_of(PROBABILITY)) - MARGIN_BITS
-            index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
-            prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
-            if prior != weights.prior:
-                weights = replace(weights, prior=prior, matches=prior * linkage.all_pairs)
+            weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, weights, options)
             least = least_score(options, weights, scorers)
             index, scores = index[scores >= least], scores[scores >= least]
     with times.stage("assign"):
@@ -318,6 +314,27 @@ def link_tables(
     return LinkResult(
         i, j, scores, probabilities, parts, scored, weights, rates, summary, linkage, scorers, tuple(dependent)
     )
+
+
+def all_scores(
+    linkage: Linkage,
+    places: UInt64Array,
+    comparers: Sequence[FieldComparer],
+    weights: LinkWeights,
+    options: LinkOptions,
+) -> tuple[LinkWeights, list[FieldScorer], Int64Array, Float64Array]:
+    """Score all pairs, and again if they show clearly more matches than the weights expect.
+
+    Return the weights and scorers, the pairs that may be links by their index in `places`, and their scores.
+    """
+    while True:
+        scorers = scorers_of(comparers, weights)
+        least = min(least_score(options, weights, scorers), weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        index, scores = score_candidates(linkage, places, scorers, least)
+        prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
+        if prior == weights.prior:
+            return weights, scorers, index, scores
+        weights = with_prior(weights, comparers, linkage, prior, options.frequencies)
 
 
 def grouped(

@@ -2,8 +2,8 @@
 
 Blocking rules bring the pairs from which weights are estimated, since matches are frequent among them. Matches that the
 rules miss are not counted there. If all pairs are scored, the share of matches is the mean of their probabilities,
-which in turn depend on it. The weights stay as they are: estimated again from all pairs, they describe pairs that are
-alike by chance (F1 of restaurants .76 instead of .94).
+which in turn depend on it. The distributions among matches stay as they are: estimated again from all pairs, they
+describe pairs that are alike by chance (F1 of restaurants .76 instead of .94).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lshfast.records import dedup_records, default_rules, match_records
+from lshfast.records import KeyBlocks, dedup_records, default_rules, match_records
 from lshfast.records.prior import LEAST_MISSED, prior_of_scores
 
 
@@ -60,3 +60,17 @@ def test_a_threshold_is_a_probability_at_the_share_of_all_pairs():
     for found, least in ((loose, 0.01), (strict, 0.99)):
         assert (found.probabilities >= least - 1e-9).all()
     assert set(strict.pairs()) <= set(loose.pairs())
+
+
+def test_weights_follow_the_share_of_all_pairs(monkeypatch):
+    one = table()
+    for row in range(0, 220, 2):
+        if row // 2 % 6 > 2:
+            one["given"][row + 1] = f"new{row}"
+    monkeypatch.setattr("lshfast.records.linking.default_rules", lambda linkage: [KeyBlocks("given")])
+    result, blocked = dedup_records(one), dedup_records(one, rules=["key:given"])
+    assert blocked.weights.matches < 60  # the rule brings 36 of 110
+    assert 80 < result.weights.matches < 130
+    good = sum(second == first + 1 and first % 2 == 0 for first, second in result.pairs())
+    assert good >= 0.9 * 110
+    assert good >= 0.95 * len(result)
