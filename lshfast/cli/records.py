@@ -195,7 +195,8 @@ def dedup(
 ) -> None:
     """Link the records of one table that are the same.
 
-    Writes the links, as match does, and with --groups the group of each record: records that links connect.
+    Writes the links, as match does, and with --groups the group of each record: records that links connect,
+    unless the scores of the other pairs among them contradict.
     """
     with one_line_errors():
         from lshfast.jobs.records import RecordInputs, RecordOutputs, link_files
@@ -273,6 +274,9 @@ def _finish(result: LinkResult, accounts: list[TableAccount], quiet: bool) -> No
         show("\n".join([f"{account.path}: {parts} = {account.read:,} read", *lines]), sys.stderr)
     show(f"compared: {s.compared:,} of {s.all_pairs:,} pairs ({100 * s.compared_share:.3g} %)", sys.stderr)
     show(f"links: {s.links:,}; {s.above:,} pairs have at least {s.threshold:.2f}", sys.stderr)
+    if s.clusters is not None:
+        cut = f"; {counted(s.clusters.cut, 'link')} cut, which other pairs contradict" if s.clusters.cut else ""
+        show(f"groups: {s.clusters.groups:,} of two records or more{cut}", sys.stderr)
     times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in s.seconds.items())
     memory = peak_memory()
     show(times + (f"; peak memory {memory / 1e6:,.0f} MB" if memory else ""), sys.stderr)

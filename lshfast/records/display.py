@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lshfast.records.candidates import RuleReport
+from lshfast.records.dependent import DependentField
 from lshfast.records.keys import LeftOut
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
 
 
-def fields_text(fields: Sequence[CodedField], left_out: Sequence[LeftOut] = ()) -> str:
-    """Return the fields with their kinds, how many rows have a value, and the columns that are not compared."""
+def fields_text(
+    fields: Sequence[CodedField], dependent: Sequence[DependentField] = (), left_out: Sequence[LeftOut] = ()
+) -> str:
+    """Return the fields with their kinds, how many rows have a value, and the columns that are not counted."""
     lines = [f"{'field':<24}{'kind':<10}{'values':>10}{'present in a':>14}{'in b':>8}   not of this kind"]
     for coded in fields:
         name = coded.field.name + (f"={coded.field.other}" if coded.field.other else "")
@@ -20,7 +23,7 @@ def fields_text(fields: Sequence[CodedField], left_out: Sequence[LeftOut] = ()) 
         lines.append(
             f"{name:<24}{coded.kind:<10}{len(coded.values):>10,}{first:>13.1%}{second:>9.1%}   {refused}".rstrip()
         )
-    return "\n".join([*lines, *map(str, left_out)])
+    return "\n".join([*lines, *map(str, dependent), *map(str, left_out)])
 
 
 def weights_text(weights: LinkWeights) -> str:

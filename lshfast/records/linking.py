@@ -17,26 +17,31 @@ from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
+from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import Calibration, calibrate
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
+from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
-from lshfast.records.default_rules import default_rules
+from lshfast.records.default_rules import compares_all, default_rules
+from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
 from lshfast.records.points import PointsOfField
+from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.result import LinkResult, LinkSummary
 from lshfast.records.rule_names import checked_rules, named_fields
 from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field
-from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
+from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, with_prior
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
+POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
 RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
@@ -126,12 +131,14 @@ def match_records(
         Column of the ids, or the columns of the two tables; the default ids are row numbers.
     fields : sequence of Field or str, optional
         What is compared: ``name``, ``name:kind`` or ``name=other:kind``; see `Field`. By default, the columns that both
-        tables have, without row numbers and codes that say nothing about the other table (`LinkResult.left_out`). A
-        kind that is not given is guessed from the values.
+        tables have, without row numbers and codes that say nothing about the other table (`LinkResult.left_out`), and
+        without those that follow from others, as a full name from its parts (`LinkResult.dependent`; only blocking
+        rules use them). A kind that is not given is guessed from the values.
     ignore : sequence of str
         Columns that are not compared.
     rules : sequence of KeyBlocks, SortBlocks, LshBlocks, EveryPair or str, optional
         Which pairs are compared; strings as for `parse_rule`. By default, rules are chosen by the values of the fields.
+        All pairs are compared if they are at most 20,000, or 1,000,000 within one table.
     scoring : {"weights", "points"}
         weights: log2 of likelihood ratios, whose distributions are estimated from the data without labels. points: the
         points of each field, less a penalty that grows with the square of the edits; a missing value has half of the
@@ -218,7 +225,8 @@ def dedup_records(
     Returns
     -------
     LinkResult
-        Its `groups` gives each record the first record of its group.
+        Its `groups` gives each record the first record of its group. Links that other pairs of a group contradict do
+        not join groups.
 
     Examples
     --------
@@ -258,13 +266,20 @@ def link_tables(
             left_out = keys_left_out(Linkage(a, b, coded), named_fields(options.rules or ()))
         for own in left_out:
             del coded[own.name]
+        # Fields that the user names are always scored. Blocking rules use all.
+        tables = [a] if b is None else [a, b]
+        dependent = dependent_fields(tables, [*coded], int(options.seed)) if options.fields is None else []
+        scored = [coded[name] for name in coded if name not in {one.name for one in dependent}]
     linkage = Linkage(a, b, coded, int(options.seed), threads)
     with times.stage("block"):
-        candidates = candidate_pairs(linkage, default_rules(linkage) if options.rules is None else options.rules)
+        rules = default_rules(linkage) if options.rules is None else options.rules
+        training = candidates = candidate_pairs(linkage, rules)
+        if options.rules is None and compares_all(linkage):
+            candidates = candidate_pairs(linkage, [*rules, EveryPair()])
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
-        comparers = list(ordered_map(make, coded.values(), threads))
+        comparers = list(ordered_map(make, scored, threads))
         calibration = weights = None
         if options.scoring == "weights" and b is not None and options.assign != "many-to-many":
             calibration = calibrate(linkage, comparers, candidates, options.assign, frequencies=options.frequencies)
@@ -272,20 +287,25 @@ def link_tables(
             weights, scorers = calibration.weights, calibration.scorers
         else:
             if options.scoring == "weights":
-                weights = estimate_weights(linkage, comparers, candidates, frequencies=options.frequencies)
+                weights = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
             scorers = scorers_of(comparers, weights)
         least = least_score(options, weights, scorers)
     with times.stage("compare"):
         if calibration is not None:
             index = np.flatnonzero(calibration.scores >= least)
             scores = calibration.scores[index]
-        else:
+        elif weights is None or candidates is training:
             index, scores = score_candidates(linkage, candidates.places, scorers, least)
+        else:
+            weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, weights, options)
+            least = least_score(options, weights, scorers)
+            index, scores = index[scores >= least], scores[scores >= least]
     with times.stage("assign"):
         i, j = linkage.rows_of(candidates.places[index])
         links = assigned(i, j, scores, options.assign, least=least, single=b is None)
         i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
         parts = parts_of(scorers, (i, j))
+        clusters = None if b is not None else grouped(len(a), i, j, scores, scorers, least, weights)
     rates = None
     if apart is not None:
         with times.stage("rates"):
@@ -305,15 +325,14 @@ def link_tables(
         rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
         threshold=least,
         seconds=times.seconds,
-        warnings=warnings_of(
-            list(coded.values()), linkage.sizes, b is None, weights, calibration is not None, scores, least
-        ),
+        clusters=clusters,
+        warnings=warnings_of(scored, linkage.sizes, b is None, weights, calibration is not None, scores, least),
         steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
         i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
-        scorers, candidates, left_out,
+        scorers, candidates, left_out, tuple(dependent),
     )  # fmt: skip
 
 
@@ -326,6 +345,46 @@ def steps_of(
     i, j = linkage.rows_of(candidates.places[index])
     links = index[assigned(i, j, calibration.scores[index], assign, least=least)]
     return threshold_steps(calibration.weights.probability(calibration.scores[links]))
+
+
+def all_scores(
+    linkage: Linkage,
+    places: UInt64Array,
+    comparers: Sequence[FieldComparer],
+    weights: LinkWeights,
+    options: LinkOptions,
+) -> tuple[LinkWeights, list[FieldScorer], Int64Array, Float64Array]:
+    """Score all pairs, and again if they show clearly more matches than the weights expect.
+
+    Return the weights and scorers, the pairs that may be links by their index in `places`, and their scores.
+    """
+    while True:
+        scorers = scorers_of(comparers, weights)
+        least = min(least_score(options, weights, scorers), weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        index, scores = score_candidates(linkage, places, scorers, least)
+        prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
+        if prior == weights.prior:
+            return weights, scorers, index, scores
+        weights = with_prior(weights, comparers, linkage, prior, options.frequencies)
+
+
+def grouped(
+    n: int,
+    i: Int64Array,
+    j: Int64Array,
+    scores: Float64Array,
+    scorers: Sequence[FieldScorer],
+    least: float,
+    weights: LinkWeights | None,
+) -> Clusters:
+    """Return the groups of one table, from its links and the scores of other pairs."""
+    points = sum(own.comparer.coded.field.points for own in scorers)
+    unit = 1.0 if weights is not None else POINTS_BITS / points
+
+    def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
+        return np.asarray((parts_of(scorers, (first, second)).sum(axis=1) - least) * unit)
+
+    return cluster_rows(n, i, j, (scores - least) * unit, evidence)
 
 
 def distinct(rows: Int64Array, size: int) -> int:

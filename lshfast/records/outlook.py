@@ -106,8 +106,8 @@ def warnings_of(
         return tuple(found)
     if not single and not calibrated and max(sizes) > 1:
         found.append(
-            "the weights rest on all candidates, not on pairs that are each other's nearest by far: there are too few of "
-            "these, the tables are very large, or records may have several links; check some links"
+            "the weights rest on all candidates, not on pairs that are each other's nearest by far: there are too few "
+            "of these, the tables are very large, or records may have several links; check some links"
         )
     if weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
         found.append(

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from lshfast.common.checks import check_bool
 from lshfast.common.display import Figure, Shown, counted
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.common.visible import visible
-from lshfast.join.groups import component_groups
-from lshfast.join.jaccard import PAIR
+from lshfast.kernels.sets import components
 from lshfast.records.candidates import CandidatePairs, RuleReport
+from lshfast.records.clusters import Clusters
+from lshfast.records.dependent import DependentField
 from lshfast.records.display import fields_text, rules_text, weights_text
 from lshfast.records.explain import Explainer, PairScore, rows_of_pair
 from lshfast.records.keys import LeftOut
@@ -51,6 +52,8 @@ class LinkSummary(Shown):
     steps : list of ThresholdStep
         What other thresholds would give, as the model expects it; empty unless the weights of two tables were learnt
         from seeds.
+    clusters : Clusters or None
+        The groups of one table; None for two tables.
     """
 
     records: tuple[int, int]
@@ -64,6 +67,7 @@ class LinkSummary(Shown):
     seconds: dict[str, float] = field(compare=False)
     warnings: tuple[str, ...] = ()
     steps: list[ThresholdStep] = field(default_factory=list)
+    clusters: Clusters | None = field(default=None, compare=False)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         return "LinkSummary", self._figures(), "\n  ".join(f"warning: {text}" for text in self.warnings)
@@ -75,6 +79,9 @@ class LinkSummary(Shown):
         yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
         yield Figure("links", f"{self.links:,}")
         yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
+        if self.clusters is not None:
+            cut = f"of two records or more; {counted(self.clusters.cut, 'link')} cut" if self.clusters.cut else ""
+            yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
         yield Figure("seconds", f"{sum(self.seconds.values()):,.2f}")
 
     @property
@@ -111,6 +118,8 @@ class LinkResult(Shown):
     summary : LinkSummary
     left_out : list of LeftOut
         The columns that are not compared because they number the records, and why.
+    dependent : tuple of DependentField
+        The fields that are not compared because they follow from others.
     """
 
     i: Int64Array
@@ -126,6 +135,7 @@ class LinkResult(Shown):
     _scorers: Sequence[FieldScorer]
     _candidates: CandidatePairs
     left_out: Sequence[LeftOut] = ()
+    dependent: tuple[DependentField, ...] = ()
 
     def __len__(self) -> int:
         return len(self.i)
@@ -175,19 +185,27 @@ class LinkResult(Shown):
             found[f"score_{name}"] = self.parts[links, place].round(4)
         return found
 
-    def groups(self) -> Int64Array:
-        """Return for each row of one table the smallest row of its group: links, and chains of links, connect rows.
+    def groups(self, *, closure: bool = False) -> Int64Array:
+        """Return for each row of one table the smallest row of its group.
+
+        Links connect rows. A chain of links that the scores of other pairs in it contradict is cut: groups are joined
+        if the mean evidence of the pairs between them is above the threshold; see `lshfast.records.clusters`.
+
+        Parameters
+        ----------
+        closure : bool, default False
+            Whether chains are never cut: all rows that links and chains of links connect are one group.
 
         Raises
         ------
         ValueError
             If two tables were linked.
         """
-        if not self.single:
+        if self.summary.clusters is None:
             raise ValueError("groups are those of one table; these links are between two tables")
-        pairs = np.empty(len(self), PAIR)
-        pairs["i"], pairs["j"], pairs["similarity"] = self.i, self.j, 1.0
-        return component_groups(len(self._linkage.a), pairs).labels
+        if check_bool("closure", closure):
+            return components(self.i, self.j, len(self._linkage.a))
+        return self.summary.clusters.labels
 
     def explain(self, link: int) -> str:
         """Return one link as lines of text: the values of both records, how they compare, and their scores."""
@@ -238,7 +256,7 @@ class LinkResult(Shown):
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""
-        parts = [fields_text(self.fields, self.left_out), rules_text(self.summary.rules)]
+        parts = [fields_text(self.fields, self.dependent, self.left_out), rules_text(self.summary.rules)]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
         if self.summary.steps:

@@ -88,7 +88,7 @@ class RecordTable:
 
     def record(self, row: int) -> dict[str, Any]:
         """Return one record as a dict."""
-        return {name: _plain(values[row]) for name, values in self.columns.items()}
+        return {name: plain_value(values[row]) for name, values in self.columns.items()}
 
     def _checked_ids(self, column: str) -> list[Any]:
         ids = _listed(self.column(column))
@@ -150,7 +150,8 @@ def _by_place(values: Any) -> Any:
     return values.to_numpy(dtype=object) if hasattr(values, "iloc") else values
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Return a value of a column as a Python object."""
     return value.as_py() if hasattr(value, "as_py") else value
 
 
@@ -165,7 +166,8 @@ def _stripped(value: Any) -> Any:
     return value.strip() if type(value) is str else value
 
 
-def _text_of(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return a value as a string; a missing one as an empty string."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -281,7 +283,7 @@ def code_field(field: Field, a: RecordTable, b: RecordTable | None) -> CodedFiel
         codes, raw = encoded(columns)
     except TypeError as error:
         raise TypeError(f"{a.name}: column {field.name!r}: {error}") from None
-    strings = [_text_of(value) for value in raw]
+    strings = [as_text(value) for value in raw]
     given = np.array([bool(text.strip()) for text in strings], bool)
     if field.kind is None:
         counts = sum(np.bincount(part[part >= 0], minlength=len(strings)) for part in codes)

@@ -337,6 +337,18 @@ def without_matches(u: Float64Array, m: Float64Array, prior: float) -> Float64Ar
     return np.asarray(found / found.sum())
 
 
+def with_prior(
+    weights: LinkWeights, comparers: Sequence[FieldComparer], linkage: Linkage, prior: float, frequencies: bool
+) -> LinkWeights:
+    """Return the weights at another share of matches among all pairs: random pairs have more or fewer of them."""
+    more = prior - weights.prior
+    fields = [
+        weights_of(comparer, own.m, without_matches(own.u, own.m, more), prior, frequencies)
+        for comparer, own in zip(comparers, weights.fields, strict=True)
+    ]
+    return LinkWeights(fields, prior, prior * linkage.all_pairs, weights.iterations)
+
+
 def weights_of(
     comparer: FieldComparer, m: Float64Array, u: Float64Array, prior: float, frequencies: bool, graded: bool = False
 ) -> FieldWeights:

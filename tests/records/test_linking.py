@@ -164,7 +164,7 @@ def test_duplicates_of_one_table(tables):
     assert good >= 0.95 * 200
     assert good >= 0.95 * len(found)
     assert (found.i < found.j).all()
-    groups = found.groups()
+    groups = found.groups(closure=True)
     assert (groups[found.i] == groups[found.j]).all()
     assert (groups <= np.arange(500)).all()
     assert found.summary.linked == (len({*found.i.tolist(), *found.j.tolist()}), 0)

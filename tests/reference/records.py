@@ -1,6 +1,6 @@
 """Record linkage by its definitions, on lists and strings."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import log1p, sqrt
 
 
@@ -48,7 +48,7 @@ def numbers(text):
     """Return the words with digits, and those joined with a word of up to three characters before them."""
     words = text.split()
     found = {word for word in words if any(map(str.isdigit, word))}
-    return found | {a + b for a, b in zip(words, words[1:], strict=False) if b in found and len(a) <= 3}
+    return found | {a + b for a, b in pairwise(words) if b in found and len(a) <= 3}
 
 
 def cosine(a, b, texts, counts, terms):

@@ -1,0 +1,201 @@
+"""Groups of records that the scores support: chains of links are cut where the pairs within them contradict.
+
+A wrong link joins two groups, and a chain of links joins records that no link joins. So all pairs within a chain are
+scored, also those that no blocking rule brought, and the records are grouped by average linkage: the two groups between
+which the evidence is greatest on average are joined, until it is below the threshold for all. Chains in which all pairs
+are links need no work.
+
+The evidence of a pair is limited, because fields are not independent, and more so if it is negative: records that match
+have more differences than independent errors explain. Measured by the F1 of all pairs in groups: .88 instead of .24 for
+20,000 historical people, .91 instead of .67 for 3,300 schools, .74 instead of .77 for the citations of cora, of which
+too few links are found. Sums of the evidence in place of means give the same or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.types import Float64Array, Int64Array
+from lshfast.kernels.sets import components
+
+FOR_BITS, AGAINST_BITS = 10.0, 5.0  # the evidence of one pair that its records are the same, or not, at most
+MOST_ROWS = 1000  # of a chain; the work grows with the cube. Longer chains lose their weakest links first
+DENSE = 0.5  # longer chains in which this part of the pairs are links stay whole
+MOST_PAIRS = 4_000_000  # within all chains together
+PAIRS_A_LINK = 4.0  # within all chains together, also allowed for each link
+BATCH_CELLS = 1 << 21  # of the matrices of the chains that are grouped at once
+WEAK_SHARE = 0.25  # of the links of a chain that is too long: the weakest, cut at once
+
+Evidence = Callable[[Int64Array, Int64Array], Float64Array]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The groups of one table.
+
+    Attributes
+    ----------
+    labels : ndarray of int64, shape (n,)
+        The smallest row of the group of each row.
+    cut : int
+        Links between rows of different groups.
+    """
+
+    labels: Int64Array
+    cut: int
+
+    @property
+    def groups(self) -> int:
+        """Groups of two rows or more."""
+        return int((np.bincount(self.labels) > 1).sum()) if len(self.labels) else 0
+
+
+def cluster_rows(n: int, i: Int64Array, j: Int64Array, gains: Float64Array, evidence: Evidence) -> Clusters:
+    """Group the rows that links connect, and cut the links that other pairs contradict.
+
+    Parameters
+    ----------
+    n : int
+        Rows of the table.
+    i, j : ndarray of int64, shape (links,)
+        The rows of the links, i < j; each pair once.
+    gains : ndarray of float64, shape (links,)
+        How much the score of each link is above the threshold, in bits.
+    evidence : callable
+        Returns the same for other pairs of rows, negative for pairs below the threshold.
+
+    Returns
+    -------
+    Clusters
+
+    Examples
+    --------
+    Rows 0, 1 and 2 are alike, and so are 3 and 4. The weak link of 2 and 3 is contradicted by all other pairs.
+
+    >>> import numpy as np
+    >>> i, j = np.array([0, 0, 1, 2, 3]), np.array([1, 2, 2, 3, 4])
+    >>> gains = np.array([8.0, 8.0, 8.0, 0.5, 8.0])
+    >>> found = cluster_rows(5, i, j, gains, lambda a, b: np.full(len(a), -6.0))
+    >>> found.labels.tolist(), found.cut
+    ([0, 0, 0, 3, 3], 1)
+    """
+    left = np.arange(len(i), dtype=np.int64)  # links that are not cut because their chain is too long
+    most, longest = MOST_PAIRS + PAIRS_A_LINK * len(i), MOST_ROWS
+    while True:
+        labels = components(i[left], j[left], n)
+        sizes = np.bincount(labels, minlength=n)
+        inner = np.flatnonzero(labels[i] == labels[j])
+        joined, pairs = np.bincount(labels[i[inner]], minlength=n), sizes * (sizes - 1) // 2
+        open_chains = (joined < pairs) & ((sizes <= MOST_ROWS) | (joined < DENSE * pairs))
+        if pairs[open_chains].sum() > most:
+            longest = min(longest, int(sizes[open_chains].max()) // 2)
+        long = open_chains & (sizes > longest)
+        if not long.any():
+            break
+        left = left[~_weakest(labels[i[left]], gains[left], long)]
+    if open_chains.any():
+        own = inner[open_chains[labels[i[inner]]]]
+        labels = _grouped(labels, np.flatnonzero(open_chains), sizes, (i[own], j[own], gains[own]), evidence)
+    return Clusters(labels, int((labels[i] != labels[j]).sum()))
+
+
+def _weakest(chain: Int64Array, gains: Float64Array, long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return whether each link is among the weakest of a long chain, at least one of each."""
+    found = np.zeros(len(chain), bool)
+    own = np.flatnonzero(long[chain])
+    own = own[np.lexsort((gains[own], chain[own]))]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(chain[own]) > 0]))
+    counts = np.diff(np.append(starts, len(own)))
+    place = np.arange(len(own), dtype=np.int64) - np.repeat(starts, counts)
+    found[own[place < np.repeat(np.maximum(1, WEAK_SHARE * counts), counts)]] = True
+    return found
+
+
+def _grouped(
+    labels: Int64Array,
+    chains: Int64Array,
+    sizes: Int64Array,
+    links: tuple[Int64Array, Int64Array, Float64Array],
+    evidence: Evidence,
+) -> Int64Array:
+    """Return labels in which some chains, given by their labels, are grouped by average linkage."""
+    found = labels.copy()
+    order = np.argsort(labels, kind="stable")
+    starts = np.cumsum(sizes, dtype=np.int64) - sizes
+    by_key = np.lexsort((links[1], links[0]))
+    known = links[0][by_key], links[1][by_key], links[2][by_key]
+    for size in np.unique(sizes[chains]).tolist():
+        same = chains[sizes[chains] == size]
+        a, b = np.triu_indices(size, 1)
+        batch = max(1, BATCH_CELLS // size**2)
+        for start in range(0, len(same), batch):
+            rows = order[starts[same[start : start + batch]][:, None] + np.arange(size, dtype=np.int64)]
+            i, j = rows[:, a].reshape(-1), rows[:, b].reshape(-1)
+            gains = _gains(i, j, known, evidence)
+            means = np.full((len(rows), size, size), -np.inf)
+            means[:, a, b] = np.clip(gains, -AGAINST_BITS, FOR_BITS).reshape(len(rows), -1)
+            means[:, b, a] = means[:, a, b]
+            groups = average_linkage(means)
+            found[rows] = np.take_along_axis(rows, groups, axis=1)
+    return found
+
+
+def _gains(
+    i: Int64Array, j: Int64Array, links: tuple[Int64Array, Int64Array, Float64Array], evidence: Evidence
+) -> Float64Array:
+    """Return the gains of pairs of rows; those of the links, which are sorted by (i, j), are known."""
+    rows = int(links[1].max(initial=0)) + 1
+    keys, pairs = links[0] * rows + links[1], i * rows + j
+    place = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
+    known = (keys[place] == pairs) & (j < rows)
+    found = np.where(known, links[2][place], 0.0)
+    others = np.flatnonzero(~known)
+    found[others] = evidence(i[others], j[others])
+    return found
+
+
+def average_linkage(means: Float64Array) -> Int64Array:
+    """Join the groups with the greatest mean evidence between them, until no mean is above 0.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (k, s, s)
+        The evidence between the rows of k separate sets of s rows: symmetric, with -inf on the diagonal. It is
+        overwritten.
+
+    Returns
+    -------
+    ndarray of int64, shape (k, s)
+        For each row the smallest row of its group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> none = -np.inf
+    >>> average_linkage(np.array([[[none, 9.0, 1.0], [9.0, none, -3.0], [1.0, -3.0, none]]])).tolist()
+    [[0, 0, 2]]
+    """
+    count, size = means.shape[:2]
+    labels = np.tile(np.arange(size, dtype=np.int64), (count, 1))
+    weights = np.ones((count, size))
+    sets = np.arange(count, dtype=np.int64)
+    for _ in range(size - 1):
+        best = means[sets].reshape(len(sets), -1) if len(sets) < count else means.reshape(count, -1)
+        place = best.argmax(axis=1)
+        open_sets = best[np.arange(len(sets), dtype=np.int64), place] > 0
+        sets, place = sets[open_sets], place[open_sets]
+        if not len(sets):
+            break
+        a, b = np.divmod(place, size)  # a < b: the matrix is symmetric, and the first of equal means is taken
+        first, second = weights[sets, a][:, None], weights[sets, b][:, None]
+        joined = (first * means[sets, a] + second * means[sets, b]) / (first + second)
+        joined[np.arange(len(sets), dtype=np.int64), a] = -np.inf
+        means[sets, a] = means[sets, :, a] = joined
+        means[sets, b] = means[sets, :, b] = -np.inf
+        weights[sets, a] += weights[sets, b]
+        labels[sets] = np.where(labels[sets] == b[:, None], a[:, None], labels[sets])
+    return labels
