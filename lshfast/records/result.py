@@ -141,11 +141,9 @@ class LinkResult(Shown):
         return len(self.i)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return (
-            f"LinkResult of {counted(len(self), 'link')}",
-            self.summary._figures(),
-            "explain(link) shows one of them, explain_pair(id_a, id_b) any pair",
-        )
+        _, figures, warnings = self.summary._shown()
+        advice = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair"
+        return f"LinkResult of {counted(len(self), 'link')}", figures, "\n  ".join(filter(None, [advice, warnings]))
 
     @property
     def single(self) -> bool:

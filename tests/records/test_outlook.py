@@ -1,0 +1,79 @@
+"""Warnings on links that are doubtful, and what other thresholds would give."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from lshfast.records import dedup_records, match_records
+from lshfast.records.outlook import THRESHOLDS, steps_text, threshold_steps
+from tests.records.test_calibration import catalogues
+
+
+@pytest.fixture(scope="module")
+def found():
+    a, b, _ = catalogues(300, 300)
+    return match_records(a, b)
+
+
+def test_a_good_run_has_no_warning(found):
+    assert found.summary.warnings == ()
+    assert "warning" not in repr(found.summary)
+
+
+def test_steps_of_thresholds(found):
+    steps = found.summary.steps
+    assert [step.threshold for step in steps] == list(THRESHOLDS)
+    assert steps[2].links == len(found)
+    assert steps[2].precision == pytest.approx(found.probabilities.mean())
+    for less, more in itertools.pairwise(steps):
+        assert less.links >= more.links
+        assert less.precision <= more.precision
+        assert less.recall >= more.recall
+    assert steps[0].recall == pytest.approx(1, abs=0.01)
+    assert steps_text(steps) in found.describe()
+    a, b, _ = catalogues(300, 300)
+    assert len(match_records(a, b, threshold=0.9)) == steps[4].links
+    assert threshold_steps(np.empty(0))[0] == (0.1, 0, 1.0, 1.0)
+
+
+def test_one_field_that_is_compared_is_named():
+    a, b, _ = catalogues(200, 0, seed=2)
+    warnings = match_records({"name": a["name"]}, {"name": b["name"]}).summary.warnings
+    assert len([text for text in warnings if text.startswith("only 'name' was compared")]) == 1
+
+
+def test_a_field_without_values_is_named():
+    a, b, _ = catalogues(200, 0, seed=2)
+    warnings = match_records({**a, "note": ["x"] * 5 + [None] * 195}, {**b, "note": [None] * 200}).summary.warnings
+    assert [text for text in warnings if "'note' has hardly any values" in text]
+
+
+def test_tables_without_matches():
+    (a, _, _), (_, b, _) = catalogues(0, 300, seed=3), catalogues(0, 300, seed=4)
+    found = match_records(a, b)
+    assert len(found) < 100
+    assert found.summary.warnings
+    assert "warning: " in repr(found.summary)
+    assert "warning: " in repr(found)
+
+
+def test_too_few_seeds():
+    a, b, _ = catalogues(12, 0, seed=5)
+    assert [text for text in match_records(a, b).summary.warnings if "each other's nearest by far" in text]
+    assert match_records(a, b).summary.steps == []
+
+
+def test_tables_without_rows_and_points_have_no_warning_of_weights():
+    a, b, _ = catalogues(30, 0, seed=6)
+    assert match_records(a, b, scoring="points").summary.warnings == ()
+    assert dedup_records({"x": [], "y": []}, fields=["x", "y"]).summary.records == (0, 0)
+
+
+def test_links_near_the_threshold_and_wrong_links():
+    """Half of the products of one table are in the other only as another model of the same kind."""
+    rng = np.random.default_rng(8)
+    kinds = [f"{a} {b}" for a in ("red", "blue", "green") for b in ("lamp", "table", "chair", "shelf")]
+    a = {"name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)], "size": ["m"] * 400}
+    b = {"name": [f"{rng.choice(kinds)} {rng.integers(10, 40)}" for _ in range(400)], "size": ["m"] * 400}
+    assert match_records(a, b).summary.warnings
