@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any
 
 import numpy.typing as npt
@@ -25,6 +26,8 @@ from lshfast.records.rates import RateTable
 from lshfast.records.scoring import FieldScorer
 from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
+
+SHOWN_CHARACTERS = 96  # of a line of a warning
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +73,8 @@ class LinkSummary(Shown):
     clusters: Clusters | None = field(default=None, compare=False)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        return "LinkSummary", self._figures(), "\n  ".join(f"warning: {text}" for text in self.warnings)
+        lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
+        return "LinkSummary", self._figures(), "\n  ".join(lines)
 
     def _figures(self) -> Iterator[Figure]:
         (first, second), linked = self.records, self.linked
