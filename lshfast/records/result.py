@@ -145,9 +145,10 @@ class LinkResult(Shown):
         return len(self.i)
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
-        _, figures, warnings = self.summary._shown()
-        advice = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair"
-        return f"LinkResult of {counted(len(self), 'link')}", figures, "\n  ".join(filter(None, [advice, warnings]))
+        advice, warnings = "explain(link) shows one of them, explain_pair(id_a, id_b) any pair", self.summary.warnings
+        if warnings:
+            advice += f"; summary has {counted(len(warnings), 'warning')}"
+        return f"LinkResult of {counted(len(self), 'link')}", self.summary._figures(), advice
 
     @property
     def single(self) -> bool:
