@@ -1,6 +1,7 @@
 """Warnings on links that are doubtful, and what other thresholds would give."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_tables_without_matches():
     assert len(found) < 100
     assert found.summary.warnings
     assert "warning: " in repr(found.summary)
-    assert "summary has 1 warning" in repr(found)
+    assert re.search("summary has [1-9] warning", repr(found))
 
 
 def test_too_few_seeds():
