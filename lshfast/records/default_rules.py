@@ -44,7 +44,7 @@ class _Key:
 
 
 def default_rules(linkage: Linkage) -> list[BlockingRule]:
-    """Choose blocking rules for two tables, or for one: keys, and LSH of texts; all pairs of small tables."""
+    """Choose blocking rules: keys, the nearest records, and LSH of texts; all pairs of small tables."""
     if linkage.all_pairs <= COMPARE_ALL:
         return [EveryPair()]
     names = [name for name, field in linkage.fields.items() if len(field.values)]
@@ -65,7 +65,8 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
             crowded = found.skipped and not len(found.places)
             if not crowded and scale * len(found.places) <= PAIRS_A_ROW * _rows(linkage):
                 rules.append(LshBlocks(name))
-    return rules or [SortBlocks(name) for name in names]
+    rules = rules or [SortBlocks(name) for name in names]
+    return [*rules, NearestBlocks()] if _rows(linkage) <= MOST_ROWS else rules
 
 
 def compares_all(linkage: Linkage) -> bool:

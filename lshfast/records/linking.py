@@ -326,7 +326,16 @@ def link_tables(
         threshold=least,
         seconds=times.seconds,
         clusters=clusters,
-        warnings=warnings_of(scored, linkage.sizes, b is None, weights, calibration is not None, scores, least),
+        warnings=warnings_of(
+            scored,
+            linkage.sizes,
+            b is None,
+            weights,
+            calibration is not None,
+            scores,
+            least,
+            0 if clusters is None else clusters.cut,
+        ),
         steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
     )
     probabilities = None if weights is None else weights.probability(scores)

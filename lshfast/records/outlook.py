@@ -14,7 +14,7 @@ from lshfast.records.weights import LinkWeights
 THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the outlook is shown
 FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS, MANY_CLOSE = 1.0, 0.3  # links so near the threshold, and the part of them that is many
-LEAST_PRECISION = 0.8
+LEAST_PRECISION, MANY_CUT = 0.8, 0.2
 MOSTLY_MISSING = 0.05  # of the rows have a value
 
 
@@ -74,6 +74,7 @@ def warnings_of(
     calibrated: bool,
     scores: Float64Array,
     least: float,
+    cut: int = 0,
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
 
@@ -92,6 +93,8 @@ def warnings_of(
     scores : ndarray of float64, shape (links,)
     least : float
         The least score of a link.
+    cut : int
+        Links of one table between different groups.
     """
     found = []
     if len(coded) == 1:
@@ -126,6 +129,11 @@ def warnings_of(
             found.append(
                 f"about {round((1 - precision) * len(scores)):,} of {counted(len(scores), 'link')} are expected to be "
                 "wrong: a higher threshold gives fewer and better links"
+            )
+        if cut > MANY_CUT * len(scores):
+            found.append(
+                f"{cut:,} of {counted(len(scores), 'link')} were cut from their groups, since other pairs contradict "
+                "them: many links may be wrong, and a higher threshold gives fewer and better ones"
             )
     return tuple(found)
 
