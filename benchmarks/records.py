@@ -34,7 +34,7 @@ from people import two_tables
 from lshfast.records import LinkResult, dedup_records, match_records
 
 PEER = "splink"
-TARGETS = {"DBLP-ACM": 0.97, "restaurants": 0.97} | {f"FEBRL {k}": 0.98 for k in range(1, 5)}
+TARGETS = {"DBLP-ACM": 0.97, "restaurants": 0.96} | {f"FEBRL {k}": 0.98 for k in range(1, 5)}
 MOST_COMPARED = 0.02
 LEAST_RECALL, LEAST_RATIO = 0.95, 3.0
 

@@ -16,6 +16,7 @@ FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS, MANY_CLOSE = 1.0, 0.3  # links so near the threshold, and the part of them that is many
 LEAST_PRECISION, MANY_CUT = 0.8, 0.2
 MOSTLY_MISSING = 0.05  # of the rows have a value
+SHOWN_NAMES = 3
 
 
 class ThresholdStep(NamedTuple):
@@ -102,9 +103,10 @@ def warnings_of(
             f"only {_named(coded[0].field)} was compared, so records that agree in it by chance are linked; name more "
             "columns that mean the same with fields (--field NAME=OTHER)"
         )
-    for field in coded:
-        if min(field.present) < MOSTLY_MISSING:
-            found.append(f"{_named(field.field)} has hardly any values, so it tells little")
+    sparse = [_named(field.field) for field in coded if min(field.present) < MOSTLY_MISSING]
+    if sparse:
+        more = f" and {len(sparse) - SHOWN_NAMES} more" if len(sparse) > SHOWN_NAMES else ""
+        found.append(f"fields with hardly any values tell little: {', '.join(sparse[:SHOWN_NAMES])}{more}")
     if weights is None or not min(sizes):
         return tuple(found)
     if not single and not calibrated and max(sizes) > 1:
