@@ -52,7 +52,7 @@ def codes_of(codes: Any, bits: int | None, name: str = "codes") -> UInt64Array:
     single = _is_number(codes)
     if single and bits is None:
         raise TypeError(f"{name} must be a list or a column of codes, not one {type(codes).__name__}")
-    given: Any = np.array([codes]) if isinstance(codes, np.integer) else [codes] if single else codes
+    given: Any = np.array([codes], codes.dtype) if isinstance(codes, np.integer) else [codes] if single else codes
     if not isinstance(given, (list, tuple)) or not _is_number(given[0] if given else 0):
         column = not isinstance(codes, (list, tuple, np.ndarray))
         given = array_of(given, name)

@@ -166,13 +166,17 @@ class _Pairs:
         The score is -inf if there is no other pair. Only the records that have one link count. Of equal pairs, the
         first is the best.
         """
-        greatest, is_best = np.full(len(scores), -np.inf), np.ones(len(scores), bool)
+        greatest, is_best = np.full(len(scores), -np.inf, np.float64), np.ones(len(scores), bool)
         for side in self._chosen:
             rows, size = self._sides[side]
             order = np.lexsort((-scores, rows))
             ordered = rows[order]
             starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-            best, second, place = np.full(size, -np.inf), np.full(size, -np.inf), np.full(size, -1)
+            best, second, place = (
+                np.full(size, -np.inf, np.float64),
+                np.full(size, -np.inf, np.float64),
+                np.full(size, -1, np.int64),
+            )
             best[ordered[starts]], place[ordered[starts]] = scores[order[starts]], order[starts]
             more = starts[np.diff(starts, append=len(order)) > 1]
             second[ordered[more]] = scores[order[more + 1]]
@@ -199,7 +203,7 @@ class _Pairs:
         the best candidate is different have a score below some value.
         """
         rows, size = self._sides[self._counted]
-        best = np.full(size, -np.inf)
+        best = np.full(size, -np.inf, np.float64)
         np.maximum.at(best, rows, scores)
         rivals, is_best = self.rivals(scores)
         by_odds = int((scores[is_best] + prior_odds(best) > 0).sum())
@@ -248,7 +252,7 @@ def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64
     used = np.arange(features.shape[1], dtype=np.int64)
     while True:
         some = np.column_stack([features[:, used], np.ones(len(features))])
-        penalty = np.full(len(used) + 1, PENALTY)
+        penalty = np.full(len(used) + 1, PENALTY, np.float64)
         penalty[-1] = TINY
         fitted = np.zeros(len(used) + 1)
         for _ in range(STEPS):

@@ -136,7 +136,7 @@ def _grouped(
             rows = order[starts[same[start : start + batch]][:, None] + np.arange(size, dtype=np.int64)]
             i, j = rows[:, a].reshape(-1), rows[:, b].reshape(-1)
             gains = _gains(i, j, known, evidence)
-            means = np.full((len(rows), size, size), -np.inf)
+            means = np.full((len(rows), size, size), -np.inf, np.float64)
             means[:, a, b] = np.clip(gains, -AGAINST_BITS, FOR_BITS).reshape(len(rows), -1)
             means[:, b, a] = means[:, a, b]
             groups = average_linkage(means)

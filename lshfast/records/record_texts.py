@@ -124,7 +124,7 @@ def _affordable(counts: Sequence[Int64Array], texts: int) -> Int64Array:
     """Return the terms, ascending, whose products are few enough in all; the rarest terms come first."""
     products = counts[0].astype(np.float64) * counts[1]
     order = np.argsort(products, kind="stable")
-    few = np.cumsum(products[order]) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
+    few = np.cumsum(products[order], dtype=np.float64) <= max(PRODUCTS, PRODUCTS_A_TEXT * texts)
     return np.sort(order[few & (products[order] > 0)])
 
 
@@ -147,7 +147,7 @@ def _nearest_rows(
                 least = np.partition(cosines, len(cosines) - neighbors)[len(cosines) - neighbors]
                 near = np.flatnonzero(cosines >= least)
                 columns = columns[near[np.lexsort((columns[near], -cosines[near]))][:neighbors]]
-            left.append(np.full(len(columns), own))
+            left.append(np.full(len(columns), own, np.int64))
             right.append(columns.astype(np.int64))
         return np.concatenate(left), np.concatenate(right)
 

@@ -94,7 +94,7 @@ class WeightScorer:
         if not self.weights.graded:
             return self.weights.bits[self.comparer.levels(a, b)]
         # A level has its weight in its middle, and equal values at similarity 1.
-        limits = np.array([1.0, *LEVELS[self.comparer.coded.kind][1], 0.0])
+        limits = np.array([1.0, *LEVELS[self.comparer.coded.kind][1], 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
         found = np.interp(self.comparer.similarities(a, b), middles[::-1], self.weights.bits[:0:-1])
         return np.asarray(found, np.float64)
