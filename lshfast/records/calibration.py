@@ -67,6 +67,12 @@ class Calibration:
     seeds: int
 
 
+def can_be_calibrated(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
+    """Return whether seeds are sought: in two tables that are not very large, and if a record has one link."""
+    few = sum(linkage.sizes) <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
+    return linkage.b is not None and assign != "many-to-many" and few
+
+
 def calibrate(
     linkage: Linkage,
     comparers: Sequence[FieldComparer],
@@ -90,15 +96,13 @@ def calibrate(
     Returns
     -------
     Calibration or None
-        None if there are too few seeds, or too many records or candidates.
+        None if there are too few seeds.
 
     References
     ----------
     I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. D. Storey, "A direct approach to false
     discovery rates", JRSS B 2002 (the share of matches from the scores of different records).
     """
-    if sum(linkage.sizes) > MOST_ROWS or len(candidates) > MOST_CANDIDATES or not len(candidates):
-        return None
     i, j = linkage.rows_of(candidates.places)
     whole, similarity = linkage.record_texts.compared(i, j)
     pairs = _Pairs(i, j, linkage.sizes, assign)

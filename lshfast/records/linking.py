@@ -18,7 +18,7 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import Calibration, calibrate
+from lshfast.records.calibration import Calibration, calibrate, can_be_calibrated
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.clusters import Clusters, cluster_rows
@@ -281,7 +281,8 @@ def link_tables(
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, scored, threads))
         calibration = weights = None
-        if options.scoring == "weights" and b is not None and options.assign != "many-to-many":
+        seeded = options.scoring == "weights" and can_be_calibrated(linkage, candidates, options.assign)
+        if seeded:
             calibration = calibrate(linkage, comparers, candidates, options.assign, frequencies=options.frequencies)
         if calibration is not None:
             weights, scorers = calibration.weights, calibration.scorers
@@ -329,9 +330,8 @@ def link_tables(
         warnings=warnings_of(
             scored,
             linkage.sizes,
-            b is None,
             weights,
-            calibration is not None,
+            calibration is not None if seeded else None,
             scores,
             least,
             0 if clusters is None else clusters.cut,

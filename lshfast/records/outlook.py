@@ -70,9 +70,8 @@ def steps_text(steps: Sequence[ThresholdStep]) -> str:
 def warnings_of(
     coded: Sequence[CodedField],
     sizes: tuple[int, int],
-    single: bool,
     weights: LinkWeights | None,
-    calibrated: bool,
+    calibrated: bool | None,
     scores: Float64Array,
     least: float,
     cut: int = 0,
@@ -85,12 +84,10 @@ def warnings_of(
         The fields that were compared.
     sizes : (int, int)
         Rows of the tables.
-    single : bool
-        Whether there is one table.
     weights : LinkWeights or None
         None for points.
-    calibrated : bool
-        Whether the weights were learnt from seeds.
+    calibrated : bool or None
+        Whether there were enough seeds to learn the weights from; None if seeds were not sought.
     scores : ndarray of float64, shape (links,)
     least : float
         The least score of a link.
@@ -109,10 +106,10 @@ def warnings_of(
         found.append(f"fields with hardly any values tell little: {', '.join(sparse[:SHOWN_NAMES])}{more}")
     if weights is None or not min(sizes):
         return tuple(found)
-    if not single and not calibrated and max(sizes) > 1:
+    if calibrated is False and max(sizes) > 1:
         found.append(
-            "the weights rest on all candidates, not on pairs that are each other's nearest by far: there are too few "
-            "of these, the tables are very large, or records may have several links; check some links"
+            "there are too few pairs of records that are each other's nearest by far to learn weights from, so the "
+            "weights rest on all candidates; check some links"
         )
     if weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
         found.append(
