@@ -293,6 +293,37 @@ static void provide(struct walk *walk) {
     have(walk, walk->place.row);
 }
 
+/* All similar pairs, some at a time, give the pairs that the walk found. */
+static void place_all(struct walk *walk, const struct rules *rules, const struct pairs *found) {
+    const struct corpus *c = walk->c;
+    struct grouping *g = &walk->grouping;
+    size_t similar = 0, met = 0, made = 0, most = c->n * c->n / 2;
+    uint64_t *all = buffer(most * sizeof *all), *meeting = buffer(most * sizeof *meeting);
+    int32_t *left = buffer(c->n * sizeof *left), *right = buffer(c->n * sizeof *right);
+    for (size_t row = 0; row < c->n; row++) {
+        for (size_t other = 0; other < row; other++) {
+            if (similarity_of(c, rules, row, other) >= 0) all[similar++] = (uint64_t)row << 32 | other;
+        }
+    }
+    for (size_t at = 0, some; at < similar; at += some) {
+        some = 1 + below(similar - at);
+        met += grouping_meeting(g, walk->scratch.slots, all + at, some, meeting + met);
+    }
+    memcpy(left, found->left, c->n * sizeof *left);
+    memcpy(right, found->right, c->n * sizeof *right);
+    grouping_begin_again(g, 0, c->n);
+    for (size_t at = 0, some; at < met; at += some) {
+        some = 1 + below(met - at);
+        made = grouping_place_pairs(g, meeting + at, some, made);
+    }
+    CHECK(made == found->n);
+    CHECK(!memcmp(left, found->left, c->n * sizeof *left) && !memcmp(right, found->right, c->n * sizeof *right));
+    free(all);
+    free(meeting);
+    free(left);
+    free(right);
+}
+
 static struct pairs walk_rows(const struct corpus *c, const struct rules *rules) {
     struct walk walk = {.c = c};
     struct grouping *g = &walk.grouping;
@@ -344,6 +375,7 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
         CHECK(grouping_walk(g, &walk.place, c->n, &walk.scratch) == GROUPING_PLACED);
     }
     pairs.n = walk.place.made;
+    if (rules->exact && c->n <= 40) place_all(&walk, rules, &pairs);
     pairs.compared = in_crowd ? SIZE_MAX : walk.place.compared;
     if (!in_crowd) note(walk.place.compared);
     free(g->tokens);
