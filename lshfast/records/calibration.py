@@ -1,4 +1,4 @@
-"""How much each field counts when two tables are linked, learnt from pairs that are matches beyond doubt.
+"""How much each field counts when two tables are linked, learnt from pairs that are very probably matches.
 
 Seeds are pairs of records that are each other's nearest by far, as whole texts. They show how matches agree in each
 field. The other candidates of a seed's records, its rivals, are hardly ever matches: they show what alike records that
