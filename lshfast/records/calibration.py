@@ -44,6 +44,7 @@ PENALTY = 1.0  # of the square of a factor
 STEPS, TOLERANCE = 50, 1e-6  # of Newton's method
 RECORD_SCALE = 10.0  # of cosines, so that their factors are of the size of the others
 QUANTILES = (0.3, 0.5, 0.7)  # of the best scores of different records, at which the share of matches is read
+MOST_GAP = 20.0  # between the last link and the threshold, twice, in log odds
 TINY = 1e-6
 
 
@@ -131,7 +132,9 @@ def calibrate(
         best = mutual[np.argsort(-scores[mutual], kind="stable")][: max(1, round(float(np.mean(counts))))]
         seeds = np.zeros(len(scores), bool)
         seeds[best] = True
-    least = float(scores[best[-1]])
+    # Halfway to the next candidate: the same links, and tables without errors are not near the threshold.
+    last = scores[best[-1]]
+    least = float(last + np.max(scores[scores < last], initial=last - MOST_GAP)) / 2
     bits = 1 / np.log(2)
     fields = [own.scaled(factor * bits) for own, factor in zip(fields, factors, strict=False)]
     scorers: list[FieldScorer] = [WeightScorer(comparer, own) for comparer, own in zip(comparers, fields, strict=True)]

@@ -22,6 +22,14 @@ def test_a_good_run_has_no_warning(found):
     assert "warning" not in repr(found.summary)
 
 
+def test_tables_without_errors_have_no_warning():
+    table = {"name": [f"thing {row * 7919 % 1000}" for row in range(300)], "town": ["rome", "oslo", "bern"] * 100}
+    found = match_records(table, table)
+    assert found.pairs() == [(row, row) for row in range(300)]
+    assert found.summary.warnings == ()
+    assert found.probabilities.min() > 0.9
+
+
 def test_steps_of_thresholds(found):
     steps = found.summary.steps
     assert [step.threshold for step in steps] == list(THRESHOLDS)
