@@ -68,7 +68,8 @@ Block = Annotated[
         "--block",
         metavar="RULE",
         help="Compare records that agree: key:NAME+NAME, sort:NAME:window=5, lsh:NAME:threshold=0.5. "
-        "all: compare all pairs, which misses none and suits up to some 5,000 records: a million pairs (1,000 x 1,000) "
+        "nearest, nearest:NAME: each record and the 10 with the nearest texts. all: compare all pairs, which misses "
+        "none and suits up to some 5,000 records: a million pairs (1,000 x 1,000) "
         "take about 5 s and 60 MB; at most 2**27. Default: chosen by the values.",
         show_default=False,
     ),
