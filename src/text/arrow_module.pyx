@@ -99,11 +99,11 @@ cdef class _ArrowColumn:
     def __init__(self, source):
         self.source = type(source).__name__
         if hasattr(source, "__arrow_c_stream__"):
-            self._open_stream(source.__arrow_c_stream__())
+            self._open_stream(source.__arrow_c_stream__(None))  # polars before 1.11 has no default
             return
         if not hasattr(source, "__arrow_c_array__"):  # chunks of pyarrow before 16, which have no stream
             source = source.combine_chunks()
-        schema, array = source.__arrow_c_array__()
+        schema, array = source.__arrow_c_array__(None)
         self._open_array(schema, array)
 
     cdef _open_stream(self, capsule):
