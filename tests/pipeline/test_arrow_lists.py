@@ -17,7 +17,7 @@ EVERY_SLOT = {"bands": 128, "rows": 1}
 
 polars_categories = pytest.mark.skipif(
     tuple(map(int, pl.__version__.split(".")[:2])) < (1, 36),
-    reason="polars before 1.36 gives codes without their texts",
+    reason="polars before 1.36 gives codes without texts",
 )
 
 RNG = np.random.default_rng(5)

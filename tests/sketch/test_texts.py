@@ -179,7 +179,7 @@ for shape, change in ARROWS.items():
 
 polars_categories = pytest.mark.skipif(
     tuple(map(int, pl.__version__.split(".")[:2])) < (1, 36),
-    reason="polars before 1.36 gives codes without their texts",
+    reason="polars before 1.36 gives codes without texts",
 )
 
 
