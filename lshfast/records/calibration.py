@@ -1,10 +1,13 @@
-"""How much each field counts when two tables are linked, learnt from pairs that are very probably matches.
+"""How much each field counts, learnt from pairs that are very probably matches.
 
 Seeds are pairs of records that are each other's nearest by far, as whole texts. They show how matches agree in each
 field. The other candidates of a seed's records, its rivals, are hardly ever matches: they show what alike records that
 are different have in common. A logistic regression tells seeds from rivals by the weights of Fellegi and Sunter and by
 the similarity of whole records. It gives each of them a factor: fields that say the same, such as a full name and its
 parts, share their weight, and words that all products of a brand have hardly count.
+
+Two tables are calibrated so. Within one table, records have many matches that are nobody's nearest, and weights from
+all candidates are better; seeds replace them where the links of these weights contradict each other.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import BoolArray, Float64Array, Int64Array
+from lshfast.common.types import Float64Array
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison import MISSING_LEVEL, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.record_texts import RecordComparer
+from lshfast.records.rivals import PairsBetween, PairsWithin
 from lshfast.records.scoring import FieldScorer, RecordScorer, WeightScorer, parts_of
 from lshfast.records.weights import (
     FieldWeights,
@@ -37,15 +41,13 @@ from lshfast.records.weights import (
 # Tables and candidates up to these numbers are calibrated: every candidate is compared in every field.
 MOST_ROWS, MOST_CANDIDATES = 200_000, 3_000_000
 
-MARGIN = 0.75  # of the similarity of a seed, which those of its rivals are below
 FEWEST_SEEDS = 20
 ROUNDS = 2  # of the regression; the links of one round are the seeds of the next
 PENALTY = 1.0  # of the square of a factor
 STEPS, TOLERANCE = 50, 1e-6  # of Newton's method
 RECORD_SCALE = 10.0  # of cosines, so that their factors are of the size of the others
-QUANTILES = (0.3, 0.5, 0.7)  # of the best scores of different records, at which the share of matches is read
 MOST_GAP = 20.0  # between the last link and the threshold, twice, in log odds
-TINY = 1e-6
+TINY = 1e-6  # penalty of the base
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,21 @@ class Calibration:
     scores : ndarray of float64, shape (candidates,)
     seeds : int
         Pairs of records that are each other's nearest by far.
+    records : int
+        Records that have a seed.
     """
 
     scorers: list[FieldScorer]
     weights: LinkWeights
     scores: Float64Array
     seeds: int
+    records: int
 
 
 def can_be_calibrated(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
-    """Return whether seeds are sought: in two tables that are not very large, and if a record has one link."""
+    """Return whether seeds can be sought: in tables that are not very large, and if a record of two has one link."""
     few = sum(linkage.sizes) <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
-    return linkage.b is not None and assign != "many-to-many" and few
+    return few and (linkage.b is None or assign != "many-to-many")
 
 
 def calibrate(
@@ -82,15 +87,15 @@ def calibrate(
     *,
     frequencies: bool = True,
 ) -> Calibration | None:
-    """Calibrate the scores of the candidates of two tables.
+    """Calibrate the scores of candidates.
 
     Parameters
     ----------
     linkage : Linkage
     comparers : sequence of FieldComparer
     candidates : CandidatePairs
-    assign : {"one-to-one", "many-to-one", "one-to-many"}
-        Which other candidates of a seed's records are rivals: those of both records, or of the one that has one link.
+    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
+        Of two tables, see `PairsBetween`.
     frequencies : bool
         As for `estimate_weights`.
 
@@ -106,10 +111,14 @@ def calibrate(
     """
     i, j = linkage.rows_of(candidates.places)
     whole, similarity = linkage.record_texts.compared(i, j)
-    pairs = _Pairs(i, j, linkage.sizes, assign)
-    rivals, is_best = pairs.rivals(similarity)
-    seeds = is_best & (rivals < MARGIN * similarity) & (similarity > 0)
+    pairs: PairsBetween | PairsWithin = PairsWithin(i, j, linkage.sizes[0])
+    if linkage.b is not None:
+        pairs = PairsBetween(i, j, linkage.sizes, assign)
+    seeds, rivals = pairs.seeds(similarity)
     first = int(seeds.sum())
+    records = len(np.unique(i[seeds])) + len(np.unique(j[seeds]))
+    if linkage.b is None:
+        records = len(np.unique(np.append(i[seeds], j[seeds])))
     if first < FEWEST_SEEDS:
         return None
     rows = pairs_for_chance(linkage)
@@ -124,14 +133,14 @@ def calibrate(
         ]
         by_field = parts_of([WeightScorer(*each) for each in zip(comparers, fields, strict=True)], (i, j))
         features = np.column_stack([by_field, RECORD_SCALE * whole])
-        chosen = seeds | pairs.of_records(seeds)
+        chosen = seeds | rivals
         factors, base = logistic(features[chosen], seeds[chosen])
         scores = features @ factors + base
         counts.append(pairs.matches(scores, seeds))
-        mutual = np.flatnonzero(pairs.rivals(scores)[1])
-        best = mutual[np.argsort(-scores[mutual], kind="stable")][: max(1, round(float(np.mean(counts))))]
+        best = pairs.best(scores, max(1, round(float(np.mean(counts)))))
         seeds = np.zeros(len(scores), bool)
         seeds[best] = True
+        rivals = pairs.rivals(seeds)
     # Halfway to the next candidate: the same links, and tables without errors are not near the threshold.
     last = scores[best[-1]]
     least = float(last + np.max(scores[scores < last], initial=last - MOST_GAP)) / 2
@@ -143,7 +152,7 @@ def calibrate(
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
     weights = LinkWeights(fields, prior, float(len(best)), ROUNDS)
-    return Calibration(scorers, weights, (scores - base) * bits, first)
+    return Calibration(scorers, weights, (scores - base) * bits, first, records)
 
 
 def _weights(
@@ -154,85 +163,6 @@ def _weights(
     counts[MISSING_LEVEL] = 0
     m = np.asarray(counts / counts.sum(), np.float64)
     return weights_of(comparer, m, without_matches(u, m, prior), prior, frequencies, graded=True)
-
-
-class _Pairs:
-    """Pairs of records of two tables, and which of them concern the same record."""
-
-    def __init__(self, i: Int64Array, j: Int64Array, sizes: tuple[int, int], assign: Assignment) -> None:
-        self._sides = [(i, sizes[0]), (j, sizes[1])]
-        self._chosen = [
-            side for side, one in enumerate(("many-to-one", "one-to-many")) if assign in ("one-to-one", one)
-        ]
-        # Of the smaller table, most records may have a match.
-        self._counted = min(self._chosen, key=lambda side: sizes[side])
-
-    def rivals(self, scores: Float64Array) -> tuple[Float64Array, BoolArray]:
-        """Return for each pair the greatest score of another pair of its records, and whether it is the best of both.
-
-        The score is -inf if there is no other pair. Only the records that have one link count. Of equal pairs, the
-        first is the best.
-        """
-        greatest, is_best = np.full(len(scores), -np.inf, np.float64), np.ones(len(scores), bool)
-        for side in self._chosen:
-            rows, size = self._sides[side]
-            order = np.lexsort((-scores, rows))
-            ordered = rows[order]
-            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-            best, second, place = (
-                np.full(size, -np.inf, np.float64),
-                np.full(size, -np.inf, np.float64),
-                np.full(size, -1, np.int64),
-            )
-            best[ordered[starts]], place[ordered[starts]] = scores[order[starts]], order[starts]
-            more = starts[np.diff(starts, append=len(order)) > 1]
-            second[ordered[more]] = scores[order[more + 1]]
-            own = place[rows] == np.arange(len(rows), dtype=np.int64)
-            greatest = np.maximum(greatest, np.where(own, second[rows], best[rows]))
-            is_best &= own
-        return greatest, is_best
-
-    def of_records(self, chosen: BoolArray) -> BoolArray:
-        """Return which pairs have a record of a chosen pair."""
-        found = np.zeros(len(chosen), bool)
-        for side in self._chosen:
-            rows, size = self._sides[side]
-            has = np.zeros(size, bool)
-            has[rows[chosen]] = True
-            found |= has[rows]
-        return found
-
-    def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
-        """Estimate the number of matches among pairs that are the best of their records.
-
-        The greater of two estimates, both of which are rather too low: by the scores as log odds, whose prior is found
-        by expectation maximisation; and by the best scores of the rivals of seeds, which show how many records of which
-        the best candidate is different have a score below some value.
-        """
-        rows, size = self._sides[self._counted]
-        best = np.full(size, -np.inf, np.float64)
-        np.maximum.at(best, rows, scores)
-        rivals, is_best = self.rivals(scores)
-        by_odds = int((scores[is_best] + prior_odds(best) > 0).sum())
-        of_seeds = rivals[seeds & is_best & np.isfinite(rivals)]
-        if not len(of_seeds):
-            return by_odds
-        limits = np.quantile(of_seeds, QUANTILES)
-        shares = [1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)]
-        by_rivals = int(min(float(is_best.sum()), max(0.0, float(np.median(shares))) * size))
-        return max(by_odds, by_rivals)
-
-
-def prior_odds(scores: Float64Array) -> float:
-    """Return the log odds of a match before the scores are known, which are log odds of a match beside none."""
-    share = 0.5
-    for _ in range(200):
-        odds = np.clip(scores + np.log(share / (1 - share)), -700, 700)
-        found = min(max(float((1 / (1 + np.exp(-odds))).mean()), TINY), 1 - 1e-3)
-        if abs(found - share) < TINY:
-            break
-        share = found
-    return float(np.log(share / (1 - share)))
 
 
 def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64Array, float]:

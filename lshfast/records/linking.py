@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.checks import check_bool, check_number, check_seed
 from lshfast.common.progress import Progress
@@ -28,7 +29,7 @@ from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
-from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
+from lshfast.records.outlook import MANY_CUT, THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
 from lshfast.records.points import PointsOfField
 from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
@@ -41,6 +42,7 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, 
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
+MOST_LINKED = 4.0  # times the records of seeds, where links contradict each other
 POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
@@ -96,7 +98,7 @@ class StageTimes:
         """Measure the time of a block, and report the stage when it ends."""
         start = time.perf_counter()
         yield
-        self.seconds[name] = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
         if self._progress:
             self._progress("link", STAGES.index(name) + 1, len(STAGES))
 
@@ -281,32 +283,28 @@ def link_tables(
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, scored, threads))
         calibration = weights = None
-        seeded = options.scoring == "weights" and can_be_calibrated(linkage, candidates, options.assign)
+        can_be_seeded = options.scoring == "weights" and can_be_calibrated(linkage, training, options.assign)
+        seeded = can_be_seeded and b is not None
         if seeded:
-            calibration = calibrate(linkage, comparers, candidates, options.assign, frequencies=options.frequencies)
-        if calibration is not None:
-            weights, scorers = calibration.weights, calibration.scorers
-        else:
-            if options.scoring == "weights":
-                weights = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
-            scorers = scorers_of(comparers, weights)
-        least = least_score(options, weights, scorers)
+            calibration = calibrate(linkage, comparers, training, options.assign, frequencies=options.frequencies)
+        if calibration is None and options.scoring == "weights":
+            weights = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
     with times.stage("compare"):
-        if calibration is not None:
-            index = np.flatnonzero(calibration.scores >= least)
-            scores = calibration.scores[index]
-        elif weights is None or candidates is training:
-            index, scores = score_candidates(linkage, candidates.places, scorers, least)
-        else:
-            weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, weights, options)
-            least = least_score(options, weights, scorers)
-            index, scores = index[scores >= least], scores[scores >= least]
+        found = scores_of(linkage, comparers, training, candidates, calibration or weights, options)
     with times.stage("assign"):
-        i, j = linkage.rows_of(candidates.places[index])
-        links = assigned(i, j, scores, options.assign, least=least, single=b is None)
-        i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
-        parts = parts_of(scorers, (i, j))
-        clusters = None if b is not None else grouped(len(a), i, j, scores, scorers, least, weights)
+        links = links_of(linkage, candidates, found, options)
+    if can_be_seeded and not seeded and links.contradict:
+        with times.stage("estimate"):
+            seeds = calibrate(linkage, comparers, training, options.assign, frequencies=options.frequencies)
+        if seeds is not None and links.records > MOST_LINKED * seeds.records:
+            calibration = seeds
+            with times.stage("compare"):
+                found = scores_of(linkage, comparers, training, candidates, calibration, options)
+            with times.stage("assign"):
+                links = links_of(linkage, candidates, found, options)
+    weights, scorers, least = found.weights, found.scorers, found.least
+    i, j, scores, clusters = links.i, links.j, links.scores, links.clusters
+    parts = parts_of(scorers, (i, j))
     rates = None
     if apart is not None:
         with times.stage("rates"):
@@ -315,13 +313,13 @@ def link_tables(
             if weights is None:
                 sure = SURE_POINTS * sum(own.comparer.coded.field.points for own in scorers)
             rates = rates_of(linkage, candidates.places, scorers, comparer, sure)
-    counts = links_by_rule(masks, len(candidates.reports)).tolist()
+    counts = links_by_rule(links.masks, len(candidates.reports)).tolist()
     summary = LinkSummary(
         records=(len(a), 0 if b is None else len(b)),
         linked=(distinct(i, len(a)), distinct(j, len(b))) if b is not None else (distinct(np.append(i, j), len(a)), 0),
         all_pairs=linkage.all_pairs,
         compared=len(candidates),
-        above=len(index),
+        above=int((found.scores >= least).sum()),
         links=len(i),
         rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
         threshold=least,
@@ -334,9 +332,10 @@ def link_tables(
             calibration is not None if seeded else None,
             scores,
             least,
-            0 if clusters is None else clusters.cut,
+            cut=0 if clusters is None else clusters.cut,
+            seeds=calibration.seeds if calibration is not None and not seeded else 0,
         ),
-        steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
+        steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
     )
     probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
@@ -345,15 +344,95 @@ def link_tables(
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Scores:
+    """The candidates that may be links.
+
+    Attributes
+    ----------
+    weights : LinkWeights or None
+        None for points.
+    scorers : sequence of FieldScorer
+    least : float
+        The least score of a link.
+    index : ndarray of int64, shape (n,)
+        The candidates; with weights, also some that score less than a link.
+    scores : ndarray of float64, shape (n,)
+    """
+
+    weights: LinkWeights | None
+    scorers: Sequence[FieldScorer]
+    least: float
+    index: Int64Array
+    scores: Float64Array
+
+
+def scores_of(
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    training: CandidatePairs,
+    candidates: CandidatePairs,
+    learnt: Calibration | LinkWeights | None,
+    options: LinkOptions,
+) -> Scores:
+    """Score the candidates by what was learnt from those of training, or by points."""
+    weights = learnt.weights if isinstance(learnt, Calibration) else learnt
+    scorers = learnt.scorers if isinstance(learnt, Calibration) else scorers_of(comparers, weights)
+    if isinstance(learnt, LinkWeights) and candidates is not training:
+        weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, learnt, options)
+    least, lowest = least_scores(options, weights, scorers)
+    if candidates is training and isinstance(learnt, Calibration):
+        index, scores = np.arange(len(learnt.scores), dtype=np.int64), learnt.scores
+    elif candidates is training or not isinstance(learnt, LinkWeights):
+        index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
+    some = scores >= lowest
+    return Scores(weights, scorers, least, index[some], scores[some])
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links of a run, sorted by their rows, the rules that brought them, and the groups of one table."""
+
+    i: Int64Array
+    j: Int64Array
+    scores: Float64Array
+    masks: npt.NDArray[np.uint32]
+    clusters: Clusters | None
+
+    @property
+    def records(self) -> int:
+        """Records of one table that have a link."""
+        return len(np.unique(np.append(self.i, self.j)))
+
+    @property
+    def contradict(self) -> bool:
+        """Whether many links are between records that other pairs of their groups say are different."""
+        return self.clusters is not None and self.clusters.cut > MANY_CUT * len(self.i)
+
+
+def links_of(linkage: Linkage, candidates: CandidatePairs, found: Scores, options: LinkOptions) -> Links:
+    """Choose links among the candidates that score enough."""
+    some = found.scores >= found.least
+    index, scores = found.index[some], found.scores[some]
+    i, j = linkage.rows_of(candidates.places[index])
+    links = assigned(i, j, scores, options.assign, least=found.least, single=linkage.b is None)
+    i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
+    clusters = None
+    if linkage.b is None:
+        clusters = grouped(len(linkage.a), i, j, scores, found.scorers, found.least, found.weights)
+    return Links(i, j, scores, masks, clusters)
+
+
 def steps_of(
-    linkage: Linkage, candidates: CandidatePairs, calibration: Calibration, assign: Assignment
+    linkage: Linkage, candidates: CandidatePairs, found: Scores, weights: LinkWeights, assign: Assignment
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
-    least = calibration.weights.bits_of(THRESHOLDS[0])
-    index = np.flatnonzero(calibration.scores >= least)
-    i, j = linkage.rows_of(candidates.places[index])
-    links = index[assigned(i, j, calibration.scores[index], assign, least=least)]
-    return threshold_steps(calibration.weights.probability(calibration.scores[links]))
+    least = weights.bits_of(THRESHOLDS[0])
+    some = found.scores >= least
+    scores = found.scores[some]
+    i, j = linkage.rows_of(candidates.places[found.index[some]])
+    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
+    return threshold_steps(weights.probability(scores[links]))
 
 
 def all_scores(
@@ -369,7 +448,7 @@ def all_scores(
     """
     while True:
         scorers = scorers_of(comparers, weights)
-        least = min(least_score(options, weights, scorers), weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        least = min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)) - MARGIN_BITS
         index, scores = score_candidates(linkage, places, scorers, least)
         prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
         if prior == weights.prior:
@@ -433,13 +512,15 @@ def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) 
     return [WeightScorer(own, weight) for own, weight in zip(comparers, weights.fields, strict=True)]
 
 
-def least_score(options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]) -> float:
-    """Return the least score of a link."""
+def least_scores(
+    options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]
+) -> tuple[float, float]:
+    """Return the least score of a link, and the least one that is of interest."""
     if weights is not None:
-        return weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
-    if options.threshold is not None:
-        return options.threshold
-    return POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
+        least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
+        return least, min(least, weights.bits_of(THRESHOLDS[0]))
+    least = POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
+    return (least, least) if options.threshold is None else (options.threshold, options.threshold)
 
 
 def rates_of(

@@ -74,7 +74,9 @@ def warnings_of(
     calibrated: bool | None,
     scores: Float64Array,
     least: float,
+    *,
     cut: int = 0,
+    seeds: int = 0,
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
 
@@ -93,6 +95,9 @@ def warnings_of(
         The least score of a link.
     cut : int
         Links of one table between different groups.
+    seeds : int
+        The seeds of one table, if weights were learnt from them because those from all candidates contradicted
+        themselves.
     """
     found = []
     if len(coded) == 1:
@@ -110,6 +115,12 @@ def warnings_of(
         found.append(
             "there are too few pairs of records that are each other's nearest by far to learn weights from, so the "
             "weights rest on all candidates; check some links"
+        )
+    if seeds:
+        found.append(
+            "links by weights from all candidates contradicted each other, so weights were learnt from "
+            f"{counted(seeds, 'pair')} of records that are each other's nearest by far: there seem to be many records "
+            "that are alike, and few duplicates; check some links"
         )
     if weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
         found.append(
