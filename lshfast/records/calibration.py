@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import Float64Array
+from lshfast.common.types import BoolArray, Float64Array, Int64Array
 from lshfast.records.candidates import CandidatePairs
 from lshfast.records.choices import Assignment
 from lshfast.records.comparison import MISSING_LEVEL, FieldComparer
@@ -42,6 +42,9 @@ from lshfast.records.weights import (
 MOST_ROWS, MOST_CANDIDATES = 200_000, 3_000_000
 
 FEWEST_SEEDS = 20
+# Links of one table that are the kind of pairs that seeds are: the least part of the seeds that are links, the most
+# records that have links, as times those of seeds, and the least information of the fields, as part of that of seeds.
+LEAST_LINKED, MOST_RECORDS, LEAST_INFORMATION = 0.5, 5.0, 0.5
 ROUNDS = 2  # of the regression; the links of one round are the seeds of the next
 PENALTY = 1.0  # of the square of a factor
 STEPS, TOLERANCE = 50, 1e-6  # of Newton's method
@@ -60,67 +63,117 @@ class Calibration:
         One for each field, and the last for whole records.
     weights : LinkWeights
     scores : ndarray of float64, shape (candidates,)
-    seeds : int
-        Pairs of records that are each other's nearest by far.
-    records : int
-        Records that have a seed.
     """
 
     scorers: list[FieldScorer]
     weights: LinkWeights
     scores: Float64Array
-    seeds: int
-    records: int
 
 
-def can_be_calibrated(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
-    """Return whether seeds can be sought: in tables that are not very large, and if a record of two has one link."""
+@dataclass(frozen=True)
+class FoundSeeds:
+    """Candidates that are very probably matches, and their rivals.
+
+    Attributes
+    ----------
+    i, j : ndarray of int64, shape (candidates,)
+    similarities : ndarray of float64, shape (candidates, 3)
+        Of whole records: by trigrams, words and numbers.
+    pairs : PairsBetween or PairsWithin
+    seeds, rivals : ndarray of bool, shape (candidates,)
+    """
+
+    i: Int64Array
+    j: Int64Array
+    similarities: Float64Array
+    pairs: PairsBetween | PairsWithin
+    seeds: BoolArray
+    rivals: BoolArray
+
+    def __len__(self) -> int:
+        return int(self.seeds.sum())
+
+    def support(self, i: Int64Array, j: Int64Array, comparers: Sequence[FieldComparer], weights: LinkWeights) -> bool:
+        """Return whether some links of one table are the kind of pairs that the seeds are.
+
+        They are not if most seeds are no links, if the fields of links agree by far less than those of seeds (in bits,
+        over chance), or if very many more records have links than seeds.
+        """
+        own = self.i[self.seeds], self.j[self.seeds]
+        numbers, others = (
+            left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64) for left, right in (own, (i, j))
+        )
+        if np.isin(numbers, others).mean() < LEAST_LINKED:
+            return False
+        if len(np.unique(np.append(i, j))) > MOST_RECORDS * len(np.unique(np.append(*own))):
+            return False
+        return information(comparers, weights, (i, j)) >= LEAST_INFORMATION * information(comparers, weights, own)
+
+
+def information(
+    comparers: Sequence[FieldComparer], weights: LinkWeights, pairs: tuple[Int64Array, Int64Array]
+) -> float:
+    """Return how much more the fields of some pairs agree than by chance: the sum of relative entropies, in bits."""
+    total = 0.0
+    for comparer, own in zip(comparers, weights.fields, strict=True):
+        levels = comparer.levels(comparer.coded.codes[0][pairs[0]], comparer.coded.codes[1][pairs[1]])
+        m, present = distribution(levels, len(own.u)), float((levels != MISSING_LEVEL).mean())
+        known = own.u > 0
+        total += present * float((m[known] * np.log2(m[known] / own.u[known])).sum())
+    return total
+
+
+def find_seeds(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> FoundSeeds | None:
+    """Find seeds: in tables that are not very large, and if a record of two tables has one link.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    candidates : CandidatePairs
+    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
+        Of two tables, see `PairsBetween`.
+
+    Returns
+    -------
+    FoundSeeds or None
+        None if there are too few, or none are sought.
+    """
+    if not seeds_are_sought(linkage, candidates, assign):
+        return None
+    i, j = linkage.rows_of(candidates.places)
+    whole, similarity = linkage.record_texts.compared(i, j)
+    pairs: PairsBetween | PairsWithin = PairsWithin(i, j, linkage.sizes[0])
+    if linkage.b is not None:
+        pairs = PairsBetween(i, j, linkage.sizes, assign)
+    found = FoundSeeds(i, j, whole, pairs, *pairs.seeds(similarity))
+    return found if len(found) >= FEWEST_SEEDS else None
+
+
+def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
+    """Return whether there are candidates, not very many of them and of records, and a record of two has one link."""
     few = sum(linkage.sizes) <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
     return few and (linkage.b is None or assign != "many-to-many")
 
 
 def calibrate(
-    linkage: Linkage,
-    comparers: Sequence[FieldComparer],
-    candidates: CandidatePairs,
-    assign: Assignment,
-    *,
-    frequencies: bool = True,
-) -> Calibration | None:
-    """Calibrate the scores of candidates.
+    linkage: Linkage, comparers: Sequence[FieldComparer], found: FoundSeeds, *, frequencies: bool = True
+) -> Calibration:
+    """Calibrate the scores of the candidates of which some are seeds.
 
     Parameters
     ----------
     linkage : Linkage
     comparers : sequence of FieldComparer
-    candidates : CandidatePairs
-    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
-        Of two tables, see `PairsBetween`.
+    found : FoundSeeds
     frequencies : bool
         As for `estimate_weights`.
-
-    Returns
-    -------
-    Calibration or None
-        None if there are too few seeds.
 
     References
     ----------
     I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. D. Storey, "A direct approach to false
     discovery rates", JRSS B 2002 (the share of matches from the scores of different records).
     """
-    i, j = linkage.rows_of(candidates.places)
-    whole, similarity = linkage.record_texts.compared(i, j)
-    pairs: PairsBetween | PairsWithin = PairsWithin(i, j, linkage.sizes[0])
-    if linkage.b is not None:
-        pairs = PairsBetween(i, j, linkage.sizes, assign)
-    seeds, rivals = pairs.seeds(similarity)
-    first = int(seeds.sum())
-    records = len(np.unique(i[seeds])) + len(np.unique(j[seeds]))
-    if linkage.b is None:
-        records = len(np.unique(np.append(i[seeds], j[seeds])))
-    if first < FEWEST_SEEDS:
-        return None
+    i, j, pairs, seeds, rivals = found.i, found.j, found.pairs, found.seeds, found.rivals
     rows = pairs_for_chance(linkage)
     chance = list(ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads))
     levels = [own.levels(own.coded.codes[0][i], own.coded.codes[1][j]) for own in comparers]
@@ -132,7 +185,7 @@ def calibrate(
             for comparer, level, u in zip(comparers, levels, chance, strict=True)
         ]
         by_field = parts_of([WeightScorer(*each) for each in zip(comparers, fields, strict=True)], (i, j))
-        features = np.column_stack([by_field, RECORD_SCALE * whole])
+        features = np.column_stack([by_field, RECORD_SCALE * found.similarities])
         chosen = seeds | rivals
         factors, base = logistic(features[chosen], seeds[chosen])
         scores = features @ factors + base
@@ -152,17 +205,22 @@ def calibrate(
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
     weights = LinkWeights(fields, prior, float(len(best)), ROUNDS)
-    return Calibration(scorers, weights, (scores - base) * bits, first, records)
+    return Calibration(scorers, weights, (scores - base) * bits)
 
 
 def _weights(
     comparer: FieldComparer, levels: npt.NDArray[np.uint8], u: Float64Array, prior: float, frequencies: bool
 ) -> FieldWeights:
     """Return the weights of a field from the levels of matches."""
-    counts = np.bincount(levels, minlength=len(u)) + 0.5
-    counts[MISSING_LEVEL] = 0
-    m = np.asarray(counts / counts.sum(), np.float64)
+    m = distribution(levels, len(u))
     return weights_of(comparer, m, without_matches(u, m, prior), prior, frequencies, graded=True)
+
+
+def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
+    """Return the frequencies of the levels, without that of missing values; none is 0."""
+    counts = np.bincount(levels, minlength=size) + 0.5
+    counts[MISSING_LEVEL] = 0
+    return np.asarray(counts / counts.sum(), np.float64)
 
 
 def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64Array, float]:

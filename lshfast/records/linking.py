@@ -19,7 +19,7 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import Calibration, calibrate, can_be_calibrated
+from lshfast.records.calibration import FEWEST_SEEDS, Calibration, calibrate, find_seeds, seeds_are_sought
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.clusters import Clusters, cluster_rows
@@ -29,7 +29,7 @@ from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
-from lshfast.records.outlook import MANY_CUT, THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
+from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
 from lshfast.records.points import PointsOfField
 from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
@@ -42,7 +42,6 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, 
 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
-MOST_LINKED = 4.0  # times the records of seeds, where links contradict each other
 POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
@@ -282,26 +281,27 @@ def link_tables(
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, scored, threads))
-        calibration = weights = None
-        can_be_seeded = options.scoring == "weights" and can_be_calibrated(linkage, training, options.assign)
-        seeded = can_be_seeded and b is not None
-        if seeded:
-            calibration = calibrate(linkage, comparers, training, options.assign, frequencies=options.frequencies)
-        if calibration is None and options.scoring == "weights":
-            weights = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
+        seeds = find_seeds(linkage, training, options.assign) if options.scoring == "weights" else None
+        learnt: Calibration | LinkWeights | None = None
+        if seeds is not None and b is not None:
+            learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
+        elif options.scoring == "weights":
+            learnt = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
     with times.stage("compare"):
-        found = scores_of(linkage, comparers, training, candidates, calibration or weights, options)
+        found = scores_of(linkage, comparers, training, candidates, learnt, options)
     with times.stage("assign"):
         links = links_of(linkage, candidates, found, options)
-    if can_be_seeded and not seeded and links.contradict:
+    relearnt = 0
+    if seeds is not None and isinstance(learnt, LinkWeights) and not seeds.support(links.i, links.j, comparers, learnt):
+        relearnt = len(seeds)
         with times.stage("estimate"):
-            seeds = calibrate(linkage, comparers, training, options.assign, frequencies=options.frequencies)
-        if seeds is not None and links.records > MOST_LINKED * seeds.records:
-            calibration = seeds
-            with times.stage("compare"):
-                found = scores_of(linkage, comparers, training, candidates, calibration, options)
-            with times.stage("assign"):
-                links = links_of(linkage, candidates, found, options)
+            learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
+        with times.stage("compare"):
+            found = scores_of(linkage, comparers, training, candidates, learnt, options)
+        with times.stage("assign"):
+            links = links_of(linkage, candidates, found, options)
+    no_seeds = seeds is None and seeds_are_sought(linkage, training, options.assign)
+    no_seeds = no_seeds and (b is not None or len(links.i) >= FEWEST_SEEDS)
     weights, scorers, least = found.weights, found.scorers, found.least
     i, j, scores, clusters = links.i, links.j, links.scores, links.clusters
     parts = parts_of(scorers, (i, j))
@@ -329,11 +329,11 @@ def link_tables(
             scored,
             linkage.sizes,
             weights,
-            calibration is not None if seeded else None,
+            no_seeds,
             scores,
             least,
             cut=0 if clusters is None else clusters.cut,
-            seeds=calibration.seeds if calibration is not None and not seeded else 0,
+            seeds=relearnt,
         ),
         steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
     )
@@ -345,7 +345,7 @@ def link_tables(
 
 
 @dataclass(frozen=True)
-class Scores:
+class CandidateScores:
     """The candidates that may be links.
 
     Attributes
@@ -374,7 +374,7 @@ def scores_of(
     candidates: CandidatePairs,
     learnt: Calibration | LinkWeights | None,
     options: LinkOptions,
-) -> Scores:
+) -> CandidateScores:
     """Score the candidates by what was learnt from those of training, or by points."""
     weights = learnt.weights if isinstance(learnt, Calibration) else learnt
     scorers = learnt.scorers if isinstance(learnt, Calibration) else scorers_of(comparers, weights)
@@ -386,11 +386,11 @@ def scores_of(
     elif candidates is training or not isinstance(learnt, LinkWeights):
         index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
     some = scores >= lowest
-    return Scores(weights, scorers, least, index[some], scores[some])
+    return CandidateScores(weights, scorers, least, index[some], scores[some])
 
 
 @dataclass(frozen=True)
-class Links:
+class ChosenLinks:
     """The links of a run, sorted by their rows, the rules that brought them, and the groups of one table."""
 
     i: Int64Array
@@ -399,18 +399,8 @@ class Links:
     masks: npt.NDArray[np.uint32]
     clusters: Clusters | None
 
-    @property
-    def records(self) -> int:
-        """Records of one table that have a link."""
-        return len(np.unique(np.append(self.i, self.j)))
 
-    @property
-    def contradict(self) -> bool:
-        """Whether many links are between records that other pairs of their groups say are different."""
-        return self.clusters is not None and self.clusters.cut > MANY_CUT * len(self.i)
-
-
-def links_of(linkage: Linkage, candidates: CandidatePairs, found: Scores, options: LinkOptions) -> Links:
+def links_of(linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, options: LinkOptions) -> ChosenLinks:
     """Choose links among the candidates that score enough."""
     some = found.scores >= found.least
     index, scores = found.index[some], found.scores[some]
@@ -420,11 +410,11 @@ def links_of(linkage: Linkage, candidates: CandidatePairs, found: Scores, option
     clusters = None
     if linkage.b is None:
         clusters = grouped(len(linkage.a), i, j, scores, found.scorers, found.least, found.weights)
-    return Links(i, j, scores, masks, clusters)
+    return ChosenLinks(i, j, scores, masks, clusters)
 
 
 def steps_of(
-    linkage: Linkage, candidates: CandidatePairs, found: Scores, weights: LinkWeights, assign: Assignment
+    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, weights: LinkWeights, assign: Assignment
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
     least = weights.bits_of(THRESHOLDS[0])

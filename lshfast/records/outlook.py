@@ -71,7 +71,7 @@ def warnings_of(
     coded: Sequence[CodedField],
     sizes: tuple[int, int],
     weights: LinkWeights | None,
-    calibrated: bool | None,
+    no_seeds: bool,
     scores: Float64Array,
     least: float,
     *,
@@ -88,16 +88,15 @@ def warnings_of(
         Rows of the tables.
     weights : LinkWeights or None
         None for points.
-    calibrated : bool or None
-        Whether there were enough seeds to learn the weights from; None if seeds were not sought.
+    no_seeds : bool
+        Whether there were too few seeds to learn the weights of two tables from, or to check those of one table.
     scores : ndarray of float64, shape (links,)
     least : float
         The least score of a link.
     cut : int
         Links of one table between different groups.
     seeds : int
-        The seeds of one table, if weights were learnt from them because those from all candidates contradicted
-        themselves.
+        The seeds of one table, if weights were learnt from them because links by other weights left them.
     """
     found = []
     if len(coded) == 1:
@@ -111,18 +110,18 @@ def warnings_of(
         found.append(f"fields with hardly any values tell little: {', '.join(sparse[:SHOWN_NAMES])}{more}")
     if weights is None or not min(sizes):
         return tuple(found)
-    if calibrated is False and max(sizes) > 1:
+    if no_seeds and max(sizes) > 1:
         found.append(
             "there are too few pairs of records that are each other's nearest by far to learn weights from, so the "
             "weights rest on all candidates; check some links"
         )
     if seeds:
         found.append(
-            "links by weights from all candidates contradicted each other, so weights were learnt from "
-            f"{counted(seeds, 'pair')} of records that are each other's nearest by far: there seem to be many records "
-            "that are alike, and few duplicates; check some links"
+            "weights from all candidates did not lead to the pairs of records that are each other's nearest by far, so "
+            f"weights were learnt from these {counted(seeds, 'pair')}: there seem to be few duplicates, or many alike "
+            "records; check some links"
         )
-    if weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
+    elif weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
         found.append(
             f"only {weights.matches:,.1f} matches are expected among {counted(min(sizes), 'record')}: compare more "
             "pairs (--block all, --block nearest), or check that the columns mean the same"

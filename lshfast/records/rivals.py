@@ -55,7 +55,11 @@ class PairsBetween:
         return found & ~chosen
 
     def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
-        """Estimate the number of matches among pairs that are the best of their records; see `matched_records`."""
+        """Estimate the number of matches among pairs that are the best of their records.
+
+        The greater of two estimates, both of which are rather too low: by the scores as log odds, whose prior is found
+        by expectation maximisation, and by `records_by_rivals`.
+        """
         rows, size = self._sides[self._counted]
         best = np.full(size, -np.inf, np.float64)
         np.maximum.at(best, rows, scores)
@@ -134,14 +138,16 @@ class PairsWithin:
         return found & ~chosen
 
     def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
-        """Estimate the number of records that have a match; see `matched_records`."""
-        best = self._best_of_records(scores, np.ones(len(scores), bool))
-        rivals = self._best_of_records(scores, ~seeds)[self._records(seeds)]
-        return max(int((best + prior_odds(best) > 0).sum()), records_by_rivals(best, rivals))
+        """Estimate the number of records that have a match, by the scores as log odds.
+
+        Rivals of seeds do not show it: copies with errors are less like the records that are alike but different.
+        """
+        best = self._best_of_records(scores)
+        return int((best + prior_odds(best) > 0).sum())
 
     def best(self, scores: Float64Array, count: int) -> Int64Array:
         """Return the pairs of which the scores are at least the greatest ones of `count` records."""
-        best = np.sort(self._best_of_records(scores, np.ones(len(scores), bool)))
+        best = np.sort(self._best_of_records(scores))
         chosen = np.flatnonzero(scores >= best[-count])
         return chosen[np.argsort(-scores[chosen], kind="stable")]
 
@@ -151,10 +157,10 @@ class PairsWithin:
         found[self._rows[chosen[self._pairs]]] = True
         return found
 
-    def _best_of_records(self, scores: Float64Array, chosen: BoolArray) -> Float64Array:
-        """Return the greatest score among the chosen pairs of each record, -inf if there is none."""
-        best, some = np.full(self._size, -np.inf, np.float64), chosen[self._pairs]
-        np.maximum.at(best, self._rows[some], scores[self._pairs[some]])
+    def _best_of_records(self, scores: Float64Array) -> Float64Array:
+        """Return the greatest score of the pairs of each record, -inf if it has none."""
+        best = np.full(self._size, -np.inf, np.float64)
+        np.maximum.at(best, self._rows, scores[self._pairs])
         return best
 
 
