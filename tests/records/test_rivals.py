@@ -34,7 +34,7 @@ WORDS = ["".join(parts) for parts in itertools.product(SYLLABLES, repeat=3)]
 
 
 def albums(artists, each, copies, seed=1):
-    """Make a table of albums, a number in a range for each artist, of which some occur twice with errors, and the pairs."""
+    """Return a table of albums, so many for each artist, and the pairs of those that are entered twice, with errors."""
     rng = np.random.default_rng(seed)
 
     def words(count):
