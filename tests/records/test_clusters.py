@@ -46,7 +46,7 @@ def clustered(n, evidence):
 @given(st.integers(0, 9), st.randoms(use_true_random=False))
 def test_groups_are_those_of_average_linkage(n, random):
     evidence = {pair: random.uniform(-AGAINST_BITS, FOR_BITS) - 2 for pair in combinations(range(n), 2)}
-    evidence = {pair: max(-AGAINST_BITS, gain) for pair, gain in evidence.items()}
+    evidence = {pair: max(-AGAINST_BITS, gain) or 0.5 for pair, gain in evidence.items()}
     found = clustered(n, evidence)
     assert groups_of(found.labels) == reference(n, evidence)
     assert all(row in group and row == group[0] for group in groups_of(found.labels) for row in found.labels[group])
