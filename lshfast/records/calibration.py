@@ -107,8 +107,7 @@ def calibrate(
     i, j = linkage.rows_of(candidates.places)
     whole, similarity = linkage.record_texts.compared(i, j)
     pairs = _Pairs(i, j, linkage.sizes, assign)
-    rivals, is_best = pairs.rivals(similarity)
-    seeds = is_best & (rivals < MARGIN * similarity) & (similarity > 0)
+    seeds = pairs.by_far(similarity)
     first = int(seeds.sum())
     if first < FEWEST_SEEDS:
         return None
@@ -192,6 +191,11 @@ class _Pairs:
             is_best &= own
         return greatest, is_best
 
+    def by_far(self, similarities: Float64Array) -> BoolArray:
+        """Return which pairs are the best of both records, of which all rivals are much less similar."""
+        rivals, is_best = self.rivals(similarities)
+        return np.asarray(is_best & (rivals < MARGIN * similarities) & (similarities > 0))
+
     def of_records(self, chosen: BoolArray) -> BoolArray:
         """Return which pairs have a record of a chosen pair."""
         found = np.zeros(len(chosen), bool)
@@ -221,6 +225,27 @@ class _Pairs:
         shares = [1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)]
         by_rivals = int(min(float(is_best.sum()), max(0.0, float(np.median(shares))) * size))
         return max(by_odds, by_rivals)
+
+
+def nearest_by_far(
+    i: Int64Array, j: Int64Array, similarities: Float64Array, sizes: tuple[int, int], single: bool
+) -> BoolArray:
+    """Return which pairs of records are each other's nearest by far among these pairs.
+
+    Parameters
+    ----------
+    i, j : ndarray of int64, shape (n,)
+    similarities : ndarray of float64, shape (n,)
+        In [0, 1].
+    sizes : (int, int)
+        Rows of the two tables.
+    single : bool
+        Whether the records are those of one table: a record may then be the first or the second of its pairs.
+    """
+    if not single:
+        return _Pairs(i, j, sizes, "one-to-one").by_far(similarities)
+    both = _Pairs(np.append(i, j), np.append(j, i), sizes, "one-to-one")
+    return both.by_far(np.append(similarities, similarities))[: len(i)]
 
 
 def prior_odds(scores: Float64Array) -> float:

@@ -32,6 +32,7 @@ from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, 
 from lshfast.records.points import PointsOfField
 from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
+from lshfast.records.reach import ChosenRules, with_reach
 from lshfast.records.result import LinkResult, LinkSummary
 from lshfast.records.rule_names import checked_rules, named_fields
 from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
@@ -272,10 +273,11 @@ def link_tables(
         scored = [coded[name] for name in coded if name not in {one.name for one in dependent}]
     linkage = Linkage(a, b, coded, int(options.seed), threads)
     with times.stage("block"):
-        rules = default_rules(linkage) if options.rules is None else options.rules
-        training = candidates = candidate_pairs(linkage, rules)
+        by = default_rules(linkage) if options.rules is None else ChosenRules.given(linkage, options.rules)
+        training, reach = with_reach(candidate_pairs(linkage, by.rules, by.found), by.rules, by.seeds)
+        candidates = training
         if options.rules is None and compares_all(linkage):
-            candidates = candidate_pairs(linkage, [*rules, EveryPair()])
+            candidates, reach = candidate_pairs(linkage, [*by.rules, EveryPair()], [*by.found, None]), None
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
@@ -327,6 +329,7 @@ def link_tables(
         threshold=least,
         seconds=times.seconds,
         clusters=clusters,
+        reach=reach,
         warnings=warnings_of(
             scored,
             linkage.sizes,

@@ -59,11 +59,15 @@ class NearestBlocks:
 
     def pairs(self, linkage: Linkage) -> RulePairs:
         """Return the pairs of records with near texts, and of those with equal texts."""
+        return self.pairs_of_sample(linkage, None)
+
+    def pairs_of_sample(self, linkage: Linkage, sample: int | None) -> RulePairs:
+        """Return the same for a sample of the texts of the first table, and for the nearest ones of these."""
         texts = linkage.record_texts
         if self.fields:
             coded = [linkage.field(name) for name in self.fields]
             texts = RecordTexts(coded, linkage.b is None, linkage.threads)
-        left, right = texts.nearest(self.neighbors)
+        left, right = texts.nearest(self.neighbors, sample)
         if linkage.b is None:
             left, right = np.minimum(left, right), np.maximum(left, right)
         count = np.uint64(max(1, len(texts.texts)))
