@@ -16,7 +16,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
-from lshfast.records.assignment import assigned, check_assignment
+from lshfast.records.assignment import assigned, check_assignment, equally_good
 from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import Calibration, calibrate, can_be_calibrated
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
@@ -43,6 +43,7 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
 POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
+TINY = 1e-6  # rounding errors of probabilities stay below
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
 RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
@@ -305,7 +306,7 @@ def link_tables(
             index, scores = index[scores >= least], scores[scores >= least]
     with times.stage("assign"):
         i, j = linkage.rows_of(candidates.places[index])
-        links = assigned(i, j, scores, options.assign, least=least, single=b is None)
+        links, probabilities, ambiguous = chosen_links(linkage, (i, j, scores), options.assign, least, weights)
         i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
         parts = parts_of(scorers, (i, j))
         clusters = None if b is not None else grouped(len(a), i, j, scores, scorers, least, weights)
@@ -330,6 +331,7 @@ def link_tables(
         seconds=times.seconds,
         clusters=clusters,
         reach=reach,
+        ambiguous=ambiguous,
         warnings=warnings_of(
             scored,
             linkage.sizes,
@@ -341,7 +343,6 @@ def link_tables(
         ),
         steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
     )
-    probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
         i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
         scorers, candidates, left_out, tuple(dependent),
@@ -354,9 +355,34 @@ def steps_of(
     """Return what other thresholds would give."""
     least = calibration.weights.bits_of(THRESHOLDS[0])
     index = np.flatnonzero(calibration.scores >= least)
-    i, j = linkage.rows_of(candidates.places[index])
-    links = index[assigned(i, j, calibration.scores[index], assign, least=least)]
-    return threshold_steps(calibration.weights.probability(calibration.scores[links]))
+    pairs = *linkage.rows_of(candidates.places[index]), calibration.scores[index]
+    probabilities = chosen_links(linkage, pairs, assign, least, calibration.weights)[1]
+    assert probabilities is not None
+    return threshold_steps(probabilities)
+
+
+def chosen_links(
+    linkage: Linkage,
+    pairs: tuple[Int64Array, Int64Array, Float64Array],
+    assign: Assignment,
+    least: float,
+    weights: LinkWeights | None,
+) -> tuple[Int64Array, Float64Array | None, int]:
+    """Return the links by their index, their probabilities, and how many were left out because others are as good.
+
+    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match: the probability of the
+    link is at most 1 / k.
+    """
+    i, j, scores = pairs
+    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
+    if weights is None:
+        return links, None, 0
+    probabilities = weights.probability(scores[links])
+    if assign != "one-to-one" or linkage.b is None:
+        return links, probabilities, 0
+    most = 1 / equally_good(i, j, scores, links, linkage.sizes)
+    kept = most >= weights.probability(least) - TINY
+    return links[kept], np.minimum(probabilities, most)[kept], int((~kept).sum())
 
 
 def all_scores(

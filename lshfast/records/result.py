@@ -58,6 +58,9 @@ class LinkSummary(Shown):
         from seeds.
     clusters : Clusters or None
         The groups of one table; None for two tables.
+    ambiguous : int
+        One-to-one links that were left out, because k pairs of one of their records are equally good, and 1 / k is
+        below the threshold.
     reach : Reach or None
         The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
         all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
@@ -77,6 +80,7 @@ class LinkSummary(Shown):
     steps: list[ThresholdStep] = field(default_factory=list)
     clusters: Clusters | None = field(default=None, compare=False)
     reach: Reach | None = None
+    ambiguous: int = 0
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
@@ -92,6 +96,8 @@ class LinkSummary(Shown):
         yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
         yield Figure("links", f"{self.links:,}")
         yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
+        if self.ambiguous:
+            yield Figure("ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good")
         if self.clusters is not None:
             cut = f"of two records or more; {counted(self.clusters.cut, 'link')} cut" if self.clusters.cut else ""
             yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
@@ -119,7 +125,8 @@ class LinkResult(Shown):
     scores : ndarray of float64, shape (n,)
         Sums of the scores of the fields: log2 of likelihood ratios (bits), or points.
     probabilities : ndarray of float64, shape (n,), or None
-        The probability that a pair is a match, given its score, by the estimated weights; None for points.
+        The probability that a pair is a match, given its score, by the estimated weights, and at most 1 / k if k pairs
+        of a record of a one-to-one link are equally good; None for points.
     parts : ndarray of float64, shape (n, fields)
         The score of each field.
     fields : list of CodedField
