@@ -78,7 +78,7 @@ def candidate_pairs(
     """Return the pairs of all rules, each once, in order; `known` are the pairs of rules, if they were found before."""
     if not 1 <= len(rules) <= MOST_RULES:
         raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
-    given = known or [None] * len(rules)
+    given = [*known, *[None] * (len(rules) - len(known))]
     found = list(ordered_map(lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads))
     places = np.concatenate([part.places for part in found])
     owners = np.repeat(np.arange(len(found), dtype=np.uint8), [len(part.places) for part in found])

@@ -278,7 +278,7 @@ def link_tables(
         training, reach = with_reach(candidate_pairs(linkage, by.rules, by.found), by.rules, by.seeds)
         candidates = training
         if options.rules is None and compares_all(linkage):
-            candidates, reach = candidate_pairs(linkage, [*by.rules, EveryPair()], [*by.found, None]), None
+            candidates, reach = candidate_pairs(linkage, [*by.rules, EveryPair()], by.found), None
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
