@@ -32,7 +32,7 @@ from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, 
 from lshfast.records.points import PointsOfField
 from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
-from lshfast.records.reach import ChosenRules, with_reach
+from lshfast.records.reach import ChosenRules, is_whole, with_reach
 from lshfast.records.result import LinkResult, LinkSummary
 from lshfast.records.rule_names import checked_rules, named_fields
 from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
@@ -340,6 +340,7 @@ def link_tables(
             scores,
             least,
             0 if clusters is None else clusters.cut,
+            None if options.rules is None or any(map(is_whole, by.rules)) else reach,
         ),
         steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
     )

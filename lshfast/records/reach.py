@@ -20,7 +20,7 @@ from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.nearest import NearestBlocks
 
 MOST_ROWS = 200_000  # of both tables, up to which seeds are sought
-SAMPLE_TEXTS, SAMPLE_NEIGHBORS = 5_000, 3  # of which seeds are sought if the nearest records are no blocking rule
+SAMPLE_TEXTS = 2_000  # of which seeds are sought if the nearest records are no blocking rule
 LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
 COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
 
@@ -74,11 +74,17 @@ def seed_places(linkage: Linkage, near: RulePairs | None = None) -> UInt64Array 
     """
     if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > MOST_ROWS:
         return None
+    texts, some = linkage.record_texts, None
     if near is None:
-        near = NearestBlocks(neighbors=SAMPLE_NEIGHBORS).pairs_of_sample(linkage, SAMPLE_TEXTS)
+        some = texts.numbers[0]
+        some = some[np.linspace(0, len(some) - 1, min(len(some), SAMPLE_TEXTS), dtype=np.int64)]
+        near = NearestBlocks().pairs_of(linkage, some)
     i, j = linkage.rows_of(near.places)
-    similarities = linkage.record_texts.compared(i, j)[1]
-    found = near.places[nearest_by_far(i, j, similarities, linkage.sizes, linkage.b is None)]
+    by_far = nearest_by_far(i, j, texts.compared(i, j)[1], linkage.sizes, linkage.b is None)
+    if some is not None:  # of other texts, some rivals are unknown
+        sampled = np.isin(texts.places[0][i], some)
+        by_far &= sampled | np.isin(texts.places[0][j], some) if linkage.b is None else sampled
+    found = near.places[by_far]
     return found if len(found) >= FEWEST_SEEDS else None
 
 
@@ -95,7 +101,8 @@ def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
     """
     brings = [among(seeds, pairs.places) for pairs in found]
     costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in found]
-    left, chosen = np.ones(len(seeds), bool), []
+    chosen: list[int] = []
+    left = np.ones(len(seeds), bool)
     while True:
         gains = [int((own & left).sum()) for own in brings]
         enough = [number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))]

@@ -275,7 +275,10 @@ class LinkResult(Shown):
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""
-        parts = [fields_text(self.fields, self.dependent, self.left_out), rules_text(self.summary.rules, self.summary.reach)]
+        parts = [
+            fields_text(self.fields, self.dependent, self.left_out),
+            rules_text(self.summary.rules, self.summary.reach),
+        ]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
         if self.summary.steps:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lshfast.records import KeyBlocks, dedup_records, default_rules, match_records
-from lshfast.records.reach import ChosenRules
 from lshfast.records.prior import LEAST_MISSED, prior_of_scores
+from lshfast.records.reach import ChosenRules
 
 
 def test_the_share_is_the_mean_probability():
