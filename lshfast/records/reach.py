@@ -20,7 +20,7 @@ from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.nearest import NearestBlocks
 
 MOST_ROWS = 200_000  # of both tables, up to which seeds are sought
-SAMPLE_TEXTS = 2_000  # of which seeds are sought if the nearest records are no blocking rule
+SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
 LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
 COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
 

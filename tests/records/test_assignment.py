@@ -122,7 +122,7 @@ def groups_of_equals():
 def test_one_of_three_equal_pairs_is_no_link():
     table = groups_of_equals()
     found = match_records(table, table)
-    assert found.i.tolist() == found.j.tolist() == list(range(102))
+    assert found.i.tolist() == sorted(found.j.tolist()) == list(range(102))
     assert found.summary.ambiguous == 3
     assert "ambiguous" in repr(found.summary)
     assert (found.probabilities[100:] == 0.5).all()
