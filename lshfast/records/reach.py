@@ -1,8 +1,8 @@
 """Which part of the matches blocking rules are likely to bring, without labels.
 
-Seeds are pairs of records that are each other's nearest by far, as whole texts. Nearly all of them are matches, and
-they are found without the rules: the part of them that a rule brings is close to the part of the matches that it
-brings. The rule by which seeds are found, the nearest whole records, is not measured by them.
+Seeds are pairs of records that are each other's nearest by far, as whole texts. Most of them are matches, and they are
+found without the rules: the part of them that a rule brings is close to the part of the matches that it brings. The
+rule by which seeds are found, the nearest whole records, is not measured by them.
 """
 
 from __future__ import annotations
