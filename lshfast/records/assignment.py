@@ -18,6 +18,7 @@ from lshfast.records.choices import Assignment
 MOST_ROUNDS = 40  # of the greedy choice, before pairs are taken one by one
 EXACT_ROWS = 12  # rows of a component that is solved exactly, at most
 TIE = 1e-9  # sums that differ by less are equal; the greedy choice stays
+SAME = 1e-6  # scores of pairs that differ by less are equal
 
 
 def check_assignment(assign: str) -> None:
@@ -149,3 +150,47 @@ def _greedy(i: Int64Array, j: Int64Array, order: Int64Array, rows: int) -> Int64
             taken[i[pair]] = taken[j[pair]] = True
             rest.append(pair)
     return np.sort(np.concatenate([*links, np.array(rest, np.int64)]))
+
+
+def equally_good(
+    i: Int64Array, j: Int64Array, scores: Float64Array, links: Int64Array, sizes: tuple[int, int]
+) -> Int64Array:
+    """Return for each one-to-one link how many pairs of one of its records are as good, with the link itself.
+
+    Pairs of records that have better links do not count. If it is k, no more than one link of k can be right.
+
+    Parameters
+    ----------
+    i, j : ndarray of int64, shape (n,)
+        Rows of the two tables.
+    scores : ndarray of float64, shape (n,)
+    links : ndarray of int64, shape (links,)
+        The pairs that are links, by their index.
+    sizes : (int, int)
+        Rows of the two tables.
+
+    Returns
+    -------
+    ndarray of int64, shape (links,)
+        The greater number of the two records, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> i, j, scores = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 2]), np.array([5.0, 5.0, 5.0, 5.0, 4.0])
+    >>> equally_good(i, j, scores, np.array([0, 3, 4]), (3, 3)).tolist()
+    [2, 2, 1]
+    """
+    own = [np.full(size, np.inf, np.float64) for size in sizes]  # a record without a link has no rivals
+    best = [np.full(size, -np.inf, np.float64) for size in sizes]
+    for side, rows in enumerate((i, j)):
+        own[side][rows[links]] = best[side][rows[links]] = scores[links]
+    others = np.ones(len(scores), bool)
+    others[links] = False
+    found = np.ones(len(links), np.int64)
+    for side, (rows, partners) in enumerate(((i, j), (j, i))):
+        least = own[side][rows]
+        rivals = others & (scores >= least - SAME) & (best[1 - side][partners] <= least + SAME)
+        counts = np.bincount(rows[rivals], minlength=sizes[side])
+        found = np.maximum(found, 1 + counts[rows[links]])
+    return found

@@ -36,6 +36,8 @@ class RuleReport:
         The largest of these blocks.
     links : int
         Links among its pairs; 0 before links are made.
+    reach : float or None
+        The part of the seeds that it brings, in [0, 1]; None if it was not measured. See `lshfast.records.reach`.
     """
 
     rule: str
@@ -46,6 +48,7 @@ class RuleReport:
     skipped_pairs: int
     largest_skipped: tuple[SkippedBlock, ...]
     links: int = 0
+    reach: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,14 @@ class CandidatePairs:
         return len(self.places)
 
 
-def candidate_pairs(linkage: Linkage, rules: Sequence[BlockingRule]) -> CandidatePairs:
-    """Return the pairs of all rules, each once, in order."""
+def candidate_pairs(
+    linkage: Linkage, rules: Sequence[BlockingRule], known: Sequence[RulePairs | None] = ()
+) -> CandidatePairs:
+    """Return the pairs of all rules, each once, in order; `known` are the pairs of rules, if they were found before."""
     if not 1 <= len(rules) <= MOST_RULES:
         raise ValueError(f"there must be 1 to {MOST_RULES} blocking rules, not {len(rules)}")
-    found = list(ordered_map(lambda rule: rule.pairs(linkage), rules, linkage.threads))
+    given = [*known, *[None] * (len(rules) - len(known))]
+    found = list(ordered_map(lambda r: given[r] or rules[r].pairs(linkage), range(len(rules)), linkage.threads))
     places = np.concatenate([part.places for part in found])
     owners = np.repeat(np.arange(len(found), dtype=np.uint8), [len(part.places) for part in found])
     order = kernels.order(places)

@@ -31,7 +31,10 @@ LEVELS: dict[Kind, tuple[tuple[str, ...], tuple[float, ...]]] = {
         (0.9, 0.8, 0.6, 0.45, 0.3, 0.2),
     ),
     "code": (("1 edit", "2 edits", "other"), (1, 2)),
-    "number": (("within 1 %", "within 10 %", "within 30 %", "other"), (0.01, 0.1, 0.3)),
+    "number": (
+        (*(f"within {limit} %" for limit in (1, 5, 10, 20, 40, 60)), "other"),
+        (0.01, 0.05, 0.1, 0.2, 0.4, 0.6),
+    ),
     "date": (("1 edit or day and month exchanged", "within 31 days", "within 366 days", "other"), (31, 366)),
     "category": (("other",), ()),
 }
@@ -85,7 +88,11 @@ class FieldComparer:
         return found
 
     def similarities(self, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Float64Array:
-        """Return the similarities of pairs of different codes of a name or text, in [0, 1]; of names, 0 below .75."""
+        """Return the similarities of pairs of different codes of a name, text or number, in [0, 1].
+
+        Those of names are 0 below .75. Those of numbers are the ratio of the smaller one to the greater one, and 0 for
+        numbers of different signs.
+        """
         first, second, place = self._distinct(a, b)
         return self._similarities(first, second)[place].astype(np.float64)
 
@@ -135,9 +142,11 @@ class FieldComparer:
         return levels.astype(np.uint8)
 
     def _similarities(self, a: Int64Array, b: Int64Array) -> npt.NDArray[np.float32]:
-        """Return the similarity of names or texts, in [0, 1]; of names, 0 below the last limit."""
+        """Return the similarity of names, texts or numbers, in [0, 1]; of names, 0 below the last limit."""
         if self.coded.kind == "text":
             return self._texts.of(a, b)
+        if self.coded.kind == "number":
+            return np.maximum(0.0, 1 - self._relative(a, b)).astype(np.float32)
         scorer, limits = optional("rapidfuzz.distance", "records").JaroWinkler.normalized_similarity, LEVELS["name"][1]
         found = self._batch(scorer, self._beginnings[a], self._beginnings[b], limits[-1])
         for at, first, second, _ in self._rewritten(a, b):

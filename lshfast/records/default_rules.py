@@ -13,17 +13,19 @@ from itertools import combinations
 
 import numpy as np
 
+from lshfast.common.threads import ordered_map
 from lshfast.common.types import Float64Array, Int64Array
 from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
 from lshfast.records.blocks import combined_keys, shared_keys
 from lshfast.records.fields import Kind
 from lshfast.records.linkage import BlockingRule, Linkage
 from lshfast.records.nearest import NearestBlocks
+from lshfast.records.reach import MOST_ROWS, ChosenRules, seed_places, worthwhile
 from lshfast.records.tables import RecordTable
 
 COMPARE_ALL = 20_000  # pairs of tables that need no blocking
-# Rows of both tables, up to which each record is compared with the nearest ones, and with those of each text field.
-MOST_ROWS, MOST_ROWS_BY_FIELD = 200_000, 20_000
+# Rows of both tables, up to which each record is compared with the nearest ones in each text field.
+MOST_ROWS_BY_FIELD = 20_000
 # So many pairs of one table are all compared, after the rules have brought those from which weights are estimated. A
 # run takes 5 s for 1,300 citations (1 to 2 s without), and 19 s for as many records with long texts.
 COMPARE_ALL_SINGLE = 1_000_000
@@ -43,10 +45,13 @@ class _Key:
     pairs: float
 
 
-def default_rules(linkage: Linkage) -> list[BlockingRule]:
-    """Choose blocking rules: keys, the nearest records, and LSH of texts; all pairs of small tables."""
+def default_rules(linkage: Linkage) -> ChosenRules:
+    """Choose blocking rules: keys, the nearest records, and LSH of texts; all pairs of small tables.
+
+    For two tables with enough seeds, rules that bring no further seeds are left out.
+    """
     if linkage.all_pairs <= COMPARE_ALL:
-        return [EveryPair()]
+        return ChosenRules([EveryPair()])
     names = [name for name, field in linkage.fields.items() if len(field.values)]
     sample = [_sample(size, linkage.seed, side) for side, size in enumerate(linkage.sizes)]
     if linkage.b is None:
@@ -57,7 +62,7 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
         texts = [name for name in names if linkage.fields[name].kind == "text"]
         by_field = len(names) > 1 and _rows(linkage) <= MOST_ROWS_BY_FIELD
         rules = rules or [SortBlocks(name) for name in names]
-        return [*rules, NearestBlocks(), *(NearestBlocks(name) for name in texts if by_field)]
+        return _reaching(linkage, [*rules, *(NearestBlocks(name) for name in texts if by_field)])
     small = _sampled(linkage, sample)
     for name in names:
         if linkage.fields[name].kind == "text":
@@ -66,7 +71,19 @@ def default_rules(linkage: Linkage) -> list[BlockingRule]:
             if not crowded and scale * len(found.places) <= PAIRS_A_ROW * _rows(linkage):
                 rules.append(LshBlocks(name))
     rules = rules or [SortBlocks(name) for name in names]
-    return [*rules, NearestBlocks()] if _rows(linkage) <= MOST_ROWS else rules
+    if _rows(linkage) > MOST_ROWS:
+        return ChosenRules(rules)
+    near = NearestBlocks().pairs(linkage)
+    return ChosenRules([*rules, NearestBlocks()], [*(None for _ in rules), near], seed_places(linkage, near))
+
+
+def _reaching(linkage: Linkage, rules: list[BlockingRule]) -> ChosenRules:
+    """Return the nearest records and, of some rules, those that bring further seeds; all if there are few seeds."""
+    rules = [*rules, NearestBlocks()]
+    found = list(ordered_map(lambda rule: rule.pairs(linkage), rules, linkage.threads))
+    seeds = seed_places(linkage, found[-1])
+    kept = range(len(rules)) if seeds is None else [*worthwhile(found[:-1], seeds), len(rules) - 1]
+    return ChosenRules([rules[r] for r in kept], [found[r] for r in kept], seeds)
 
 
 def compares_all(linkage: Linkage) -> bool:

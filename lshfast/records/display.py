@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lshfast.common.display import counted
 from lshfast.records.candidates import RuleReport
 from lshfast.records.dependent import DependentField
 from lshfast.records.keys import LeftOut
+from lshfast.records.reach import Reach
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
 
@@ -43,16 +45,26 @@ def shortened(key: str) -> str:
     return key if len(key) <= 60 else f"{key[:57]}..."
 
 
-def rules_text(rules: Sequence[RuleReport]) -> str:
-    """Return the table of the pipeline: the pairs that each rule brought, alone and with each other rule."""
+def rules_text(rules: Sequence[RuleReport], reach: Reach | None = None) -> str:
+    """Return the table of the pipeline: the pairs that each rule brought, alone and with each other rule.
+
+    If it was measured, the part of the seeds that each rule reaches, and all together, are shown too.
+    """
     width = max([len(rule.rule) for rule in rules] + [4])
     header = f"{'':>3} {'rule':<{width}}{'pairs':>13}{'alone':>13}{'links':>11}"
+    if reach is not None:
+        header += f"{'reached':>10}"
     lines = [header + "".join(f"{f'with {r}':>13}" for r in range(1, len(rules) + 1))]
     for number, rule in enumerate(rules, 1):
         shared = "".join(
             f"{'-' if other == number else f'{pairs:,}':>13}" for other, pairs in enumerate(rule.shared, 1)
         )
-        lines.append(f"{number:>3} {rule.rule:<{width}}{rule.pairs:>13,}{rule.alone:>13,}{rule.links:>11,}{shared}")
+        part = "" if reach is None else f"{'-' if rule.reach is None else f'{rule.reach:.1%}':>10}"
+        counts = f"{rule.pairs:>13,}{rule.alone:>13,}{rule.links:>11,}"
+        lines.append(f"{number:>3} {rule.rule:<{width}}{counts}{part}{shared}")
+    if reach is not None:
+        without = " without nearest, by which these are found" if any(rule.reach is None for rule in rules) else ""
+        lines.append(f"these rules reach {reach.share:.1%} of {counted(reach.seeds, 'seed pair')}{without}")
     for number, rule in enumerate(rules, 1):
         if rule.skipped:
             largest = "; ".join(f"{shortened(block.key)!r} {block.pairs:,}" for block in rule.largest_skipped)

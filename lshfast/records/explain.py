@@ -137,7 +137,9 @@ class Explainer:
             return [f"linked: {compared}", brought]
         if not reaches:
             return [f"not linked: {compared}", brought, *self._group(pair.rows)]
-        return [f"not linked, although {compared}: other links were better", brought, *self._rivals(pair.rows)]
+        rivals = self._rivals(pair.rows)
+        why = "other links were better" if rivals else "several other pairs of these records are as good"
+        return [f"not linked, although {compared}: {why}", brought, *rivals]
 
     @property
     def _tables(self) -> tuple[RecordTable, RecordTable]:

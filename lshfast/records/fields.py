@@ -42,7 +42,7 @@ class Field:
           titles, addresses and names of several words,
         - code: by typing errors (insertion, deletion, replacement, exchange of neighbours); for numbers of documents,
           telephones and houses, and postcodes,
-        - number: by the relative difference,
+        - number: by the difference relative to the greater one; for prices and other amounts,
         - date: by typing errors of its digits, and by the difference in days,
         - category: not at all; for a few values such as states.
     points : float, default 100

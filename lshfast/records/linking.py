@@ -17,7 +17,7 @@ from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
-from lshfast.records.assignment import assigned, check_assignment
+from lshfast.records.assignment import assigned, check_assignment, equally_good
 from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import FEWEST_SEEDS, Calibration, calibrate, find_seeds, seeds_are_sought
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
@@ -33,6 +33,7 @@ from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, 
 from lshfast.records.points import PointsOfField
 from lshfast.records.prior import MARGIN_BITS, prior_of_scores
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
+from lshfast.records.reach import ChosenRules, is_whole, with_reach
 from lshfast.records.result import LinkResult, LinkSummary
 from lshfast.records.rule_names import checked_rules, named_fields
 from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
@@ -43,6 +44,7 @@ from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, 
 PROBABILITY = 0.5  # of a match, for a link
 POINTS_SHARE = 0.75  # of all points, for a link
 POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
+TINY = 1e-6  # rounding errors of probabilities stay below
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
 RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
@@ -273,10 +275,11 @@ def link_tables(
         scored = [coded[name] for name in coded if name not in {one.name for one in dependent}]
     linkage = Linkage(a, b, coded, int(options.seed), threads)
     with times.stage("block"):
-        rules = default_rules(linkage) if options.rules is None else options.rules
-        training = candidates = candidate_pairs(linkage, rules)
+        by = default_rules(linkage) if options.rules is None else ChosenRules.given(linkage, options.rules)
+        training, reach = with_reach(candidate_pairs(linkage, by.rules, by.found), by.rules, by.seeds)
+        candidates = training
         if options.rules is None and compares_all(linkage):
-            candidates = candidate_pairs(linkage, [*rules, EveryPair()])
+            candidates, reach = candidate_pairs(linkage, [*by.rules, EveryPair()], by.found), None
     synonyms = Synonyms.english() if options.synonyms is None else options.synonyms
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
@@ -303,7 +306,7 @@ def link_tables(
     no_seeds = seeds is None and seeds_are_sought(linkage, training, options.assign)
     no_seeds = no_seeds and (b is not None or len(links.i) >= FEWEST_SEEDS)
     weights, scorers, least = found.weights, found.scorers, found.least
-    i, j, scores, clusters = links.i, links.j, links.scores, links.clusters
+    i, j, scores, probabilities, clusters = links.i, links.j, links.scores, links.probabilities, links.clusters
     parts = parts_of(scorers, (i, j))
     rates = None
     if apart is not None:
@@ -325,6 +328,8 @@ def link_tables(
         threshold=least,
         seconds=times.seconds,
         clusters=clusters,
+        reach=reach,
+        ambiguous=links.ambiguous,
         warnings=warnings_of(
             scored,
             linkage.sizes,
@@ -334,10 +339,10 @@ def link_tables(
             least,
             cut=0 if clusters is None else clusters.cut,
             seeds=relearnt,
+            reach=None if options.rules is None or any(map(is_whole, by.rules)) else reach,
         ),
         steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
     )
-    probabilities = None if weights is None else weights.probability(scores)
     return LinkResult(
         i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
         scorers, candidates, left_out, tuple(dependent),
@@ -391,26 +396,63 @@ def scores_of(
 
 @dataclass(frozen=True)
 class ChosenLinks:
-    """The links of a run, sorted by their rows, the rules that brought them, and the groups of one table."""
+    """The links of a run, sorted by their rows.
+
+    Attributes
+    ----------
+    i, j : ndarray of int64, shape (n,)
+    scores : ndarray of float64, shape (n,)
+    probabilities : ndarray of float64, shape (n,), or None
+        None for points.
+    masks : ndarray of uint32, shape (n,)
+        The rules that brought each link.
+    ambiguous : int
+        Links that were left out because others are as good.
+    clusters : Clusters or None
+        The groups of one table.
+    """
 
     i: Int64Array
     j: Int64Array
     scores: Float64Array
+    probabilities: Float64Array | None
     masks: npt.NDArray[np.uint32]
-    clusters: Clusters | None
+    ambiguous: int = 0
+    clusters: Clusters | None = None
 
 
 def links_of(linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, options: LinkOptions) -> ChosenLinks:
-    """Choose links among the candidates that score enough."""
-    some = found.scores >= found.least
+    """Choose links among the candidates that score enough, and group the records of one table."""
+    links = links_above(linkage, candidates, found, options.assign, found.least)
+    if linkage.b is not None:
+        return links
+    size = len(linkage.a)
+    return replace(
+        links, clusters=grouped(size, links.i, links.j, links.scores, found.scorers, found.least, found.weights)
+    )
+
+
+def links_above(
+    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, assign: Assignment, least: float
+) -> ChosenLinks:
+    """Choose links among the candidates that score at least `least`.
+
+    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match: the probability of the
+    link is at most 1 / k.
+    """
+    some = found.scores >= least
     index, scores = found.index[some], found.scores[some]
     i, j = linkage.rows_of(candidates.places[index])
-    links = assigned(i, j, scores, options.assign, least=found.least, single=linkage.b is None)
-    i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
-    clusters = None
-    if linkage.b is None:
-        clusters = grouped(len(linkage.a), i, j, scores, found.scorers, found.least, found.weights)
-    return ChosenLinks(i, j, scores, masks, clusters)
+    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
+    probabilities = None if found.weights is None else found.weights.probability(scores[links])
+    kept = np.ones(len(links), bool)
+    if found.weights is not None and probabilities is not None and assign == "one-to-one" and linkage.b is not None:
+        most = 1 / equally_good(i, j, scores, links, linkage.sizes)
+        kept = most >= found.weights.probability(least) - TINY
+        probabilities = np.minimum(probabilities, most)[kept]
+    links = links[kept]
+    masks = candidates.masks[index[links]]
+    return ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()))
 
 
 def steps_of(
@@ -418,11 +460,9 @@ def steps_of(
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
     least = weights.bits_of(THRESHOLDS[0])
-    some = found.scores >= least
-    scores = found.scores[some]
-    i, j = linkage.rows_of(candidates.places[found.index[some]])
-    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
-    return threshold_steps(weights.probability(scores[links]))
+    probabilities = links_above(linkage, candidates, found, assign, least).probabilities
+    assert probabilities is not None
+    return threshold_steps(probabilities)
 
 
 def all_scores(

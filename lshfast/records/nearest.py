@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshfast.common.checks import check_int
-from lshfast.common.types import UInt64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.kernels import bands as kernels
 from lshfast.records.blocks import check_total, pairs_of_values
 from lshfast.records.choices import MAX_BLOCK, NEIGHBORS
@@ -59,11 +59,15 @@ class NearestBlocks:
 
     def pairs(self, linkage: Linkage) -> RulePairs:
         """Return the pairs of records with near texts, and of those with equal texts."""
+        return self.pairs_of(linkage, None)
+
+    def pairs_of(self, linkage: Linkage, some: Int64Array | None) -> RulePairs:
+        """Return the same for some texts of the first table, by their numbers, and for the nearest ones of these."""
         texts = linkage.record_texts
         if self.fields:
             coded = [linkage.field(name) for name in self.fields]
             texts = RecordTexts(coded, linkage.b is None, linkage.threads)
-        left, right = texts.nearest(self.neighbors)
+        left, right = texts.nearest(self.neighbors, some)
         if linkage.b is None:
             left, right = np.minimum(left, right), np.maximum(left, right)
         count = np.uint64(max(1, len(texts.texts)))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from lshfast.common.display import counted
 from lshfast.common.types import Float64Array
 from lshfast.records.fields import Field
+from lshfast.records.reach import Reach
 from lshfast.records.tables import CodedField
 from lshfast.records.weights import LinkWeights
 
@@ -15,6 +16,7 @@ THRESHOLDS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)  # probabilities of which the out
 FEW_MATCHES = 0.01  # of the records of the smaller table
 CLOSE_BITS, MANY_CLOSE = 1.0, 0.3  # links so near the threshold, and the part of them that is many
 LEAST_PRECISION, MANY_CUT = 0.8, 0.2
+LEAST_REACH = 0.9  # of the seeds, that blocking rules of the user should bring
 MOSTLY_MISSING = 0.05  # of the rows have a value
 SHOWN_NAMES = 3
 
@@ -77,6 +79,7 @@ def warnings_of(
     *,
     cut: int = 0,
     seeds: int = 0,
+    reach: Reach | None = None,
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
 
@@ -97,6 +100,8 @@ def warnings_of(
         Links of one table between different groups.
     seeds : int
         The seeds of one table, if weights were learnt from them because links by other weights left them.
+    reach : Reach, optional
+        That of blocking rules that the user gave, none of which is that of the nearest whole records.
     """
     found = []
     if len(coded) == 1:
@@ -108,6 +113,11 @@ def warnings_of(
     if sparse:
         more = f" and {len(sparse) - SHOWN_NAMES} more" if len(sparse) > SHOWN_NAMES else ""
         found.append(f"fields with hardly any values tell little: {', '.join(sparse[:SHOWN_NAMES])}{more}")
+    if reach is not None and reach.share < LEAST_REACH:
+        found.append(
+            f"the blocking rules bring only {reach.share:.0%} of {counted(reach.seeds, 'pair')} of records that are "
+            "each other's nearest by far, and probably as few of the matches: add the nearest records (--block nearest)"
+        )
     if weights is None or not min(sizes):
         return tuple(found)
     if no_seeds and max(sizes) > 1:

@@ -47,6 +47,11 @@ class RecordTexts:
         self.places, self.texts = joined_values(coded)
         self._single, self._threads = single, threads
 
+    @property
+    def numbers(self) -> list[Int64Array]:
+        """The numbers of the texts of each table, ascending."""
+        return [np.flatnonzero(np.bincount(place[place >= 0], minlength=len(self.texts))) for place in self.places]
+
     @cached_property
     def similarity(self) -> TextSimilarity:
         """The similarities of the texts."""
@@ -67,19 +72,28 @@ class RecordTexts:
         cosines[both], similarities[both] = np.stack(parts, axis=1), self.similarity.joined(a, b, *parts)
         return cosines, similarities
 
-    def nearest(self, neighbors: int) -> tuple[Int64Array, Int64Array]:
+    def nearest(self, neighbors: int, some: Int64Array | None = None) -> tuple[Int64Array, Int64Array]:
         """Return pairs of different texts (left, right), of which one is among the nearest of the other.
 
         Left is a text of the first table, and right one of the second. Texts are compared by the cosine of their
-        trigrams, each weighted by its rarity.
+        trigrams, each weighted by its rarity. Only the nearest of some texts of the first table, by their numbers, and
+        the nearest of these are sought if `some` is given.
         """
         matrix = self.similarity.trigrams.matrix
-        sides = [np.flatnonzero(np.bincount(place[place >= 0], minlength=len(self.texts))) for place in self.places]
+        sides = self.numbers
         tables = [matrix[side] for side in sides]
         kept = _affordable([np.bincount(table.indices, minlength=matrix.shape[1]) for table in tables], len(self.texts))
         first, second = (table[:, kept] for table in tables)
-        found = [_nearest_rows(first, second, sides, neighbors, self._threads)]
-        if not self._single:
+        if some is None:
+            found = [_nearest_rows(first, second, sides, neighbors, self._threads)]
+        else:
+            rows = np.searchsorted(sides[0], some)
+            found = [_nearest_rows(first[rows], second, (some, sides[1]), neighbors, self._threads)]
+        if some is not None:
+            rows = np.flatnonzero(np.isin(sides[1], np.concatenate([some, found[0][1]])))
+            left, right = _nearest_rows(second[rows], first, (sides[1][rows], sides[0]), neighbors, self._threads)
+            found.append((right, left))
+        elif not self._single:
             left, right = _nearest_rows(second, first, sides[::-1], neighbors, self._threads)
             found.append((right, left))
         return np.concatenate([left for left, _ in found]), np.concatenate([right for _, right in found])

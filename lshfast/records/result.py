@@ -23,6 +23,7 @@ from lshfast.records.keys import LeftOut
 from lshfast.records.linkage import Linkage
 from lshfast.records.outlook import ThresholdStep, steps_text
 from lshfast.records.rates import RateTable
+from lshfast.records.reach import Reach
 from lshfast.records.scoring import FieldScorer
 from lshfast.records.tables import CodedField, RecordTable
 from lshfast.records.weights import LinkWeights
@@ -57,6 +58,13 @@ class LinkSummary(Shown):
         from seeds.
     clusters : Clusters or None
         The groups of one table; None for two tables.
+    ambiguous : int
+        One-to-one links that were left out, because k pairs of one of their records are equally good, and 1 / k is
+        below the threshold.
+    reach : Reach or None
+        The part of the matches that the blocking rules are likely to bring; see `Reach`. None if it was not measured:
+        all pairs were compared, the tables have more than 200,000 records, there are fewer than 20 seeds, or the only
+        rule is that of the nearest whole records.
     """
 
     records: tuple[int, int]
@@ -71,6 +79,8 @@ class LinkSummary(Shown):
     warnings: tuple[str, ...] = ()
     steps: list[ThresholdStep] = field(default_factory=list)
     clusters: Clusters | None = field(default=None, compare=False)
+    reach: Reach | None = None
+    ambiguous: int = 0
 
     def _shown(self) -> tuple[str, Iterable[Figure], str]:
         lines = [line for text in self.warnings for line in wrap(f"warning: {text}", SHOWN_CHARACTERS)]
@@ -80,9 +90,14 @@ class LinkSummary(Shown):
         (first, second), linked = self.records, self.linked
         yield Figure("records", f"{first + second:,}", f"{first:,} and {second:,}" if second else "")
         yield Figure("compared", f"{self.compared:,}", f"pairs, of {self.all_pairs:,}; rules: {len(self.rules)}")
+        if self.reach is not None:
+            note = f"of {counted(self.reach.seeds, 'seed pair')}, by rules other than nearest"
+            yield Figure("reached", f"{self.reach.share:.1%}", note)
         yield Figure("above", f"{self.above:,}", f"pairs with a score of at least {self.threshold:.2f}")
         yield Figure("links", f"{self.links:,}")
         yield Figure("linked", f"{sum(linked):,}", f"records, {linked[0]:,} and {linked[1]:,}" if second else "records")
+        if self.ambiguous:
+            yield Figure("ambiguous", f"{self.ambiguous:,}", "links left out: several others are as good")
         if self.clusters is not None:
             cut = f"of two records or more; {counted(self.clusters.cut, 'link')} cut" if self.clusters.cut else ""
             yield Figure("groups", f"{self.clusters.groups:,}", cut or "of two records or more")
@@ -110,7 +125,8 @@ class LinkResult(Shown):
     scores : ndarray of float64, shape (n,)
         Sums of the scores of the fields: log2 of likelihood ratios (bits), or points.
     probabilities : ndarray of float64, shape (n,), or None
-        The probability that a pair is a match, given its score, by the estimated weights; None for points.
+        The probability that a pair is a match, given its score, by the estimated weights, and at most 1 / k if k pairs
+        of a record of a one-to-one link are equally good; None for points.
     parts : ndarray of float64, shape (n, fields)
         The score of each field.
     fields : list of CodedField
@@ -259,7 +275,10 @@ class LinkResult(Shown):
 
     def describe(self) -> str:
         """Return the fields, weights and blocking rules, and what other thresholds would give, as lines of text."""
-        parts = [fields_text(self.fields, self.dependent, self.left_out), rules_text(self.summary.rules)]
+        parts = [
+            fields_text(self.fields, self.dependent, self.left_out),
+            rules_text(self.summary.rules, self.summary.reach),
+        ]
         if self.weights is not None:
             parts.insert(1, weights_text(self.weights))
         if self.summary.steps:

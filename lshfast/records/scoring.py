@@ -94,7 +94,9 @@ class WeightScorer:
         if not self.weights.graded:
             return self.weights.bits[self.comparer.levels(a, b)]
         # A level has its weight in its middle, and equal values at similarity 1.
-        limits = np.array([1.0, *LEVELS[self.comparer.coded.kind][1], 0.0], np.float64)
+        kind = self.comparer.coded.kind
+        inner = [1 - limit if kind == "number" else limit for limit in LEVELS[kind][1]]
+        limits = np.array([1.0, *inner, 0.0], np.float64)
         middles = np.append(1.0, (limits[:-1] + limits[1:]) / 2)
         found = np.interp(self.comparer.similarities(a, b), middles[::-1], self.weights.bits[:0:-1])
         return np.asarray(found, np.float64)

@@ -352,7 +352,7 @@ def with_prior(
 def weights_of(
     comparer: FieldComparer, m: Float64Array, u: Float64Array, prior: float, frequencies: bool, graded: bool = False
 ) -> FieldWeights:
-    """Return the weights of a field from m and u; `graded` interpolates those of names and texts between levels."""
+    """Return the weights of a field from m and u; `graded` interpolates those of names, texts and numbers."""
     bits = np.log2(_ratio(m, u))
     by_value = None
     if frequencies and comparer.coded.kind not in ("text", "number") and len(comparer.coded.values):
@@ -364,5 +364,5 @@ def weights_of(
         chance = np.maximum(first * second - prior * m[EXACT_LEVEL] * share, LEAST_CHANCE * first * second)
         by_value = np.log2(m[EXACT_LEVEL]) + np.log2(share) - np.log2(chance)
         by_value = np.clip(by_value, bits[EXACT_LEVEL + 1] if len(bits) > 2 else 0, LARGEST_WEIGHT)
-    graded = graded and comparer.coded.kind in ("name", "text")
+    graded = graded and comparer.coded.kind in ("name", "text", "number")
     return FieldWeights(comparer.coded.field.name, comparer.labels, m, u, bits, by_value, graded)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lshfast.records import assigned
-from lshfast.records.assignment import EXACT_ROWS
+from lshfast.records import assigned, match_records
+from lshfast.records.assignment import EXACT_ROWS, equally_good
 from tests.reference import records as reference
 
 PAIRS = st.lists(
@@ -89,3 +89,58 @@ def test_other_assignments_are_refused():
         assigned([0], [0.5], [1.0], "one-to-one")
     with pytest.raises(ValueError, match="scores must be finite"):
         assigned([0], [0], [np.nan], "one-to-one")
+
+
+@given(PAIRS)
+def test_pairs_that_are_equally_good(pairs):
+    i, j, scores = arrays(pairs)
+    links = assigned(i, j, scores, "one-to-one")
+    found = equally_good(i, j, scores, links, (5, 5))
+    own = [dict(zip(side[links].tolist(), scores[links].tolist(), strict=True)) for side in (i, j)]
+    for link, count in zip(links.tolist(), found.tolist(), strict=True):
+        rivals = [
+            sum(
+                pairs[p][side] == pairs[link][side]
+                and scores[p] >= scores[link]
+                and own[1 - side].get(pairs[p][1 - side], 0) <= scores[link]
+                for p in range(len(pairs))
+                if p not in links
+            )
+            for side in (0, 1)
+        ]
+        assert count == 1 + max(rivals)
+
+
+def groups_of_equals():
+    """Make two tables with pairs of equal records, three equal records, and others."""
+    names = [f"product {row * 7919 % 1000} of maker {row * 31 % 17}" for row in range(100)]
+    names += ["twin one", "twin one", "triple thing", "triple thing", "triple thing"]
+    table = {"name": names, "town": ["rome", "oslo", "bern"] * 35}
+    return {**table, "town": table["town"][:100] + ["rome"] * 5}
+
+
+def test_one_of_three_equal_pairs_is_no_link():
+    table = groups_of_equals()
+    found = match_records(table, table)
+    assert found.i.tolist() == sorted(found.j.tolist()) == list(range(102))
+    assert found.summary.ambiguous == 3
+    assert "ambiguous" in repr(found.summary)
+    assert (found.probabilities[100:] == 0.5).all()
+    assert (found.probabilities[:100] > 0.9).all()
+    why = "not linked, although the score is at least the threshold"
+    assert why in found.explain_pair(102, 103)
+    assert "several other pairs of these records are as good" in found.explain_pair(102, 103)
+    step = found.summary.steps[2]
+    assert step.links == 102
+
+
+@pytest.mark.parametrize(("threshold", "links"), [(0.3, 105), (0.5, 102), (0.6, 100)])
+def test_the_threshold_says_how_many_equal_pairs_are_too_many(threshold, links):
+    table = groups_of_equals()
+    assert len(match_records(table, table, threshold=threshold)) == links
+
+
+def test_other_assignments_and_points_keep_equal_pairs():
+    table = groups_of_equals()
+    assert match_records(table, table, assign="many-to-one").summary.ambiguous == 0
+    assert len(match_records(table, table, scoring="points")) == 105

@@ -211,7 +211,7 @@ def test_default_rules_bring_few_pairs():
         "empty": [None] * 3000,
     }
     linked = linkage(a, a, {"code": "code"})
-    rules = default_rules(linked)
+    rules = default_rules(linked).rules
     names = [rule.name for rule in rules]
     assert "key:code" in names
     assert not {"key:name", "key:town"} & set(names)  # 90,000 and 225,000 pairs
@@ -220,9 +220,9 @@ def test_default_rules_bring_few_pairs():
 
 def test_equal_rows_are_still_compared():
     linked = linkage({"x": ["same"] * 300}, {"x": ["same"] * 300})
-    rules = default_rules(linked)
+    rules = default_rules(linked).rules
     assert [rule.name for rule in rules] == ["sort:x:window=5", "nearest"]
-    assert default_rules(linkage({"x": ["a", "b"]}))[0].name == "all"
+    assert default_rules(linkage({"x": ["a", "b"]})).rules[0].name == "all"
     assert 0 < len(candidate_pairs(linked, rules)) < 10_000
 
 

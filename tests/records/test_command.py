@@ -86,6 +86,18 @@ def test_the_tables_of_a_run(a, b, tmp_path):
     assert "1 all            20           20          3" in result.stderr
 
 
+def test_the_reach_of_rules_and_equal_pairs_are_shown(tmp_path):
+    names = [f"product {row * 7919 % 1000} of maker {row * 31 % 17}" for row in range(100)] + ["triple thing"] * 3
+    rows = [{"name": name, "town": f"{'ab'[row % 2]}{row}"} for row, name in enumerate(names)]
+    others = [{"name": name, "town": f"{'ac'[row % 2]}{row}"} for row, name in enumerate(names)]
+    tables = corpora.make(tmp_path / "x.csv", rows), corpora.make(tmp_path / "y.csv", others)
+    options = "--field", "name", "--block", "nearest", "--block", "key:name", "-o", tmp_path / "links.csv"
+    result = run("records", "match", *tables, *options)
+    assert result.exit_code == 0, result.stderr
+    assert "these rules reach 100.0% of 100 seed pairs without nearest" in result.stderr
+    assert "; 3 links left out, since several others are as good" in result.stderr
+
+
 def test_ids_are_places_without_a_column(a, b, tmp_path):
     out = tmp_path / "links.jsonl"
     fields = [f"--field={name}" for name in NAMES[1:]]

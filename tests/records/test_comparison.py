@@ -98,9 +98,52 @@ def test_points_are_those_of_all_edits(values, penalty, full, kind):
 
 
 def test_numbers_by_their_relative_difference():
-    left = ["100", "100", "100", "100", "100", "0", "-5", "", "x", "1e308"]
-    right = ["100.0", "100.5", "109", "125", "200", "0.0", "5", "3", "3", "-1e308"]
-    assert levels("number", left, right) == [1, 2, 3, 4, 5, 1, 5, 0, 0, 5]
+    left = ["100", "100", "100", "100", "100", "100", "100", "100", "0", "-5", "", "x", "1e308"]
+    right = ["100.0", "100.5", "104", "109", "120", "150", "200", "1000", "0.0", "5", "3", "3", "-1e308"]
+    assert levels("number", left, right) == [1, 2, 3, 4, 5, 6, 7, 8, 1, 8, 0, 0, 8]
+
+
+def test_similarities_of_numbers_are_ratios():
+    own = comparer("number", ["19.99", "$1,299.00", "20", "0", "-5", "-4"], ["20", "649.5", "199.9", "3", "5", "-5"])
+    found = own.similarities(*own.coded.codes)
+    assert found.tolist() == pytest.approx([0.9995, 0.5, 0.1, 0, 0, 0.8], abs=1e-3)
+
+
+def test_prices_count_by_their_ratio():
+    """The nearer two prices are, the more they count; a tenth of a price is another price."""
+    rng = np.random.default_rng(3)
+    names = [" ".join("".join(rng.choice(list("abcdefghik"), 6)) for _ in range(2)) for _ in range(300)]
+    prices = np.exp(rng.uniform(1, 8, 300)).round(2)
+    other = (prices * np.exp(rng.normal(0, 0.15, 300))).round(2)
+    a = {"name": names, "price": [f"{price:.2f}" for price in prices]}
+    b = {"name": names, "price": [f"${price:,.2f}" for price in other]}
+    found = match_records(a, b)
+    assert found.fields[1].kind == "number"
+    apart = np.abs(np.log(other / prices))[found.i]
+    scores = found.parts[:, 1]
+    order = np.argsort(apart)
+    assert len(found) == 300
+    assert scores[order[:50]].min() > scores[order[-50:]].max()
+    assert (np.diff(scores[order]) <= 1e-6).all()
+    assert len(set(scores.round(3).tolist())) > 100  # also within a level
+
+
+def test_lists_are_compared_without_order():
+    """Names in another order, and written surname first, hardly differ; others do, and errors count in part."""
+    left = ["Tom Hanks, Meg Ryan, Bill Pullman"] * 5
+    right = [
+        "Pullman, Bill; Ryan, Meg; Hanks, Tom",
+        "Bill Pullman | Meg Ryan | Tom Hanks",
+        "Tom Hancks, Meg Ryan, Bill Pulman",
+        "Tom Hanks, Meg Ryan",
+        "Tom Cruise, Kelly McGillis, Val Kilmer",
+    ]
+    own = comparer("text", [*left, "Robin Williams"], [*right, "Nathan Lane"])
+    turned, listed, typed, shorter, other = own.similarities(*own.coded.codes)[:5].tolist()
+    assert min(turned, listed) > 0.75
+    assert 0.3 < typed < 0.85
+    assert 0.6 < shorter < 0.95
+    assert other < 0.2
 
 
 def test_dates_by_digits_and_days():

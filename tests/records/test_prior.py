@@ -5,6 +5,7 @@ import pytest
 
 from lshfast.records import KeyBlocks, dedup_records, default_rules, match_records
 from lshfast.records.prior import LEAST_MISSED, prior_of_scores
+from lshfast.records.reach import ChosenRules
 
 
 def test_the_share_is_the_mean_probability():
@@ -67,7 +68,7 @@ def test_weights_follow_the_share_of_all_pairs(monkeypatch):
     for row in range(0, 220, 2):
         if row // 2 % 6 > 2:
             one["given"][row + 1] = f"new{row}"
-    monkeypatch.setattr("lshfast.records.linking.default_rules", lambda linkage: [KeyBlocks("given")])
+    monkeypatch.setattr("lshfast.records.linking.default_rules", lambda linkage: ChosenRules([KeyBlocks("given")]))
     result, blocked = dedup_records(one), dedup_records(one, rules=["key:given"])
     assert blocked.weights.matches < 60  # the rule brings 36 of 110
     assert 80 < result.weights.matches < 130

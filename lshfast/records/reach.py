@@ -1,0 +1,136 @@
+"""Which part of the matches blocking rules are likely to bring, without labels.
+
+Seeds are pairs of records that are each other's nearest by far, as whole texts. Most of them are matches, and they are
+found without the rules: the part of them that a rule brings is close to the part of the matches that it brings. The
+rule by which seeds are found, the nearest whole records, is not measured by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lshfast.common.types import BoolArray, UInt64Array
+from lshfast.records.blocking import EveryPair
+from lshfast.records.calibration import FEWEST_SEEDS
+from lshfast.records.candidates import CandidatePairs, rules_of
+from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
+from lshfast.records.nearest import NearestBlocks
+from lshfast.records.rivals import nearest_by_far
+
+MOST_ROWS = 200_000  # of both tables, up to which seeds are sought
+SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
+LEAST_GAIN = 0.002  # of the seeds, which a further rule must bring
+COST_POWER = 0.5  # of the pairs of a rule, by which its gain is divided in the choice
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The part of the seeds that all rules bring together, without that of the nearest whole records.
+
+    Attributes
+    ----------
+    seeds : int
+        Pairs of records that are each other's nearest by far; of large tables, those of a sample.
+    share : float
+        The part of them that the rules bring, in [0, 1].
+    """
+
+    seeds: int
+    share: float
+
+
+def is_whole(rule: BlockingRule) -> bool:
+    """Return whether a rule brings the nearest whole records, of which seeds are a part."""
+    return isinstance(rule, NearestBlocks) and not rule.fields
+
+
+@dataclass(frozen=True)
+class ChosenRules:
+    """Blocking rules, their pairs if they were found when the rules were chosen, and the places of the seeds."""
+
+    rules: Sequence[BlockingRule]
+    found: Sequence[RulePairs | None] = ()
+    seeds: UInt64Array | None = None
+
+    @classmethod
+    def given(cls, linkage: Linkage, rules: Sequence[BlockingRule]) -> ChosenRules:
+        """Return rules that the user gives; seeds are not sought if one of them brings all pairs."""
+        if any(isinstance(rule, EveryPair) for rule in rules) or not linkage.all_pairs:
+            return cls(rules)
+        found = [rule.pairs(linkage) if is_whole(rule) else None for rule in rules]
+        return cls(rules, found, seed_places(linkage, next((pairs for pairs in found if pairs is not None), None)))
+
+
+def seed_places(linkage: Linkage, near: RulePairs | None = None) -> UInt64Array | None:
+    """Return the places of the seeds, ascending; None if there are fewer than 20, or the tables are large.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    near : RulePairs, optional
+        Those of `NearestBlocks`; without them, seeds are sought for a sample of the texts.
+    """
+    if sum(linkage.sizes[: 1 if linkage.b is None else 2]) > MOST_ROWS:
+        return None
+    texts, some = linkage.record_texts, None
+    if near is None:
+        some = texts.numbers[0]
+        some = some[np.linspace(0, len(some) - 1, min(len(some), SAMPLE_TEXTS), dtype=np.int64)]
+        near = NearestBlocks().pairs_of(linkage, some)
+    i, j = linkage.rows_of(near.places)
+    by_far = nearest_by_far(i, j, texts.compared(i, j)[1], linkage.sizes, linkage.b is None)
+    if some is not None:  # of other texts, some rivals are unknown
+        sampled = np.isin(texts.places[0][i], some)
+        by_far &= sampled | np.isin(texts.places[0][j], some) if linkage.b is None else sampled
+    found = near.places[by_far]
+    return found if len(found) >= FEWEST_SEEDS else None
+
+
+def among(seeds: UInt64Array, places: UInt64Array) -> BoolArray:
+    """Return which seeds are among places, which are ascending."""
+    at = np.minimum(np.searchsorted(places, seeds), max(0, len(places) - 1))
+    return np.asarray(places[at] == seeds) if len(places) else np.zeros(len(seeds), bool)
+
+
+def worthwhile(found: Sequence[RulePairs], seeds: UInt64Array) -> list[int]:
+    """Choose rules, one after the other, until the part of the seeds that they bring stops growing.
+
+    Each time, the rule is chosen that brings most further seeds for its pairs. Return their numbers, ascending.
+    """
+    brings = [among(seeds, pairs.places) for pairs in found]
+    costs = [max(1, len(pairs.places)) ** COST_POWER for pairs in found]
+    chosen: list[int] = []
+    left = np.ones(len(seeds), bool)
+    while True:
+        gains = [int((own & left).sum()) for own in brings]
+        enough = [number for number, gain in enumerate(gains) if gain >= max(1, LEAST_GAIN * len(seeds))]
+        if not enough:
+            return sorted(chosen)
+        best = max(enough, key=lambda number: (gains[number] / costs[number], -number))
+        chosen.append(best)
+        left &= ~brings[best]
+
+
+def with_reach(
+    candidates: CandidatePairs, rules: Sequence[BlockingRule], seeds: UInt64Array | None
+) -> tuple[CandidatePairs, Reach | None]:
+    """Return the candidates with the reach of each rule in their reports, and that of all rules.
+
+    Both are None if there are no seeds, or no rule that is measured by them.
+    """
+    measured = [number for number, rule in enumerate(rules) if not is_whole(rule)]
+    if seeds is None or not measured:
+        return candidates, None
+    masks = np.zeros(len(seeds), np.uint32)
+    known = among(seeds, candidates.places)
+    masks[known] = candidates.masks[np.searchsorted(candidates.places, seeds[known])]
+    brings = {number: rules_of(masks, number) for number in measured}
+    reports = [
+        replace(report, reach=float(brings[number].mean()) if number in brings else None)
+        for number, report in enumerate(candidates.reports)
+    ]
+    share = float(np.logical_or.reduce([*brings.values()]).mean())
+    return replace(candidates, reports=reports), Reach(len(seeds), share)

@@ -1,0 +1,125 @@
+"""Which part of the matches blocking rules are likely to bring, and the choice of rules by it."""
+
+import numpy as np
+import pytest
+
+from lshfast.records import NearestBlocks, dedup_records, match_records
+from lshfast.records.blocking import KeyBlocks, SortBlocks
+from lshfast.records.display import rules_text
+from lshfast.records.linkage import RulePairs
+from lshfast.records.reach import Reach, among, seed_places, worthwhile
+from tests.records.test_blocking import linkage
+from tests.records.test_calibration import catalogues
+
+
+def people(n, seed=1):
+    """Make two tables of the same people, half of whom have another town in the second one; a row of both is one."""
+    rng = np.random.default_rng(seed)
+    names = [" ".join("".join(rng.choice(list("abcdefghiklmnoprstuw"), 7)) for _ in range(2)) for _ in range(n)]
+    towns = [f"town {rng.integers(0, n)}" for _ in range(n)]
+    others = [town if row % 2 else f"city {row}" for row, town in enumerate(towns)]
+    return {"name": names, "town": towns}, {"name": names, "town": others}
+
+
+def test_the_reach_of_each_rule_is_its_part_of_the_seeds():
+    a, b = people(200)
+    found = match_records(a, b, rules=["key:town", "sort:name:window=2", "nearest"])
+    towns, names, whole = found.summary.rules
+    assert found.summary.reach == Reach(200, 1.0)
+    assert (towns.reach, names.reach, whole.reach) == (0.5, 1.0, None)
+    assert "these rules reach 100.0% of 200 seed pairs without nearest, by which these are found" in found.describe()
+    assert "reached           100.0%   of 200 seed pairs, by rules other than nearest" in repr(found.summary)
+
+
+def test_rules_by_hand_that_bring_few_pairs():
+    a, b = people(200)
+    found = match_records(a, b, rules=["key:town"])
+    assert found.summary.reach == Reach(200, 0.5)
+    assert found.summary.warnings[0].startswith("the blocking rules bring only 50% of 200 pairs of records")
+    assert "--block nearest" in found.summary.warnings[0]
+    assert "without nearest" not in found.describe()
+    assert match_records(a, b, rules=["key:town"], scoring="points").summary.warnings == (found.summary.warnings[0],)
+    for rules in (["key:name"], ["key:town", "nearest"], ["all"], None):
+        assert not [text for text in match_records(a, b, rules=rules).summary.warnings if "blocking rules" in text]
+
+
+@pytest.mark.parametrize("rules", [["all"], ["key:town", "all"], ["nearest"]])
+def test_what_is_not_measured(rules):
+    a, b = people(200)
+    found = match_records(a, b, rules=rules)
+    assert found.summary.reach is None
+    assert "reach" not in repr(found.summary)
+    assert "reach" not in rules_text(found.summary.rules)
+
+
+def test_few_seeds_and_large_tables_are_not_measured(monkeypatch):
+    a, b = people(15)
+    assert match_records(a, b, rules=["key:town"]).summary.reach is None
+    a, b = people(200)
+    assert seed_places(linkage(a, b)) is not None
+    monkeypatch.setattr("lshfast.records.reach.MOST_ROWS", 399)
+    assert seed_places(linkage(a, b)) is None
+
+
+def test_duplicates_within_one_table():
+    a, b = people(100)
+    table = {name: a[name] + b[name] for name in a}
+    linked = linkage(table)
+    i, j = linked.rows_of(seed_places(linked))
+    assert list(zip(i.tolist(), j.tolist(), strict=True)) == [(row, row + 100) for row in range(100)]
+    found = dedup_records(table, rules=["key:town"])
+    assert found.summary.reach == Reach(100, 0.5)
+    assert found.summary.warnings[0].startswith("the blocking rules bring only 50%")
+    assert seed_places(linked, NearestBlocks().pairs(linked)).tolist() == seed_places(linked).tolist()
+
+
+def test_seeds_of_a_sample_are_among_all(monkeypatch):
+    """Texts that are not in the sample are rivals all the same."""
+    a, b, _ = catalogues(300, 300)
+    linked = linkage(a, b)
+    every = seed_places(linked, NearestBlocks().pairs(linked))
+    monkeypatch.setattr("lshfast.records.reach.SAMPLE_TEXTS", 150)
+    some = seed_places(linked)
+    assert 20 <= len(some) < len(every) / 2
+    assert among(some, every).all()
+
+
+def test_rules_are_chosen_until_the_reach_stops_growing():
+    def pairs(*parts):
+        return RulePairs(np.concatenate([np.arange(*part, dtype=np.uint64) for part in parts]))
+
+    seeds = np.arange(1000, dtype=np.uint64)
+    found = [
+        pairs((0, 500)),
+        pairs((0, 400)),  # less than the first
+        pairs((2000, 3000)),  # no seed
+        pairs((400, 900), (2000, 2100)),
+        pairs((900, 901)),  # one seed of a thousand
+        pairs((0, 1000), (2000, 900_000)),  # all, but too many pairs to be the first
+    ]
+    assert worthwhile(found[:5], seeds) == [0, 3]
+    assert worthwhile(found, seeds) == [0, 3, 5]
+    assert worthwhile([], seeds) == []
+    assert among(seeds, np.empty(0, np.uint64)).sum() == 0
+
+
+def test_default_rules_without_further_seeds_are_left_out():
+    a, b, _ = catalogues(300, 300)
+    shops = {"shop": ["north shop of the town", "south shop of the town"] * 300}
+    found = match_records({**a, **shops}, {**b, **shops})
+    names = [rule.rule for rule in found.summary.rules]
+    assert "nearest:name" in names
+    assert "nearest" in names
+    assert not [name for name in names if "shop" in name]
+    assert found.summary.reach.share > 0.9
+
+
+def test_the_names_of_rules_do_not_matter():
+    """Two rules of the same name are measured each for itself."""
+    a, b = people(200)
+    rules = [
+        KeyBlocks(lambda row: row["town"], label="x"),
+        KeyBlocks(lambda row: row["name"], label="x"),
+        SortBlocks("name"),
+    ]
+    assert [rule.reach for rule in match_records(a, b, rules=rules).summary.rules[:2]] == [0.5, 1.0]
