@@ -54,8 +54,7 @@ class LinkSummary(Shown):
     warnings : tuple of str
         What makes the links doubtful, and what helps.
     steps : list of ThresholdStep
-        What other thresholds would give, as the model expects it; empty unless the weights of two tables were learnt
-        from seeds.
+        What other thresholds would give, as the model expects it; empty for points.
     clusters : Clusters or None
         The groups of one table; None for two tables.
     ambiguous : int
