@@ -1,10 +1,13 @@
-"""How much each field counts when two tables are linked, learnt from pairs that are very probably matches.
+"""How much each field counts, learnt from pairs that are very probably matches.
 
 Seeds are pairs of records that are each other's nearest by far, as whole texts. They show how matches agree in each
 field. The other candidates of a seed's records, its rivals, are hardly ever matches: they show what alike records that
 are different have in common. A logistic regression tells seeds from rivals by the weights of Fellegi and Sunter and by
 the similarity of whole records. It gives each of them a factor: fields that say the same, such as a full name and its
 parts, share their weight, and words that all products of a brand have hardly count.
+
+Two tables are calibrated so. Within one table, records have many matches that are nobody's nearest, and weights from
+all candidates are better; seeds replace them where the links of these weights contradict each other.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from lshfast.records.choices import Assignment
 from lshfast.records.comparison import MISSING_LEVEL, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.record_texts import RecordComparer
+from lshfast.records.rivals import PairsBetween, PairsWithin
 from lshfast.records.scoring import FieldScorer, RecordScorer, WeightScorer, parts_of
 from lshfast.records.weights import (
     FieldWeights,
@@ -37,15 +41,16 @@ from lshfast.records.weights import (
 # Tables and candidates up to these numbers are calibrated: every candidate is compared in every field.
 MOST_ROWS, MOST_CANDIDATES = 200_000, 3_000_000
 
-MARGIN = 0.75  # of the similarity of a seed, which those of its rivals are below
 FEWEST_SEEDS = 20
+# Links of one table that are the kind of pairs that seeds are: the least part of the seeds that are links, the most
+# records that have links, as times those of seeds, and the least information of the fields, as part of that of seeds.
+LEAST_LINKED, MOST_RECORDS, LEAST_INFORMATION = 0.5, 5.0, 0.5
 ROUNDS = 2  # of the regression; the links of one round are the seeds of the next
 PENALTY = 1.0  # of the square of a factor
 STEPS, TOLERANCE = 50, 1e-6  # of Newton's method
 RECORD_SCALE = 10.0  # of cosines, so that their factors are of the size of the others
-QUANTILES = (0.3, 0.5, 0.7)  # of the best scores of different records, at which the share of matches is read
 MOST_GAP = 20.0  # between the last link and the threshold, twice, in log odds
-TINY = 1e-6
+TINY = 1e-6  # penalty of the base
 
 
 @dataclass(frozen=True)
@@ -58,59 +63,117 @@ class Calibration:
         One for each field, and the last for whole records.
     weights : LinkWeights
     scores : ndarray of float64, shape (candidates,)
-    seeds : int
-        Pairs of records that are each other's nearest by far.
     """
 
     scorers: list[FieldScorer]
     weights: LinkWeights
     scores: Float64Array
-    seeds: int
 
 
-def can_be_calibrated(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
-    """Return whether seeds are sought: in two tables that are not very large, and if a record has one link."""
+@dataclass(frozen=True)
+class FoundSeeds:
+    """Candidates that are very probably matches, and their rivals.
+
+    Attributes
+    ----------
+    i, j : ndarray of int64, shape (candidates,)
+    similarities : ndarray of float64, shape (candidates, 3)
+        Of whole records: by trigrams, words and numbers.
+    pairs : PairsBetween or PairsWithin
+    seeds, rivals : ndarray of bool, shape (candidates,)
+    """
+
+    i: Int64Array
+    j: Int64Array
+    similarities: Float64Array
+    pairs: PairsBetween | PairsWithin
+    seeds: BoolArray
+    rivals: BoolArray
+
+    def __len__(self) -> int:
+        return int(self.seeds.sum())
+
+    def support(self, i: Int64Array, j: Int64Array, comparers: Sequence[FieldComparer], weights: LinkWeights) -> bool:
+        """Return whether some links of one table are the kind of pairs that the seeds are.
+
+        They are not if most seeds are no links, if the fields of links agree by far less than those of seeds (in bits,
+        over chance), or if very many more records have links than seeds.
+        """
+        own = self.i[self.seeds], self.j[self.seeds]
+        numbers, others = (
+            left.astype(np.uint64) << np.uint64(32) | right.astype(np.uint64) for left, right in (own, (i, j))
+        )
+        if np.isin(numbers, others).mean() < LEAST_LINKED:
+            return False
+        if len(np.unique(np.append(i, j))) > MOST_RECORDS * len(np.unique(np.append(*own))):
+            return False
+        return information(comparers, weights, (i, j)) >= LEAST_INFORMATION * information(comparers, weights, own)
+
+
+def information(
+    comparers: Sequence[FieldComparer], weights: LinkWeights, pairs: tuple[Int64Array, Int64Array]
+) -> float:
+    """Return how much more the fields of some pairs agree than by chance: the sum of relative entropies, in bits."""
+    total = 0.0
+    for comparer, own in zip(comparers, weights.fields, strict=True):
+        levels = comparer.levels(comparer.coded.codes[0][pairs[0]], comparer.coded.codes[1][pairs[1]])
+        m, present = distribution(levels, len(own.u)), float((levels != MISSING_LEVEL).mean())
+        known = own.u > 0
+        total += present * float((m[known] * np.log2(m[known] / own.u[known])).sum())
+    return total
+
+
+def find_seeds(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> FoundSeeds | None:
+    """Find seeds: in tables that are not very large, and if a record of two tables has one link.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    candidates : CandidatePairs
+    assign : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"}
+        Of two tables, see `PairsBetween`.
+
+    Returns
+    -------
+    FoundSeeds or None
+        None if there are too few, or none are sought.
+    """
+    if not seeds_are_sought(linkage, candidates, assign):
+        return None
+    i, j = linkage.rows_of(candidates.places)
+    whole, similarity = linkage.record_texts.compared(i, j)
+    pairs: PairsBetween | PairsWithin = PairsWithin(i, j, linkage.sizes[0])
+    if linkage.b is not None:
+        pairs = PairsBetween(i, j, linkage.sizes, assign)
+    found = FoundSeeds(i, j, whole, pairs, *pairs.seeds(similarity))
+    return found if len(found) >= FEWEST_SEEDS else None
+
+
+def seeds_are_sought(linkage: Linkage, candidates: CandidatePairs, assign: Assignment) -> bool:
+    """Return whether there are candidates, not very many of them and of records, and a record of two has one link."""
     few = sum(linkage.sizes) <= MOST_ROWS and 0 < len(candidates) <= MOST_CANDIDATES
-    return linkage.b is not None and assign != "many-to-many" and few
+    return few and (linkage.b is None or assign != "many-to-many")
 
 
 def calibrate(
-    linkage: Linkage,
-    comparers: Sequence[FieldComparer],
-    candidates: CandidatePairs,
-    assign: Assignment,
-    *,
-    frequencies: bool = True,
-) -> Calibration | None:
-    """Calibrate the scores of the candidates of two tables.
+    linkage: Linkage, comparers: Sequence[FieldComparer], found: FoundSeeds, *, frequencies: bool = True
+) -> Calibration:
+    """Calibrate the scores of the candidates of which some are seeds.
 
     Parameters
     ----------
     linkage : Linkage
     comparers : sequence of FieldComparer
-    candidates : CandidatePairs
-    assign : {"one-to-one", "many-to-one", "one-to-many"}
-        Which other candidates of a seed's records are rivals: those of both records, or of the one that has one link.
+    found : FoundSeeds
     frequencies : bool
         As for `estimate_weights`.
-
-    Returns
-    -------
-    Calibration or None
-        None if there are too few seeds.
 
     References
     ----------
     I. P. Fellegi, A. B. Sunter, "A theory for record linkage", JASA 1969. J. D. Storey, "A direct approach to false
     discovery rates", JRSS B 2002 (the share of matches from the scores of different records).
     """
-    i, j = linkage.rows_of(candidates.places)
-    whole, similarity = linkage.record_texts.compared(i, j)
-    pairs = _Pairs(i, j, linkage.sizes, assign)
-    seeds = pairs.by_far(similarity)
-    first = int(seeds.sum())
-    if first < FEWEST_SEEDS:
-        return None
+    i, j, pairs, seeds, rivals = found.i, found.j, found.pairs, found.seeds, found.rivals
     rows = pairs_for_chance(linkage)
     chance = list(ordered_map(lambda own: chance_levels(linkage, own, rows), comparers, linkage.threads))
     levels = [own.levels(own.coded.codes[0][i], own.coded.codes[1][j]) for own in comparers]
@@ -122,15 +185,15 @@ def calibrate(
             for comparer, level, u in zip(comparers, levels, chance, strict=True)
         ]
         by_field = parts_of([WeightScorer(*each) for each in zip(comparers, fields, strict=True)], (i, j))
-        features = np.column_stack([by_field, RECORD_SCALE * whole])
-        chosen = seeds | pairs.of_records(seeds)
+        features = np.column_stack([by_field, RECORD_SCALE * found.similarities])
+        chosen = seeds | rivals
         factors, base = logistic(features[chosen], seeds[chosen])
         scores = features @ factors + base
         counts.append(pairs.matches(scores, seeds))
-        mutual = np.flatnonzero(pairs.rivals(scores)[1])
-        best = mutual[np.argsort(-scores[mutual], kind="stable")][: max(1, round(float(np.mean(counts))))]
+        best = pairs.best(scores, max(1, round(float(np.mean(counts)))))
         seeds = np.zeros(len(scores), bool)
         seeds[best] = True
+        rivals = pairs.rivals(seeds)
     # Halfway to the next candidate: the same links, and tables without errors are not near the threshold.
     last = scores[best[-1]]
     least = float(last + np.max(scores[scores < last], initial=last - MOST_GAP)) / 2
@@ -142,122 +205,22 @@ def calibrate(
     prior = float(1 / (1 + np.exp(np.clip(least - base, -700, 700))))
     prior = min(max(prior, np.finfo(np.float64).tiny), 1 - 1e-12)
     weights = LinkWeights(fields, prior, float(len(best)), ROUNDS)
-    return Calibration(scorers, weights, (scores - base) * bits, first)
+    return Calibration(scorers, weights, (scores - base) * bits)
 
 
 def _weights(
     comparer: FieldComparer, levels: npt.NDArray[np.uint8], u: Float64Array, prior: float, frequencies: bool
 ) -> FieldWeights:
     """Return the weights of a field from the levels of matches."""
-    counts = np.bincount(levels, minlength=len(u)) + 0.5
-    counts[MISSING_LEVEL] = 0
-    m = np.asarray(counts / counts.sum(), np.float64)
+    m = distribution(levels, len(u))
     return weights_of(comparer, m, without_matches(u, m, prior), prior, frequencies, graded=True)
 
 
-class _Pairs:
-    """Pairs of records of two tables, and which of them concern the same record."""
-
-    def __init__(self, i: Int64Array, j: Int64Array, sizes: tuple[int, int], assign: Assignment) -> None:
-        self._sides = [(i, sizes[0]), (j, sizes[1])]
-        self._chosen = [
-            side for side, one in enumerate(("many-to-one", "one-to-many")) if assign in ("one-to-one", one)
-        ]
-        # Of the smaller table, most records may have a match.
-        self._counted = min(self._chosen, key=lambda side: sizes[side])
-
-    def rivals(self, scores: Float64Array) -> tuple[Float64Array, BoolArray]:
-        """Return for each pair the greatest score of another pair of its records, and whether it is the best of both.
-
-        The score is -inf if there is no other pair. Only the records that have one link count. Of equal pairs, the
-        first is the best.
-        """
-        greatest, is_best = np.full(len(scores), -np.inf, np.float64), np.ones(len(scores), bool)
-        for side in self._chosen:
-            rows, size = self._sides[side]
-            order = np.lexsort((-scores, rows))
-            ordered = rows[order]
-            starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-            best, second, place = (
-                np.full(size, -np.inf, np.float64),
-                np.full(size, -np.inf, np.float64),
-                np.full(size, -1, np.int64),
-            )
-            best[ordered[starts]], place[ordered[starts]] = scores[order[starts]], order[starts]
-            more = starts[np.diff(starts, append=len(order)) > 1]
-            second[ordered[more]] = scores[order[more + 1]]
-            own = place[rows] == np.arange(len(rows), dtype=np.int64)
-            greatest = np.maximum(greatest, np.where(own, second[rows], best[rows]))
-            is_best &= own
-        return greatest, is_best
-
-    def by_far(self, similarities: Float64Array) -> BoolArray:
-        """Return which pairs are the best of both records, of which all rivals are much less similar."""
-        rivals, is_best = self.rivals(similarities)
-        return np.asarray(is_best & (rivals < MARGIN * similarities) & (similarities > 0))
-
-    def of_records(self, chosen: BoolArray) -> BoolArray:
-        """Return which pairs have a record of a chosen pair."""
-        found = np.zeros(len(chosen), bool)
-        for side in self._chosen:
-            rows, size = self._sides[side]
-            has = np.zeros(size, bool)
-            has[rows[chosen]] = True
-            found |= has[rows]
-        return found
-
-    def matches(self, scores: Float64Array, seeds: BoolArray) -> int:
-        """Estimate the number of matches among pairs that are the best of their records.
-
-        The greater of two estimates, both of which are rather too low: by the scores as log odds, whose prior is found
-        by expectation maximisation; and by the best scores of the rivals of seeds, which show how many records of which
-        the best candidate is different have a score below some value.
-        """
-        rows, size = self._sides[self._counted]
-        best = np.full(size, -np.inf, np.float64)
-        np.maximum.at(best, rows, scores)
-        rivals, is_best = self.rivals(scores)
-        by_odds = int((scores[is_best] + prior_odds(best) > 0).sum())
-        of_seeds = rivals[seeds & is_best & np.isfinite(rivals)]
-        if not len(of_seeds):
-            return by_odds
-        limits = np.quantile(of_seeds, QUANTILES)
-        shares = [1 - (best < limit).mean() / part for limit, part in zip(limits, QUANTILES, strict=True)]
-        by_rivals = int(min(float(is_best.sum()), max(0.0, float(np.median(shares))) * size))
-        return max(by_odds, by_rivals)
-
-
-def nearest_by_far(
-    i: Int64Array, j: Int64Array, similarities: Float64Array, sizes: tuple[int, int], single: bool
-) -> BoolArray:
-    """Return which pairs of records are each other's nearest by far among these pairs.
-
-    Parameters
-    ----------
-    i, j : ndarray of int64, shape (n,)
-    similarities : ndarray of float64, shape (n,)
-        In [0, 1].
-    sizes : (int, int)
-        Rows of the two tables.
-    single : bool
-        Whether the records are those of one table: a record may then be the first or the second of its pairs.
-    """
-    if not single:
-        return _Pairs(i, j, sizes, "one-to-one").by_far(similarities)
-    both = _Pairs(np.append(i, j), np.append(j, i), sizes, "one-to-one")
-    return both.by_far(np.append(similarities, similarities))[: len(i)]
-
-
-def prior_odds(scores: Float64Array) -> float:
-    """Return the log odds of a match before the scores are known, which are log odds of a match beside none."""
-    share = 0.5
-    for _ in range(200):
-        odds = np.clip(scores + np.log(share / (1 - share)), -700, 700)
-        found = min(max(float((1 / (1 + np.exp(-odds))).mean()), TINY), 1 - 1e-3)
-        if abs(found - share) < TINY:
-            break
-        share = found
-    return float(np.log(share / (1 - share)))
+def distribution(levels: npt.NDArray[np.uint8], size: int) -> Float64Array:
+    """Return the frequencies of the levels, without that of missing values; none is 0."""
+    counts = np.bincount(levels, minlength=size) + 0.5
+    counts[MISSING_LEVEL] = 0
+    return np.asarray(counts / counts.sum(), np.float64)
 
 
 def logistic(features: Float64Array, matches: npt.NDArray[Any]) -> tuple[Float64Array, float]:

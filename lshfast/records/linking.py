@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from lshfast.common.checks import check_bool, check_number, check_seed
 from lshfast.common.progress import Progress
@@ -18,7 +19,7 @@ from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
 from lshfast.records.assignment import assigned, check_assignment, equally_good
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import Calibration, calibrate, can_be_calibrated
+from lshfast.records.calibration import FEWEST_SEEDS, Calibration, calibrate, find_seeds, seeds_are_sought
 from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
 from lshfast.records.clusters import Clusters, cluster_rows
@@ -98,7 +99,7 @@ class StageTimes:
         """Measure the time of a block, and report the stage when it ends."""
         start = time.perf_counter()
         yield
-        self.seconds[name] = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
         if self._progress:
             self._progress("link", STAGES.index(name) + 1, len(STAGES))
 
@@ -283,33 +284,30 @@ def link_tables(
     with times.stage("estimate"):
         make = partial(FieldComparer, synonyms=synonyms, threads=threads)
         comparers = list(ordered_map(make, scored, threads))
-        calibration = weights = None
-        seeded = options.scoring == "weights" and can_be_calibrated(linkage, candidates, options.assign)
-        if seeded:
-            calibration = calibrate(linkage, comparers, candidates, options.assign, frequencies=options.frequencies)
-        if calibration is not None:
-            weights, scorers = calibration.weights, calibration.scorers
-        else:
-            if options.scoring == "weights":
-                weights = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
-            scorers = scorers_of(comparers, weights)
-        least = least_score(options, weights, scorers)
+        seeds = find_seeds(linkage, training, options.assign) if options.scoring == "weights" else None
+        learnt: Calibration | LinkWeights | None = None
+        if seeds is not None and b is not None:
+            learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
+        elif options.scoring == "weights":
+            learnt = estimate_weights(linkage, comparers, training, frequencies=options.frequencies)
     with times.stage("compare"):
-        if calibration is not None:
-            index = np.flatnonzero(calibration.scores >= least)
-            scores = calibration.scores[index]
-        elif weights is None or candidates is training:
-            index, scores = score_candidates(linkage, candidates.places, scorers, least)
-        else:
-            weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, weights, options)
-            least = least_score(options, weights, scorers)
-            index, scores = index[scores >= least], scores[scores >= least]
+        found = scores_of(linkage, comparers, training, candidates, learnt, options)
     with times.stage("assign"):
-        i, j = linkage.rows_of(candidates.places[index])
-        links, probabilities, ambiguous = chosen_links(linkage, (i, j, scores), options.assign, least, weights)
-        i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
-        parts = parts_of(scorers, (i, j))
-        clusters = None if b is not None else grouped(len(a), i, j, scores, scorers, least, weights)
+        links = links_of(linkage, candidates, found, options)
+    relearnt = 0
+    if seeds is not None and isinstance(learnt, LinkWeights) and not seeds.support(links.i, links.j, comparers, learnt):
+        relearnt = len(seeds)
+        with times.stage("estimate"):
+            learnt = calibrate(linkage, comparers, seeds, frequencies=options.frequencies)
+        with times.stage("compare"):
+            found = scores_of(linkage, comparers, training, candidates, learnt, options)
+        with times.stage("assign"):
+            links = links_of(linkage, candidates, found, options)
+    no_seeds = seeds is None and seeds_are_sought(linkage, training, options.assign)
+    no_seeds = no_seeds and (b is not None or len(links.i) >= FEWEST_SEEDS)
+    weights, scorers, least = found.weights, found.scorers, found.least
+    i, j, scores, clusters = links.i, links.j, links.scores, links.clusters
+    parts = parts_of(scorers, (i, j))
     rates = None
     if apart is not None:
         with times.stage("rates"):
@@ -318,51 +316,127 @@ def link_tables(
             if weights is None:
                 sure = SURE_POINTS * sum(own.comparer.coded.field.points for own in scorers)
             rates = rates_of(linkage, candidates.places, scorers, comparer, sure)
-    counts = links_by_rule(masks, len(candidates.reports)).tolist()
+    counts = links_by_rule(links.masks, len(candidates.reports)).tolist()
     summary = LinkSummary(
         records=(len(a), 0 if b is None else len(b)),
         linked=(distinct(i, len(a)), distinct(j, len(b))) if b is not None else (distinct(np.append(i, j), len(a)), 0),
         all_pairs=linkage.all_pairs,
         compared=len(candidates),
-        above=len(index),
+        above=int((found.scores >= least).sum()),
         links=len(i),
         rules=[replace(report, links=links) for report, links in zip(candidates.reports, counts, strict=True)],
         threshold=least,
         seconds=times.seconds,
         clusters=clusters,
         reach=reach,
-        ambiguous=ambiguous,
+        ambiguous=links.ambiguous,
         warnings=warnings_of(
             scored,
             linkage.sizes,
             weights,
-            calibration is not None if seeded else None,
+            no_seeds,
             scores,
             least,
-            0 if clusters is None else clusters.cut,
-            None if options.rules is None or any(map(is_whole, by.rules)) else reach,
+            cut=0 if clusters is None else clusters.cut,
+            seeds=relearnt,
+            reach=None if options.rules is None or any(map(is_whole, by.rules)) else reach,
         ),
-        steps=[] if calibration is None else steps_of(linkage, candidates, calibration, options.assign),
+        steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
     )
     return LinkResult(
-        i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
-        scorers, candidates, left_out, tuple(dependent),
+        i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
+        linkage, scorers, candidates, left_out, tuple(dependent),
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class CandidateScores:
+    """The candidates that may be links.
+
+    Attributes
+    ----------
+    weights : LinkWeights or None
+        None for points.
+    scorers : sequence of FieldScorer
+    least : float
+        The least score of a link.
+    index : ndarray of int64, shape (n,)
+        The candidates; with weights, also some that score less than a link.
+    scores : ndarray of float64, shape (n,)
+    """
+
+    weights: LinkWeights | None
+    scorers: Sequence[FieldScorer]
+    least: float
+    index: Int64Array
+    scores: Float64Array
+
+
+def scores_of(
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    training: CandidatePairs,
+    candidates: CandidatePairs,
+    learnt: Calibration | LinkWeights | None,
+    options: LinkOptions,
+) -> CandidateScores:
+    """Score the candidates by what was learnt from those of training, or by points."""
+    weights = learnt.weights if isinstance(learnt, Calibration) else learnt
+    scorers = learnt.scorers if isinstance(learnt, Calibration) else scorers_of(comparers, weights)
+    if isinstance(learnt, LinkWeights) and candidates is not training:
+        weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, learnt, options)
+    least, lowest = least_scores(options, weights, scorers)
+    if candidates is training and isinstance(learnt, Calibration):
+        index, scores = np.arange(len(learnt.scores), dtype=np.int64), learnt.scores
+    elif candidates is training or not isinstance(learnt, LinkWeights):
+        index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
+    some = scores >= lowest
+    return CandidateScores(weights, scorers, least, index[some], scores[some])
+
+
+@dataclass(frozen=True)
+class ChosenLinks:
+    """The links of a run, sorted by their rows, the rules that brought them, and the groups of one table.
+
+    `ambiguous` links were left out because others are as good.
+    """
+
+    i: Int64Array
+    j: Int64Array
+    scores: Float64Array
+    probabilities: Float64Array | None
+    masks: npt.NDArray[np.uint32]
+    clusters: Clusters | None
+    ambiguous: int
+
+
+def links_of(linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, options: LinkOptions) -> ChosenLinks:
+    """Choose links among the candidates that score enough."""
+    some = found.scores >= found.least
+    index, scores = found.index[some], found.scores[some]
+    i, j = linkage.rows_of(candidates.places[index])
+    pairs = i, j, scores
+    links, probabilities, ambiguous = assigned_links(linkage, pairs, options.assign, found.least, found.weights)
+    i, j, scores, masks = i[links], j[links], scores[links], candidates.masks[index[links]]
+    clusters = None
+    if linkage.b is None:
+        clusters = grouped(len(linkage.a), i, j, scores, found.scorers, found.least, found.weights)
+    return ChosenLinks(i, j, scores, probabilities, masks, clusters, ambiguous)
+
+
 def steps_of(
-    linkage: Linkage, candidates: CandidatePairs, calibration: Calibration, assign: Assignment
+    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, weights: LinkWeights, assign: Assignment
 ) -> list[ThresholdStep]:
     """Return what other thresholds would give."""
-    least = calibration.weights.bits_of(THRESHOLDS[0])
-    index = np.flatnonzero(calibration.scores >= least)
-    pairs = *linkage.rows_of(candidates.places[index]), calibration.scores[index]
-    probabilities = chosen_links(linkage, pairs, assign, least, calibration.weights)[1]
+    least = weights.bits_of(THRESHOLDS[0])
+    some = found.scores >= least
+    pairs = *linkage.rows_of(candidates.places[found.index[some]]), found.scores[some]
+    probabilities = assigned_links(linkage, pairs, assign, least, weights)[1]
     assert probabilities is not None
     return threshold_steps(probabilities)
 
 
-def chosen_links(
+def assigned_links(
     linkage: Linkage,
     pairs: tuple[Int64Array, Int64Array, Float64Array],
     assign: Assignment,
@@ -399,7 +473,7 @@ def all_scores(
     """
     while True:
         scorers = scorers_of(comparers, weights)
-        least = min(least_score(options, weights, scorers), weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        least = min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)) - MARGIN_BITS
         index, scores = score_candidates(linkage, places, scorers, least)
         prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
         if prior == weights.prior:
@@ -463,13 +537,15 @@ def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) 
     return [WeightScorer(own, weight) for own, weight in zip(comparers, weights.fields, strict=True)]
 
 
-def least_score(options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]) -> float:
-    """Return the least score of a link."""
+def least_scores(
+    options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]
+) -> tuple[float, float]:
+    """Return the least score of a link, and the least one that is of interest."""
     if weights is not None:
-        return weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
-    if options.threshold is not None:
-        return options.threshold
-    return POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
+        least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
+        return least, min(least, weights.bits_of(THRESHOLDS[0]))
+    least = POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
+    return (least, least) if options.threshold is None else (options.threshold, options.threshold)
 
 
 def rates_of(

@@ -73,10 +73,12 @@ def warnings_of(
     coded: Sequence[CodedField],
     sizes: tuple[int, int],
     weights: LinkWeights | None,
-    calibrated: bool | None,
+    no_seeds: bool,
     scores: Float64Array,
     least: float,
+    *,
     cut: int = 0,
+    seeds: int = 0,
     reach: Reach | None = None,
 ) -> tuple[str, ...]:
     """Return what makes the links of a run doubtful, and what helps.
@@ -89,13 +91,15 @@ def warnings_of(
         Rows of the tables.
     weights : LinkWeights or None
         None for points.
-    calibrated : bool or None
-        Whether there were enough seeds to learn the weights from; None if seeds were not sought.
+    no_seeds : bool
+        Whether there were too few seeds to learn the weights of two tables from, or to check those of one table.
     scores : ndarray of float64, shape (links,)
     least : float
         The least score of a link.
     cut : int
         Links of one table between different groups.
+    seeds : int
+        The seeds of one table, if weights were learnt from them because links by other weights left them.
     reach : Reach, optional
         That of blocking rules that the user gave, none of which is that of the nearest whole records.
     """
@@ -116,12 +120,18 @@ def warnings_of(
         )
     if weights is None or not min(sizes):
         return tuple(found)
-    if calibrated is False and max(sizes) > 1:
+    if no_seeds and max(sizes) > 1:
         found.append(
             "there are too few pairs of records that are each other's nearest by far to learn weights from, so the "
             "weights rest on all candidates; check some links"
         )
-    if weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
+    if seeds:
+        found.append(
+            "weights from all candidates did not lead to the pairs of records that are each other's nearest by far, so "
+            f"weights were learnt from these {counted(seeds, 'pair')}: there seem to be few duplicates, or many alike "
+            "records; check some links"
+        )
+    elif weights.matches < max(1.0, FEW_MATCHES * min(sizes)):
         found.append(
             f"only {weights.matches:,.1f} matches are expected among {counted(min(sizes), 'record')}: compare more "
             "pairs (--block all, --block nearest), or check that the columns mean the same"

@@ -14,10 +14,11 @@ import numpy as np
 
 from lshfast.common.types import BoolArray, UInt64Array
 from lshfast.records.blocking import EveryPair
-from lshfast.records.calibration import FEWEST_SEEDS, nearest_by_far
+from lshfast.records.calibration import FEWEST_SEEDS
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.nearest import NearestBlocks
+from lshfast.records.rivals import PairsBetween, PairsWithin
 
 MOST_ROWS = 200_000  # of both tables, up to which seeds are sought
 SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
@@ -80,7 +81,10 @@ def seed_places(linkage: Linkage, near: RulePairs | None = None) -> UInt64Array 
         some = some[np.linspace(0, len(some) - 1, min(len(some), SAMPLE_TEXTS), dtype=np.int64)]
         near = NearestBlocks().pairs_of(linkage, some)
     i, j = linkage.rows_of(near.places)
-    by_far = nearest_by_far(i, j, texts.compared(i, j)[1], linkage.sizes, linkage.b is None)
+    pairs: PairsBetween | PairsWithin = PairsWithin(i, j, linkage.sizes[0])
+    if linkage.b is not None:
+        pairs = PairsBetween(i, j, linkage.sizes, "one-to-one")
+    by_far = pairs.seeds(texts.compared(i, j)[1])[0]
     if some is not None:  # of other texts, some rivals are unknown
         sampled = np.isin(texts.places[0][i], some)
         by_far &= sampled | np.isin(texts.places[0][j], some) if linkage.b is None else sampled

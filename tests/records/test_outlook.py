@@ -73,7 +73,7 @@ def test_tables_without_matches():
 def test_too_few_seeds():
     a, b, _ = catalogues(12, 0, seed=5)
     assert [text for text in match_records(a, b).summary.warnings if "each other's nearest by far" in text]
-    assert match_records(a, b).summary.steps == []
+    assert [step.threshold for step in match_records(a, b).summary.steps] == list(THRESHOLDS)
 
 
 def test_tables_without_rows_and_points_have_no_warning_of_weights():
