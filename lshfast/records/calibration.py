@@ -26,7 +26,7 @@ from lshfast.records.choices import Assignment
 from lshfast.records.comparison import MISSING_LEVEL, FieldComparer
 from lshfast.records.linkage import Linkage
 from lshfast.records.record_texts import RecordComparer
-from lshfast.records.rivals import PairsBetween, PairsWithin
+from lshfast.records.rivals import PairsBetween, PairsWithin, pairs_of_records
 from lshfast.records.scoring import FieldScorer, RecordScorer, WeightScorer, parts_of
 from lshfast.records.weights import (
     FieldWeights,
@@ -142,9 +142,7 @@ def find_seeds(linkage: Linkage, candidates: CandidatePairs, assign: Assignment)
         return None
     i, j = linkage.rows_of(candidates.places)
     whole, similarity = linkage.record_texts.compared(i, j)
-    pairs: PairsBetween | PairsWithin = PairsWithin(i, j, linkage.sizes[0])
-    if linkage.b is not None:
-        pairs = PairsBetween(i, j, linkage.sizes, assign)
+    pairs = pairs_of_records(i, j, linkage.sizes, linkage.b is None, assign)
     found = FoundSeeds(i, j, whole, pairs, *pairs.seeds(similarity))
     return found if len(found) >= FEWEST_SEEDS else None
 

@@ -306,7 +306,7 @@ def link_tables(
     no_seeds = seeds is None and seeds_are_sought(linkage, training, options.assign)
     no_seeds = no_seeds and (b is not None or len(links.i) >= FEWEST_SEEDS)
     weights, scorers, least = found.weights, found.scorers, found.least
-    i, j, scores, probabilities, clusters = links.i, links.j, links.scores, links.probabilities, links.clusters
+    i, j, scores, clusters = links.i, links.j, links.scores, links.clusters
     parts = parts_of(scorers, (i, j))
     rates = None
     if apart is not None:
@@ -344,8 +344,8 @@ def link_tables(
         steps=[] if weights is None else steps_of(linkage, candidates, found, weights, options.assign),
     )
     return LinkResult(
-        i, j, scores, probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary, linkage,
-        scorers, candidates, left_out, tuple(dependent),
+        i, j, scores, links.probabilities, parts, [own.comparer.coded for own in scorers], weights, rates, summary,
+        linkage, scorers, candidates, left_out, tuple(dependent),
     )  # fmt: skip
 
 

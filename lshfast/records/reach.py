@@ -18,7 +18,7 @@ from lshfast.records.calibration import FEWEST_SEEDS
 from lshfast.records.candidates import CandidatePairs, rules_of
 from lshfast.records.linkage import BlockingRule, Linkage, RulePairs
 from lshfast.records.nearest import NearestBlocks
-from lshfast.records.rivals import nearest_by_far
+from lshfast.records.rivals import pairs_of_records
 
 MOST_ROWS = 200_000  # of both tables, up to which seeds are sought
 SAMPLE_TEXTS = 1_000  # of which seeds are sought if the nearest records are no blocking rule
@@ -81,7 +81,7 @@ def seed_places(linkage: Linkage, near: RulePairs | None = None) -> UInt64Array 
         some = some[np.linspace(0, len(some) - 1, min(len(some), SAMPLE_TEXTS), dtype=np.int64)]
         near = NearestBlocks().pairs_of(linkage, some)
     i, j = linkage.rows_of(near.places)
-    by_far = nearest_by_far(i, j, texts.compared(i, j)[1], linkage.sizes, linkage.b is None)
+    by_far = pairs_of_records(i, j, linkage.sizes, linkage.b is None).seeds(texts.compared(i, j)[1])[0]
     if some is not None:  # of other texts, some rivals are unknown
         sampled = np.isin(texts.places[0][i], some)
         by_far &= sampled | np.isin(texts.places[0][j], some) if linkage.b is None else sampled

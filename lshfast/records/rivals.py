@@ -164,25 +164,11 @@ class PairsWithin:
         return best
 
 
-def nearest_by_far(
-    i: Int64Array, j: Int64Array, similarities: Float64Array, sizes: tuple[int, int], single: bool
-) -> BoolArray:
-    """Return which pairs of records are each other's nearest by far among these pairs.
-
-    Parameters
-    ----------
-    i, j : ndarray of int64, shape (n,)
-    similarities : ndarray of float64, shape (n,)
-        In [0, 1].
-    sizes : (int, int)
-        Rows of the two tables.
-    single : bool
-        Whether the records are those of one table: a record may then be the first or the second of its pairs.
-    """
-    if not single:
-        return PairsBetween(i, j, sizes, "one-to-one").seeds(similarities)[0]
-    both = PairsBetween(np.append(i, j), np.append(j, i), sizes, "one-to-one")
-    return both.seeds(np.append(similarities, similarities))[0][: len(i)]
+def pairs_of_records(
+    i: Int64Array, j: Int64Array, sizes: tuple[int, int], single: bool, assign: Assignment = "one-to-one"
+) -> PairsBetween | PairsWithin:
+    """Return pairs of records of two tables, or of one."""
+    return PairsWithin(i, j, sizes[0]) if single else PairsBetween(i, j, sizes, assign)
 
 
 def records_by_rivals(best: Float64Array, rivals: Float64Array) -> int:

@@ -15,9 +15,10 @@ from tests.records.test_calibration import catalogues
 def people(n, seed=1):
     """Make two tables of the same people, half of whom have another town in the second one; a row of both is one."""
     rng = np.random.default_rng(seed)
-    names = [" ".join("".join(rng.choice(list("abcdefghiklmnoprstuw"), 7)) for _ in range(2)) for _ in range(n)]
-    towns = [f"town {rng.integers(0, n)}" for _ in range(n)]
-    others = [town if row % 2 else f"city {row}" for row, town in enumerate(towns)]
+    words = ["".join(rng.choice(list("abcdefghiklmnoprstuw"), 7)) for _ in range(4 * n)]
+    names = [f"{given} {surname}" for given, surname in zip(words[:n], words[n : 2 * n], strict=True)]
+    towns = words[2 * n : 3 * n]
+    others = [town if row % 2 else words[3 * n + row] for row, town in enumerate(towns)]
     return {"name": names, "town": towns}, {"name": names, "town": others}
 
 
