@@ -27,7 +27,8 @@ from lshfast.readers.files import MAX_COLUMNS, MAX_ROW_BYTES, Format, OnError
 from lshfast.readers.streams import is_stream
 from lshfast.readers.whole_tables import WholeTable, read_whole
 from lshfast.records.explain import rows_of_pair
-from lshfast.records.linking import LinkOptions, link_tables
+from lshfast.records.linking import link_tables
+from lshfast.records.options import LinkOptions
 from lshfast.records.plots import plot_rates
 from lshfast.records.result import LinkResult
 from lshfast.records.synonyms import Synonyms

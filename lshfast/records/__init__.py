@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from lshfast.records.assignment import assigned
     from lshfast.records.blocking import EveryPair, KeyBlocks, LshBlocks, SortBlocks
     from lshfast.records.fields import Field
-    from lshfast.records.linking import LinkOptions, dedup_records, match_records
+    from lshfast.records.linking import dedup_records, match_records
     from lshfast.records.nearest import NearestBlocks
+    from lshfast.records.options import LinkOptions
     from lshfast.records.plots import plot_rates
     from lshfast.records.rates import RateTable, rate_table, true_match_rate
     from lshfast.records.result import LinkResult, LinkSummary
@@ -46,7 +47,8 @@ if not TYPE_CHECKING:
             "assignment": "assigned",
             "blocking": "EveryPair KeyBlocks LshBlocks SortBlocks",
             "fields": "Field",
-            "linking": "LinkOptions dedup_records match_records",
+            "linking": "dedup_records match_records",
+            "options": "LinkOptions",
             "plots": "plot_rates",
             "rates": "RateTable rate_table true_match_rate",
             "nearest": "NearestBlocks",

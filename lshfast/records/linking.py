@@ -5,86 +5,41 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from lshfast.common.checks import check_bool, check_number, check_seed
 from lshfast.common.progress import Progress
 from lshfast.common.threads import ordered_map, thread_count
 from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.common.visible import visible
-from lshfast.records.assignment import assigned, check_assignment, equally_good
 from lshfast.records.blocking import EveryPair
 from lshfast.records.calibration import FEWEST_SEEDS, Calibration, calibrate, find_seeds, seeds_are_sought
-from lshfast.records.candidates import CandidatePairs, candidate_pairs, links_by_rule
+from lshfast.records.candidates import candidate_pairs, links_by_rule
 from lshfast.records.choices import Assignment, Scoring
-from lshfast.records.clusters import Clusters, cluster_rows
 from lshfast.records.comparison import FieldComparer
 from lshfast.records.default_rules import compares_all, default_rules
 from lshfast.records.dependent import dependent_fields
 from lshfast.records.fields import Field, checked_fields
 from lshfast.records.keys import LeftOut, keys_left_out
 from lshfast.records.linkage import BlockingRule, Linkage
-from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps, warnings_of
-from lshfast.records.points import PointsOfField
-from lshfast.records.prior import MARGIN_BITS, prior_of_scores
+from lshfast.records.links import links_of, scores_of, steps_of
+from lshfast.records.options import LinkOptions
+from lshfast.records.outlook import warnings_of
 from lshfast.records.rates import LEAST_SURE, RateTable, rate_table
 from lshfast.records.reach import ChosenRules, is_whole, with_reach
 from lshfast.records.result import LinkResult, LinkSummary
-from lshfast.records.rule_names import checked_rules, named_fields
-from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
+from lshfast.records.rule_names import named_fields
+from lshfast.records.scoring import FieldScorer, parts_of
 from lshfast.records.synonyms import Synonyms
 from lshfast.records.tables import RecordTable, code_field
-from lshfast.records.weights import LinkWeights, estimate_weights, random_rows, with_prior
+from lshfast.records.weights import LinkWeights, estimate_weights, random_rows
 
-PROBABILITY = 0.5  # of a match, for a link
-POINTS_SHARE = 0.75  # of all points, for a link
-POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
-TINY = 1e-6  # rounding errors of probabilities stay below
 STAGES = ("code", "block", "estimate", "compare", "assign", "rates")
 SURE_BITS, SURE_POINTS = 10.0, 0.95  # above the threshold, or of all points, for pairs that are taken for matches
 RATE_PAIRS = 500_000  # candidates, and random pairs, from which the rate of true matches is estimated
-
-
-@dataclass(frozen=True)
-class LinkOptions:
-    """The options of a run; see `match_records`."""
-
-    fields: Sequence[Any] | None = None
-    ignore: Sequence[str] = ()
-    rules: Sequence[Any] | None = None
-    scoring: Scoring = "weights"
-    threshold: float | None = None
-    assign: Assignment = "one-to-one"
-    synonyms: Synonyms | None = None
-    frequencies: bool = True
-    held_out: str | Field | None = None
-    seed: int | Literal["random"] = 1
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.scoring not in get_args(Scoring):
-            raise ValueError(f"scoring must be one of {', '.join(get_args(Scoring))}, not {self.scoring!r}")
-        check_assignment(self.assign)
-        check_bool("frequencies", self.frequencies)
-        if self.rules is not None:
-            object.__setattr__(self, "rules", checked_rules(self.rules))
-        if self.synonyms is not None and not isinstance(self.synonyms, Synonyms):
-            raise TypeError(f"synonyms must be a Synonyms object, not {type(self.synonyms).__name__}")
-        if isinstance(self.ignore, str):
-            raise TypeError("ignore must be a list of names, not one name")
-        if self.threshold is not None:
-            value = check_number("threshold", self.threshold)
-            if self.scoring == "weights" and not 0 < value < 1:
-                raise ValueError(f"threshold must be a probability in (0, 1), not {self.threshold}")
-            if not np.isfinite(value):
-                raise ValueError(f"threshold must be finite, not {self.threshold}")
-        object.__setattr__(self, "seed", check_seed(self.seed))
-        object.__setattr__(self, "threads", thread_count(self.threads))
 
 
 class StageTimes:
@@ -349,162 +304,6 @@ def link_tables(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class CandidateScores:
-    """The candidates that may be links.
-
-    Attributes
-    ----------
-    weights : LinkWeights or None
-        None for points.
-    scorers : sequence of FieldScorer
-    least : float
-        The least score of a link.
-    index : ndarray of int64, shape (n,)
-        The candidates; with weights, also some that score less than a link.
-    scores : ndarray of float64, shape (n,)
-    """
-
-    weights: LinkWeights | None
-    scorers: Sequence[FieldScorer]
-    least: float
-    index: Int64Array
-    scores: Float64Array
-
-
-def scores_of(
-    linkage: Linkage,
-    comparers: Sequence[FieldComparer],
-    training: CandidatePairs,
-    candidates: CandidatePairs,
-    learnt: Calibration | LinkWeights | None,
-    options: LinkOptions,
-) -> CandidateScores:
-    """Score the candidates by what was learnt from those of training, or by points."""
-    weights = learnt.weights if isinstance(learnt, Calibration) else learnt
-    scorers = learnt.scorers if isinstance(learnt, Calibration) else scorers_of(comparers, weights)
-    if isinstance(learnt, LinkWeights) and candidates is not training:
-        weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, learnt, options)
-    least, lowest = least_scores(options, weights, scorers)
-    if candidates is training and isinstance(learnt, Calibration):
-        index, scores = np.arange(len(learnt.scores), dtype=np.int64), learnt.scores
-    elif candidates is training or not isinstance(learnt, LinkWeights):
-        index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
-    some = scores >= lowest
-    return CandidateScores(weights, scorers, least, index[some], scores[some])
-
-
-@dataclass(frozen=True)
-class ChosenLinks:
-    """The links of a run, sorted by their rows.
-
-    Attributes
-    ----------
-    i, j : ndarray of int64, shape (n,)
-    scores : ndarray of float64, shape (n,)
-    probabilities : ndarray of float64, shape (n,), or None
-        None for points.
-    masks : ndarray of uint32, shape (n,)
-        The rules that brought each link.
-    ambiguous : int
-        Links that were left out because others are as good.
-    clusters : Clusters or None
-        The groups of one table.
-    """
-
-    i: Int64Array
-    j: Int64Array
-    scores: Float64Array
-    probabilities: Float64Array | None
-    masks: npt.NDArray[np.uint32]
-    ambiguous: int = 0
-    clusters: Clusters | None = None
-
-
-def links_of(linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, options: LinkOptions) -> ChosenLinks:
-    """Choose links among the candidates that score enough, and group the records of one table."""
-    links = links_above(linkage, candidates, found, options.assign, found.least)
-    if linkage.b is not None:
-        return links
-    size = len(linkage.a)
-    return replace(
-        links, clusters=grouped(size, links.i, links.j, links.scores, found.scorers, found.least, found.weights)
-    )
-
-
-def links_above(
-    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, assign: Assignment, least: float
-) -> ChosenLinks:
-    """Choose links among the candidates that score at least `least`.
-
-    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match: the probability of the
-    link is at most 1 / k.
-    """
-    some = found.scores >= least
-    index, scores = found.index[some], found.scores[some]
-    i, j = linkage.rows_of(candidates.places[index])
-    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
-    probabilities = None if found.weights is None else found.weights.probability(scores[links])
-    kept = np.ones(len(links), bool)
-    if found.weights is not None and probabilities is not None and assign == "one-to-one" and linkage.b is not None:
-        most = 1 / equally_good(i, j, scores, links, linkage.sizes)
-        kept = most >= found.weights.probability(least) - TINY
-        probabilities = np.minimum(probabilities, most)[kept]
-    links = links[kept]
-    masks = candidates.masks[index[links]]
-    return ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()))
-
-
-def steps_of(
-    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, weights: LinkWeights, assign: Assignment
-) -> list[ThresholdStep]:
-    """Return what other thresholds would give."""
-    least = weights.bits_of(THRESHOLDS[0])
-    probabilities = links_above(linkage, candidates, found, assign, least).probabilities
-    assert probabilities is not None
-    return threshold_steps(probabilities)
-
-
-def all_scores(
-    linkage: Linkage,
-    places: UInt64Array,
-    comparers: Sequence[FieldComparer],
-    weights: LinkWeights,
-    options: LinkOptions,
-) -> tuple[LinkWeights, list[FieldScorer], Int64Array, Float64Array]:
-    """Score all pairs, and again if they show clearly more matches than the weights expect.
-
-    Return the weights and scorers, the pairs that may be links by their index in `places`, and their scores.
-    """
-    while True:
-        scorers = scorers_of(comparers, weights)
-        least = min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)) - MARGIN_BITS
-        index, scores = score_candidates(linkage, places, scorers, least)
-        prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
-        if prior == weights.prior:
-            return weights, scorers, index, scores
-        weights = with_prior(weights, comparers, linkage, prior, options.frequencies)
-
-
-def grouped(
-    n: int,
-    i: Int64Array,
-    j: Int64Array,
-    scores: Float64Array,
-    scorers: Sequence[FieldScorer],
-    least: float,
-    weights: LinkWeights | None,
-) -> Clusters:
-    """Return the groups of one table, from its links and the scores of other pairs."""
-    points = sum(own.comparer.coded.field.points for own in scorers)
-    unit = 1.0 if weights is not None else POINTS_BITS / points
-
-    def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
-        return np.asarray((parts_of(scorers, (first, second)).sum(axis=1) - least) * unit)
-
-    return cluster_rows(n, i, j, (scores - least) * unit, evidence)
-
-
 def distinct(rows: Int64Array, size: int) -> int:
     """Return the number of distinct rows; all are below `size`."""
     seen = np.zeros(size, bool)
@@ -533,24 +332,6 @@ def chosen_fields(a: RecordTable, b: RecordTable | None, options: LinkOptions) -
         shown = visible(" and ".join(", ".join(table.names) or "none" for table in (a, b) if table is not None))
         raise ValueError(f"there is no field to compare; columns are: {shown}")
     return chosen, held_out
-
-
-def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) -> list[FieldScorer]:
-    """Return the scorers of the fields, by estimated weights or by points."""
-    if weights is None:
-        return [PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers]
-    return [WeightScorer(own, weight) for own, weight in zip(comparers, weights.fields, strict=True)]
-
-
-def least_scores(
-    options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]
-) -> tuple[float, float]:
-    """Return the least score of a link, and the least one that is of interest."""
-    if weights is not None:
-        least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
-        return least, min(least, weights.bits_of(THRESHOLDS[0]))
-    least = POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
-    return (least, least) if options.threshold is None else (options.threshold, options.threshold)
 
 
 def rates_of(

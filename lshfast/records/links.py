@@ -1,0 +1,203 @@
+"""From weights to links: scores of the candidates, the least score of a link, assignment, and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
+from lshfast.records.assignment import assigned, equally_good
+from lshfast.records.calibration import Calibration
+from lshfast.records.candidates import CandidatePairs
+from lshfast.records.choices import Assignment
+from lshfast.records.clusters import Clusters, cluster_rows
+from lshfast.records.comparison import FieldComparer
+from lshfast.records.linkage import Linkage
+from lshfast.records.options import LinkOptions
+from lshfast.records.outlook import THRESHOLDS, ThresholdStep, threshold_steps
+from lshfast.records.points import PointsOfField
+from lshfast.records.prior import MARGIN_BITS, prior_of_scores
+from lshfast.records.scoring import FieldScorer, PointsScorer, WeightScorer, parts_of, score_candidates
+from lshfast.records.weights import LinkWeights, with_prior
+
+PROBABILITY = 0.5  # of a match, for a link
+POINTS_SHARE = 0.75  # of all points, for a link
+POINTS_BITS = 40.0  # that all points count as, in the evidence for groups
+TINY = 1e-6  # rounding errors of probabilities stay below
+
+
+@dataclass(frozen=True)
+class CandidateScores:
+    """The candidates that may be links.
+
+    Attributes
+    ----------
+    weights : LinkWeights or None
+        None for points.
+    scorers : sequence of FieldScorer
+    least : float
+        The least score of a link.
+    index : ndarray of int64, shape (n,)
+        The candidates; with weights, also some that score less than a link.
+    scores : ndarray of float64, shape (n,)
+    """
+
+    weights: LinkWeights | None
+    scorers: Sequence[FieldScorer]
+    least: float
+    index: Int64Array
+    scores: Float64Array
+
+
+def scores_of(
+    linkage: Linkage,
+    comparers: Sequence[FieldComparer],
+    training: CandidatePairs,
+    candidates: CandidatePairs,
+    learnt: Calibration | LinkWeights | None,
+    options: LinkOptions,
+) -> CandidateScores:
+    """Score the candidates by what was learnt from those of training, or by points."""
+    weights = learnt.weights if isinstance(learnt, Calibration) else learnt
+    scorers = learnt.scorers if isinstance(learnt, Calibration) else scorers_of(comparers, weights)
+    if isinstance(learnt, LinkWeights) and candidates is not training:
+        weights, scorers, index, scores = all_scores(linkage, candidates.places, comparers, learnt, options)
+    least, lowest = least_scores(options, weights, scorers)
+    if candidates is training and isinstance(learnt, Calibration):
+        index, scores = np.arange(len(learnt.scores), dtype=np.int64), learnt.scores
+    elif candidates is training or not isinstance(learnt, LinkWeights):
+        index, scores = score_candidates(linkage, candidates.places, scorers, lowest)
+    some = scores >= lowest
+    return CandidateScores(weights, scorers, least, index[some], scores[some])
+
+
+@dataclass(frozen=True)
+class ChosenLinks:
+    """The links of a run, sorted by their rows.
+
+    Attributes
+    ----------
+    i, j : ndarray of int64, shape (n,)
+    scores : ndarray of float64, shape (n,)
+    probabilities : ndarray of float64, shape (n,), or None
+        None for points.
+    masks : ndarray of uint32, shape (n,)
+        The rules that brought each link.
+    ambiguous : int
+        Links that were left out because others are as good.
+    clusters : Clusters or None
+        The groups of one table.
+    """
+
+    i: Int64Array
+    j: Int64Array
+    scores: Float64Array
+    probabilities: Float64Array | None
+    masks: npt.NDArray[np.uint32]
+    ambiguous: int = 0
+    clusters: Clusters | None = None
+
+
+def links_of(linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, options: LinkOptions) -> ChosenLinks:
+    """Choose links among the candidates that score enough, and group the records of one table."""
+    links = links_above(linkage, candidates, found, options.assign, found.least)
+    if linkage.b is not None:
+        return links
+    size = len(linkage.a)
+    return replace(
+        links, clusters=grouped(size, links.i, links.j, links.scores, found.scorers, found.least, found.weights)
+    )
+
+
+def links_above(
+    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, assign: Assignment, least: float
+) -> ChosenLinks:
+    """Choose links among the candidates that score at least `least`.
+
+    If k pairs of a record of a one-to-one link are equally good, at most one of them is a match: the probability of the
+    link is at most 1 / k.
+    """
+    some = found.scores >= least
+    index, scores = found.index[some], found.scores[some]
+    i, j = linkage.rows_of(candidates.places[index])
+    links = assigned(i, j, scores, assign, least=least, single=linkage.b is None)
+    probabilities = None if found.weights is None else found.weights.probability(scores[links])
+    kept = np.ones(len(links), bool)
+    if found.weights is not None and probabilities is not None and assign == "one-to-one" and linkage.b is not None:
+        most = 1 / equally_good(i, j, scores, links, linkage.sizes)
+        kept = most >= found.weights.probability(least) - TINY
+        probabilities = np.minimum(probabilities, most)[kept]
+    links = links[kept]
+    masks = candidates.masks[index[links]]
+    return ChosenLinks(i[links], j[links], scores[links], probabilities, masks, int((~kept).sum()))
+
+
+def steps_of(
+    linkage: Linkage, candidates: CandidatePairs, found: CandidateScores, weights: LinkWeights, assign: Assignment
+) -> list[ThresholdStep]:
+    """Return what other thresholds would give."""
+    least = weights.bits_of(THRESHOLDS[0])
+    probabilities = links_above(linkage, candidates, found, assign, least).probabilities
+    assert probabilities is not None
+    return threshold_steps(probabilities)
+
+
+def all_scores(
+    linkage: Linkage,
+    places: UInt64Array,
+    comparers: Sequence[FieldComparer],
+    weights: LinkWeights,
+    options: LinkOptions,
+) -> tuple[LinkWeights, list[FieldScorer], Int64Array, Float64Array]:
+    """Score all pairs, and again if they show clearly more matches than the weights expect.
+
+    Return the weights and scorers, the pairs that may be links by their index in `places`, and their scores.
+    """
+    while True:
+        scorers = scorers_of(comparers, weights)
+        least = min(least_scores(options, weights, scorers)[1], weights.bits_of(PROBABILITY)) - MARGIN_BITS
+        index, scores = score_candidates(linkage, places, scorers, least)
+        prior = prior_of_scores(scores, weights.prior, linkage.all_pairs)
+        if prior == weights.prior:
+            return weights, scorers, index, scores
+        weights = with_prior(weights, comparers, linkage, prior, options.frequencies)
+
+
+def grouped(
+    n: int,
+    i: Int64Array,
+    j: Int64Array,
+    scores: Float64Array,
+    scorers: Sequence[FieldScorer],
+    least: float,
+    weights: LinkWeights | None,
+) -> Clusters:
+    """Return the groups of one table, from its links and the scores of other pairs."""
+    points = sum(own.comparer.coded.field.points for own in scorers)
+    unit = 1.0 if weights is not None else POINTS_BITS / points
+
+    def evidence(first: Int64Array, second: Int64Array) -> Float64Array:
+        return np.asarray((parts_of(scorers, (first, second)).sum(axis=1) - least) * unit)
+
+    return cluster_rows(n, i, j, (scores - least) * unit, evidence)
+
+
+def scorers_of(comparers: Sequence[FieldComparer], weights: LinkWeights | None) -> list[FieldScorer]:
+    """Return the scorers of the fields, by estimated weights or by points."""
+    if weights is None:
+        return [PointsScorer(own, PointsOfField.of_field(own.coded.field)) for own in comparers]
+    return [WeightScorer(own, weight) for own, weight in zip(comparers, weights.fields, strict=True)]
+
+
+def least_scores(
+    options: LinkOptions, weights: LinkWeights | None, scorers: Sequence[FieldScorer]
+) -> tuple[float, float]:
+    """Return the least score of a link, and the least one that is of interest."""
+    if weights is not None:
+        least = weights.bits_of(PROBABILITY if options.threshold is None else options.threshold)
+        return least, min(least, weights.bits_of(THRESHOLDS[0]))
+    least = POINTS_SHARE * sum(own.comparer.coded.field.points for own in scorers)
+    return (least, least) if options.threshold is None else (options.threshold, options.threshold)

@@ -1,0 +1,54 @@
+"""The options of a run that links records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from lshfast.common.checks import check_bool, check_number, check_seed
+from lshfast.common.threads import thread_count
+from lshfast.records.assignment import check_assignment
+from lshfast.records.choices import Assignment, Scoring
+from lshfast.records.fields import Field
+from lshfast.records.rule_names import checked_rules
+from lshfast.records.synonyms import Synonyms
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """The options of a run; see `match_records`."""
+
+    fields: Sequence[Any] | None = None
+    ignore: Sequence[str] = ()
+    rules: Sequence[Any] | None = None
+    scoring: Scoring = "weights"
+    threshold: float | None = None
+    assign: Assignment = "one-to-one"
+    synonyms: Synonyms | None = None
+    frequencies: bool = True
+    held_out: str | Field | None = None
+    seed: int | Literal["random"] = 1
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.scoring not in get_args(Scoring):
+            raise ValueError(f"scoring must be one of {', '.join(get_args(Scoring))}, not {self.scoring!r}")
+        check_assignment(self.assign)
+        check_bool("frequencies", self.frequencies)
+        if self.rules is not None:
+            object.__setattr__(self, "rules", checked_rules(self.rules))
+        if self.synonyms is not None and not isinstance(self.synonyms, Synonyms):
+            raise TypeError(f"synonyms must be a Synonyms object, not {type(self.synonyms).__name__}")
+        if isinstance(self.ignore, str):
+            raise TypeError("ignore must be a list of names, not one name")
+        if self.threshold is not None:
+            value = check_number("threshold", self.threshold)
+            if self.scoring == "weights" and not 0 < value < 1:
+                raise ValueError(f"threshold must be a probability in (0, 1), not {self.threshold}")
+            if not np.isfinite(value):
+                raise ValueError(f"threshold must be finite, not {self.threshold}")
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "threads", thread_count(self.threads))
