@@ -67,16 +67,11 @@ def pairs_of_short_crowd(
     if found is None:
         return None
     similar, compared = found
-    n = len(collection.sets)
-    walked, similar = _placed(similar, n, collection.copies, preference)
-    numbers, signatures = np.arange(len(walked), dtype=np.int64), sketch(walked)
-    buckets, counts = number_buckets(bands.keys(signatures), numbers, threads)
-    state = kernels.Grouping(
-        buckets, counts, signatures, numbers, comparison.least_slots(signatures.shape[1]), comparison.threshold, True,
-        comparison.chains,
-    )  # fmt: skip
-    placed = state.place_pairs(0, len(walked), state.meeting(similar))
-    i, j = (walked[column[:placed]] for column in (state.left, state.right))
+    walked, similar = _placed(similar, len(collection.sets), collection.copies, preference)
+    signatures = sketch(walked)
+    least = comparison.least_slots(signatures.shape[1])
+    pairs = kernels.find_banded_pairs(similar, signatures, bands.bands, bands.rows, least, comparison.chains)
+    i, j = (walked[places] for places in _ends(pairs))
     return sorted_pairs(i, j, verify(collection.sets, i, j, 0.0, threads=threads)["similarity"]), compared
 
 
@@ -84,7 +79,7 @@ def _placed(
     similar: UInt64Array, n: int, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> tuple[Int64Array, UInt64Array]:
     """Return the rows in similar pairs in order of preference, and the pairs of their places, sorted."""
-    ends = [(similar & np.uint64(2**32 - 1)).astype(np.int64), (similar >> np.uint64(32)).astype(np.int64)]
+    ends = _ends(similar)
     paired = np.zeros(n, np.bool_)
     for rows in ends:
         paired[rows] = True
@@ -93,3 +88,8 @@ def _placed(
     places[walked] = np.arange(len(walked), dtype=np.uint64)
     left, right = (places[rows] for rows in ends)
     return walked, sorted_numbers(np.maximum(left, right) << np.uint64(32) | np.minimum(left, right))
+
+
+def _ends(pairs: UInt64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the two rows of pairs that are numbers."""
+    return (pairs & np.uint64(2**32 - 1)).astype(np.int64), (pairs >> np.uint64(32)).astype(np.int64)
