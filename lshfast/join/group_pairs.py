@@ -69,6 +69,8 @@ class Comparison:
         Chains climb: each row that is similar to a preferred one is paired with the most preferred of these.
     capped : bool
         Whether memory is limited, so that long rows are compared one at a time.
+    join_short : bool
+        Whether a large component of short rows is joined. It is not if a join of all rows has ended before.
     """
 
     threshold: float
@@ -77,6 +79,7 @@ class Comparison:
     threads: int = 1
     measure: PairMeasure = "jaccard"
     capped: bool = False
+    join_short: bool = True
 
     def least_slots(self, k: int) -> int:
         """Return how many of k slots must be equal before the tokens of two rows are compared."""
@@ -142,9 +145,7 @@ def pairs_for_groups(
     return sorted_pairs(i, j, state.similarity[found]), compared
 
 
-def by_preference(
-    rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None
-) -> Int64Array:
+def by_preference(rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None) -> Int64Array:
     """Return first copies in the order in which groups take them: by the rank of their most preferred copy."""
     best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
     return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
@@ -299,7 +300,7 @@ class _Walk:
 
     def _join_short(self, start: int, stop: int) -> int | None:
         """Process the rows of a component by an exact join if they are short and have few similar pairs."""
-        if not are_short(self._sizes[start:stop]):
+        if not self.comparison.join_short or not are_short(self._sizes[start:stop]):
             return None
         how, done, total = self.comparison, self._done, len(self.walked)
         tell = self._progress

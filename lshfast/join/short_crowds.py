@@ -1,12 +1,13 @@
-"""Short rows that would be a crowd: they are joined before they are sketched.
+"""Crowds of short rows that are joined before they are sketched.
 
-A crowd of short rows is placed by an exact join of all its rows (short_rows.py), and most rows of tiny texts are in no
-similar pair. If a sample shows that nearly all rows are going to be in a crowd, only rows in similar pairs are sketched.
-The pairs are those that the walk would find.
+A crowd of short rows is placed by an exact join of all its rows (short_rows.py). If a sample shows that the rows are a
+crowd, the join comes first, and only the rows in similar pairs are sketched: two in five of 100,000 tiny texts. The pairs
+are those that the walk would find.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -14,27 +15,33 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.join.banded import number_buckets
+from lshfast.join.banded import find_copies, number_buckets
 from lshfast.join.group_pairs import CROWD, Comparison, by_preference, sorted_pairs
 from lshfast.join.jaccard import verify
 from lshfast.join.set_ranks import Collection
-from lshfast.join.short_rows import similar_rows
+from lshfast.join.short_rows import MOST_PAIRS, similar_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.kernels.bands import sorted_numbers
+from lshfast.sketch.minhash import MinHasher
+from lshfast.tokens import TokenSets
 
-# Rows of the sample, and how many times as many rows there are at least.
+# The rows of the sample, and the least number of rows for each of them. Fewer rows take no noticeable time.
 SAMPLE_ROWS = 1024
 LEAST_SHARE = 8
 
 
-def meet_many(keys: UInt64Array, copies: Int64Array, n: int) -> bool:
-    """Return whether n rows meet so many others on average that they are a crowd, by the keys of a sample of them."""
-    rows = np.arange(len(keys), dtype=np.int64)
-    rows = rows[copies == rows]
-    buckets, counts = number_buckets(keys, rows, 1)
-    needed = CROWD * len(keys) * len(keys) // (2 * n) + 1
-    pairs = kernels.RowPairs(buckets, counts, np.empty((len(keys), 1), np.uint64), rows, 0)
-    return len(pairs.batch(needed)[0]) == needed
+def are_crowd(sample: TokenSets, n: int, hasher: MinHasher, bands: Bands, threshold: float) -> bool:
+    """Return whether n rows are likely a crowd that a join can place, by the signatures of a sample of them.
+
+    In a crowd, a row meets many rows in vain on average; a join places it if not too many pairs are similar.
+    """
+    signatures, numbers = hasher.sketch(sample, threads=1), np.arange(len(sample), dtype=np.int64)
+    rows = numbers[find_copies(sample) == numbers]
+    buckets, counts = number_buckets(bands.keys(signatures), rows, 1)
+    pairs = kernels.RowPairs(buckets, counts, signatures, rows, math.ceil(threshold * hasher.num_perm))
+    similar = len(pairs.batch(len(sample) ** 2)[0])
+    of_each = n / len(sample) ** 2  # pairs of all rows for each row, for a pair of the sample
+    return 2 * (pairs.met - similar) * of_each > CROWD and similar * of_each <= MOST_PAIRS
 
 
 def pairs_of_short_crowd(

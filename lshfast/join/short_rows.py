@@ -87,9 +87,9 @@ def place_short_rows(
     """
     sets = tokens_of(rows, walked, threads)
     numbers = np.arange(len(walked), dtype=np.int64)
-    first = np.uint64(begin << 32 | begin)
+    collection, first = Collection(sets, numbers, numbers), np.uint64(begin << 32 | begin)
     found = similar_rows(
-        Collection(sets, numbers, numbers), threshold, measure, threads, progress, lambda pairs: state.meeting(pairs + first)
+        collection, threshold, measure, threads, progress, lambda similar: state.meeting(similar + first)
     )
     if found is None:
         return None

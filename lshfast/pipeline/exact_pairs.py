@@ -47,9 +47,8 @@ class ExactPairs:
         """Return the similar pairs, sorted; None as soon as there are more than `most`."""
         from lshfast.join.exact_join import Join
 
-        join = Join.of(
-            [collection_of(self._sketches, self._plan.threads)], rule_of(self._plan.measure, self._plan.threshold), "auto", self._plan.threads
-        )
+        rule, threads = rule_of(self._plan.measure, self._plan.threshold), self._plan.threads
+        join = Join.of([collection_of(self._sketches, threads)], rule, "auto", threads)
         parts = join.parts((lambda stage, done, total: report(done, total or 0)) if report else None)
         whole = GrowingArray(PAIR)
         for part in parts:

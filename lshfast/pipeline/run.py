@@ -171,14 +171,15 @@ def find_duplicates(
             rows = np.unique(np.concatenate([similar["i"], similar["j"]]))
             preference = prefer_larger(sketches, rows, plan, preference, clock)
     else:
-        found_short = None
-        if sketches.tokens is not None:
-            found_short = find_pairs_of_short_crowd(sketches, plan, preference, clock, progress)
-            if found_short is None:
-                sketches = sketch_rows([sketches.rows.column], plan, clock, progress)
+        short = sketches.tokens is not None
+        joined = find_pairs_of_short_crowd(sketches, plan, preference, clock, progress) if short else None
+        if short and joined is None:
+            sketches = sketch_rows([sketches.rows.column], plan, clock, progress)
         if by_size:
             preference = prefer_larger(sketches, sketches.meeting(plan.threads), plan, preference, clock)
-        similar, compared = found_short or find_pairs_for_groups(sketches, plan, preference, clock, progress)
+        similar, compared = joined or find_pairs_for_groups(
+            sketches, plan, preference, clock, progress, join_short=not short
+        )
     groups = group(sketches, similar, plan, preference, clock)
     own = np.ones(len(sketches), bool)
     if earlier is not None:
@@ -235,7 +236,13 @@ def comparison_of(plan: Plan) -> Comparison:
 
 
 def find_pairs_for_groups(
-    sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
+    sketches: SketchedRows,
+    plan: Plan,
+    preference: npt.ArrayLike | None,
+    clock: Clock,
+    progress: Progress | None = None,
+    *,
+    join_short: bool = True,
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
@@ -243,7 +250,7 @@ def find_pairs_for_groups(
             sketches.rows,
             sketches.signatures,
             sketches.keys,
-            comparison_of(plan),
+            replace(comparison_of(plan), join_short=join_short),
             copies=sketches.copies,
             preference=preference,
             progress=_report_to(progress),
