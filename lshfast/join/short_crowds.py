@@ -1,8 +1,8 @@
 """Crowds of short rows that are joined before they are sketched.
 
 A crowd of short rows is placed by an exact join of all its rows (short_rows.py). If a sample shows that the rows are a
-crowd, the join comes first, and only the rows in similar pairs are sketched: two in five of 100,000 tiny texts. The pairs
-are those that the walk would find.
+crowd, the join comes first, and only the rows in similar pairs are sketched, two in five of 100,000 tiny texts. The
+pairs are those that the walk would find.
 """
 
 from __future__ import annotations
