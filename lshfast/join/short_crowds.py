@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lshfast.banding.bands import Bands
 from lshfast.common.types import Int64Array, UInt64Array
-from lshfast.join.banded import find_copies, number_buckets
+from lshfast.join.banded import PIECE, find_copies, number_buckets
 from lshfast.join.group_pairs import CROWD, Comparison, by_preference, sorted_pairs
 from lshfast.join.jaccard import verify
 from lshfast.join.set_ranks import Collection
@@ -86,15 +86,18 @@ def _placed(
     similar: UInt64Array, n: int, copies: Int64Array, preference: npt.ArrayLike | None
 ) -> tuple[Int64Array, UInt64Array]:
     """Return the rows in similar pairs in order of preference, and the pairs of their places, sorted."""
-    ends = _ends(similar)
+    parts = [similar[start : start + PIECE] for start in range(0, len(similar), PIECE)]
     paired = np.zeros(n, np.bool_)
-    for rows in ends:
-        paired[rows] = True
+    for part in parts:
+        for rows in _ends(part):
+            paired[rows] = True
     walked = by_preference(np.flatnonzero(paired), n, copies, preference)
     places = np.empty(n, np.uint64)
     places[walked] = np.arange(len(walked), dtype=np.uint64)
-    left, right = (places[rows] for rows in ends)
-    return walked, sorted_numbers(np.maximum(left, right) << np.uint64(32) | np.minimum(left, right))
+    for part in parts:  # in place, in little memory
+        left, right = (places[rows] for rows in _ends(part))
+        part[:] = np.maximum(left, right) << np.uint64(32) | np.minimum(left, right)
+    return walked, sorted_numbers(similar)
 
 
 def _ends(pairs: UInt64Array) -> tuple[Int64Array, Int64Array]:
