@@ -19,7 +19,7 @@ from lshfast.join.banded import PIECE, find_copies, number_buckets
 from lshfast.join.group_pairs import CROWD, Comparison, by_preference, sorted_pairs
 from lshfast.join.jaccard import verify
 from lshfast.join.set_ranks import Collection
-from lshfast.join.short_rows import MOST_PAIRS, similar_rows
+from lshfast.join.short_rows import similar_rows
 from lshfast.kernels import grouping as kernels
 from lshfast.kernels.bands import sorted_numbers
 from lshfast.sketch.minhash import MinHasher
@@ -31,17 +31,13 @@ LEAST_SHARE = 8
 
 
 def are_crowd(sample: TokenSets, n: int, hasher: MinHasher, bands: Bands, threshold: float) -> bool:
-    """Return whether n rows are likely a crowd that a join can place, by the signatures of a sample of them.
-
-    In a crowd, a row meets many rows in vain on average; a join places it if not too many pairs are similar.
-    """
+    """Return whether n rows meet so many others in vain on average that they are a crowd, by a sample of them."""
     signatures, numbers = hasher.sketch(sample, threads=1), np.arange(len(sample), dtype=np.int64)
     rows = numbers[find_copies(sample) == numbers]
     buckets, counts = number_buckets(bands.keys(signatures), rows, 1)
     pairs = kernels.RowPairs(buckets, counts, signatures, rows, math.ceil(threshold * hasher.num_perm))
     similar = len(pairs.batch(len(sample) ** 2)[0])
-    of_each = n / len(sample) ** 2  # pairs of all rows for each row, for a pair of the sample
-    return 2 * (pairs.met - similar) * of_each > CROWD and similar * of_each <= MOST_PAIRS
+    return 2 * (pairs.met - similar) * n > CROWD * len(sample) ** 2
 
 
 def pairs_of_short_crowd(
