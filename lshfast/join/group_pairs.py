@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.threads import ordered_map
-from lshfast.common.types import Int64Array, UInt64Array
+from lshfast.common.types import Float64Array, Int64Array, UInt64Array
 from lshfast.join.banded import number_buckets, order_of_pairs
 from lshfast.join.groups import best_copies, first_copies, preferred
 from lshfast.join.jaccard import PIECE, PairMeasure, Rows, as_pairs, least_agreement
@@ -69,6 +69,8 @@ class Comparison:
         Chains climb: each row that is similar to a preferred one is paired with the most preferred of these.
     capped : bool
         Whether memory is limited, so that long rows are compared one at a time.
+    join_short : bool
+        Whether a large component of short rows is joined. It is not if a join of all rows has ended before.
     """
 
     threshold: float
@@ -77,6 +79,7 @@ class Comparison:
     threads: int = 1
     measure: PairMeasure = "jaccard"
     capped: bool = False
+    join_short: bool = True
 
     def least_slots(self, k: int) -> int:
         """Return how many of k slots must be equal before the tokens of two rows are compared."""
@@ -122,11 +125,8 @@ def pairs_for_groups(
         The number of pairs that were compared.
     """
     n, threads = len(keys), comparison.threads
-    first = first_copies(n, copies)
-    order = preferred(n, preference)
-    best, rank = best_copies(order, first)
-    kinds = np.flatnonzero(first == np.arange(n, dtype=np.int64))
-    members = kinds[np.argsort(rank[best[kinds]], kind="stable")].astype(np.int64)
+    kinds = np.flatnonzero(first_copies(n, copies) == np.arange(n, dtype=np.int64))
+    members = by_preference(kinds, n, copies, preference)
     buckets, counts = number_buckets(keys, members, threads)
     labels = kernels.join_buckets(buckets, counts)
     meeting = _meeting(labels, members, signatures, comparison)
@@ -142,9 +142,20 @@ def pairs_for_groups(
     compared = _Walk(state, rows, walked, comparison, progress).run(starts)
     found = state.left >= 0
     i, j = walked[state.left[found]], walked[state.right[found]]
+    return sorted_pairs(i, j, state.similarity[found]), compared
+
+
+def by_preference(rows: Int64Array, n: int, copies: Int64Array | None, preference: npt.ArrayLike | None) -> Int64Array:
+    """Return first copies in the order in which groups take them: by the rank of their most preferred copy."""
+    best, rank = best_copies(preferred(n, preference), first_copies(n, copies))
+    return rows[np.argsort(rank[best[rows]], kind="stable")].astype(np.int64)
+
+
+def sorted_pairs(i: Int64Array, j: Int64Array, similarity: Float64Array) -> npt.NDArray[np.void]:
+    """Return pairs whose rows are in any order as sorted pairs with i < j."""
     low, high = np.minimum(i, j), np.maximum(i, j)
     order = order_of_pairs(low, high)
-    return as_pairs(low[order], high[order], state.similarity[found][order]), compared
+    return as_pairs(low[order], high[order], similarity[order])
 
 
 def _meeting(labels: Int64Array, members: Int64Array, signatures: UInt64Array, comparison: Comparison) -> Int64Array:
@@ -289,7 +300,7 @@ class _Walk:
 
     def _join_short(self, start: int, stop: int) -> int | None:
         """Process the rows of a component by an exact join if they are short and have few similar pairs."""
-        if not are_short(self._sizes[start:stop]):
+        if not self.comparison.join_short or not are_short(self._sizes[start:stop]):
             return None
         how, done, total = self.comparison, self._done, len(self.walked)
         tell = self._progress

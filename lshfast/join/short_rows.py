@@ -1,4 +1,4 @@
-"""Large components of short rows: all their similar pairs by an exact join, and of these the pairs that groups need.
+"""Crowds of short rows: all their similar pairs by an exact join, and of these the pairs that groups need.
 
 The rarest tokens of a short row are in many other rows, so the lists of a crowd are nearly as long as the component. An
 exact join orders rows by their sizes, and looks at a small part of these lists.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lshfast.common.growing import GrowingArray
-from lshfast.common.types import Int64Array
+from lshfast.common.types import Int64Array, UInt64Array
 from lshfast.join.exact_join import Join
 from lshfast.join.jaccard import PairMeasure, Rows, verify
 from lshfast.join.set_ranks import PIECE, Collection, tokens_of
@@ -29,6 +29,30 @@ MOST_PAIRS = 64
 def are_short(sizes: Int64Array) -> bool:
     """Return whether rows of these sizes are short; none of them is so long that it takes memory of its own."""
     return bool(sizes.sum() <= SHORT_TOKENS * len(sizes) and sizes.max() <= PIECE)
+
+
+def similar_rows(
+    collection: Collection,
+    threshold: float,
+    measure: PairMeasure,
+    threads: int,
+    report: Callable[[int, int], None] | None = None,
+    screen: Callable[[UInt64Array], UInt64Array] | None = None,
+) -> tuple[UInt64Array, int] | None:
+    """Return the similar pairs of rows as numbers, and how many pairs were compared; None if too many are similar.
+
+    A pair is the number j << 32 | i, with i < j. `screen` returns those of some pairs that are to be held.
+    """
+    join = Join.of([collection], rule_of(measure, threshold), "auto", threads)
+    held, similar = GrowingArray(np.uint64), 0
+    for part in join.parts((lambda stage, done, total: report(done, total or 0)) if report else None):
+        similar += len(part)
+        if similar > MOST_PAIRS * len(collection.rows):
+            return None
+        left, right = (part[name].astype(np.uint64) for name in "ij")
+        numbers = right << np.uint64(32) | left
+        held.extend(screen(numbers) if screen else numbers)
+    return held.finished(), join.candidates
 
 
 def place_short_rows(
@@ -63,17 +87,15 @@ def place_short_rows(
     """
     sets = tokens_of(rows, walked, threads)
     numbers = np.arange(len(walked), dtype=np.int64)
-    join = Join.of([Collection(sets, numbers, numbers)], rule_of(measure, threshold), "auto", threads)
-    report = (lambda stage, done, total: progress(done, total or 0)) if progress else None
-    meeting, similar = GrowingArray(np.uint64), 0
-    for part in join.parts(report):
-        similar += len(part)
-        if similar > MOST_PAIRS * len(walked):
-            return None
-        left, right = ((part[name] + begin).astype(np.uint64) for name in "ij")
-        meeting.extend(state.meeting(right << np.uint64(32) | left))
-    found = state.place_pairs(begin, begin + len(walked), sorted_numbers(meeting.finished()))
-    some = slice(begin, begin + found)
+    collection, first = Collection(sets, numbers, numbers), np.uint64(begin << 32 | begin)
+    found = similar_rows(
+        collection, threshold, measure, threads, progress, lambda similar: state.meeting(similar + first)
+    )
+    if found is None:
+        return None
+    pairs, compared = found
+    placed = state.place_pairs(begin, begin + len(walked), sorted_numbers(pairs))
+    some = slice(begin, begin + placed)
     i, j = (column[some].astype(np.int64) - begin for column in (state.left, state.right))
     state.similarity[some] = verify(sets, i, j, 0.0, measure=measure, threads=threads)["similarity"]
-    return join.candidates
+    return compared

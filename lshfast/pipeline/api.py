@@ -193,7 +193,7 @@ def dedup(
     names = None if keys is None else key_list(keys, len(column))
     check_keep(keep, len(column), plan.measure)
     clock = Clock()
-    sketched_rows = sketch_rows([column], plan, clock, progress, indexed=against is not None)
+    sketched_rows = sketch_rows([column], plan, clock, progress, indexed=against is not None, grouped=True)
     earlier = remove_earlier(sketched_rows, plan, clock, against)
     preference = preference_of(keep, sketched_rows.rows.column)
     found = find_duplicates(sketched_rows, plan, clock, preference=preference, earlier=earlier, progress=progress)

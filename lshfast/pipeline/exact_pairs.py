@@ -47,9 +47,8 @@ class ExactPairs:
         """Return the similar pairs, sorted; None as soon as there are more than `most`."""
         from lshfast.join.exact_join import Join
 
-        join = Join.of(
-            [self._collection()], rule_of(self._plan.measure, self._plan.threshold), "auto", self._plan.threads
-        )
+        rule, threads = rule_of(self._plan.measure, self._plan.threshold), self._plan.threads
+        join = Join.of([collection_of(self._sketches, threads)], rule, "auto", threads)
         parts = join.parts((lambda stage, done, total: report(done, total or 0)) if report else None)
         whole = GrowingArray(PAIR)
         for part in parts:
@@ -74,17 +73,17 @@ class ExactPairs:
             progress(len(i), len(i))
         return self._found
 
-    def _collection(self) -> Collection:
-        """Return the rows to be compared, hashed with the key of the run."""
-        sketches = self._sketches
-        numbers = np.arange(len(sketches), dtype=np.int64)
-        first = (sketches.copies == numbers) & ~sketches.empty
-        tokens = sketches.take_tokens()
-        if tokens is not None:
-            return Collection(tokens, numbers, np.flatnonzero(first))
-        set_aside = (sketches.keys == EMPTY).all(axis=1) if sketches.keys.shape[1] else sketches.empty
-        rows = np.flatnonzero(first & ~set_aside)
-        some = tokens_of(sketches.rows, rows, self._plan.threads)
-        offsets = np.zeros(len(sketches) + 1, np.int64)
-        offsets[rows + 1] = some.counts
-        return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), some.tokens), numbers, rows)
+
+def collection_of(sketches: SketchedRows, threads: int) -> Collection:
+    """Return the rows to be compared, hashed with the key of the run."""
+    numbers = np.arange(len(sketches), dtype=np.int64)
+    first = (sketches.copies == numbers) & ~sketches.empty
+    tokens = sketches.take_tokens()
+    if tokens is not None:
+        return Collection(tokens, sketches.copies, np.flatnonzero(first))
+    set_aside = (sketches.keys == EMPTY).all(axis=1) if sketches.keys.shape[1] else sketches.empty
+    rows = np.flatnonzero(first & ~set_aside)
+    some = tokens_of(sketches.rows, rows, threads)
+    offsets = np.zeros(len(sketches) + 1, np.int64)
+    offsets[rows + 1] = some.counts
+    return Collection(TokenSets(np.cumsum(offsets, dtype=np.int64), some.tokens), sketches.copies, rows)

@@ -14,17 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from lshfast.common.progress import Progress
-from lshfast.common.types import BoolArray, Int64Array
+from lshfast.common.threads import for_each_piece
+from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.copies import with_copies
 from lshfast.join.group_pairs import Comparison, pairs_for_groups
 from lshfast.join.groups import Groups, climbing_pairs, component_groups, larger_first, star_groups
 from lshfast.join.jaccard import estimate, verify
+from lshfast.join.short_crowds import pairs_of_short_crowd
 from lshfast.pipeline.against import Earlier, find_earlier
+from lshfast.pipeline.exact_pairs import ExactPairs, collection_of
 from lshfast.pipeline.plan import Plan
 from lshfast.pipeline.report import DedupResult, Summary
 from lshfast.pipeline.short_texts import advice_for
 from lshfast.pipeline.similar_pairs import SimilarPairs
-from lshfast.pipeline.sketching import Clock, SketchedRows
+from lshfast.pipeline.sketching import LEAST_ROW_BYTES, Clock, SketchedRows, sketch_rows
+from lshfast.shingling import PIECE_BYTES
 from lshfast.sketch.minhash import EMPTY
 
 if TYPE_CHECKING:
@@ -167,9 +171,15 @@ def find_duplicates(
             rows = np.unique(np.concatenate([similar["i"], similar["j"]]))
             preference = prefer_larger(sketches, rows, plan, preference, clock)
     else:
+        short = sketches.tokens is not None
+        joined = find_pairs_of_short_crowd(sketches, plan, preference, clock, progress) if short else None
+        if short and joined is None:
+            sketches = sketch_rows([sketches.rows.column], plan, clock, progress)
         if by_size:
             preference = prefer_larger(sketches, sketches.meeting(plan.threads), plan, preference, clock)
-        similar, compared = find_pairs_for_groups(sketches, plan, preference, clock, progress)
+        similar, compared = joined or find_pairs_for_groups(
+            sketches, plan, preference, clock, progress, join_short=not short
+        )
     groups = group(sketches, similar, plan, preference, clock)
     own = np.ones(len(sketches), bool)
     if earlier is not None:
@@ -200,8 +210,6 @@ def find_exact_pairs(
     If the user did not ask for all of them and they are more than MOST_PAIRS for each row, the pairs that determine the
     groups are returned instead.
     """
-    from lshfast.pipeline.exact_pairs import ExactPairs
-
     every = ExactPairs(sketches, plan)
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
         found = every.at_most(MOST_PAIRS * len(sketches) if plan.exact_by_default else None, _report_to(progress))
@@ -228,7 +236,13 @@ def comparison_of(plan: Plan) -> Comparison:
 
 
 def find_pairs_for_groups(
-    sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
+    sketches: SketchedRows,
+    plan: Plan,
+    preference: npt.ArrayLike | None,
+    clock: Clock,
+    progress: Progress | None = None,
+    *,
+    join_short: bool = True,
 ) -> tuple[npt.NDArray[np.void], int]:
     """Return similar pairs that determine the groups, sorted, and the number of pairs that were compared."""
     with clock.stage("verify", int(sketches.rows.column.nbytes.sum())):
@@ -236,11 +250,33 @@ def find_pairs_for_groups(
             sketches.rows,
             sketches.signatures,
             sketches.keys,
-            comparison_of(plan),
+            replace(comparison_of(plan), join_short=join_short),
             copies=sketches.copies,
             preference=preference,
             progress=_report_to(progress),
         )
+
+
+def find_pairs_of_short_crowd(
+    sketches: SketchedRows, plan: Plan, preference: npt.ArrayLike | None, clock: Clock, progress: Progress | None = None
+) -> tuple[npt.NDArray[np.void], int] | None:
+    """Return what `find_pairs_for_groups` returns, for a crowd of short rows; None if too many pairs are similar."""
+    column, hasher = sketches.rows.column, plan.hasher
+
+    def sketch(rows: Int64Array) -> UInt64Array:
+        signatures = np.empty((len(rows), hasher.num_perm), np.uint64)
+
+        def work(part: slice) -> None:
+            signatures[part] = hasher.sketch(column.take(rows[part]).tokens(hasher.seed), threads=1)
+
+        for_each_piece(work, np.maximum(column.nbytes[rows], LEAST_ROW_BYTES), PIECE_BYTES, plan.threads)
+        return signatures
+
+    with clock.stage("verify", int(column.nbytes.sum())):
+        return pairs_of_short_crowd(
+            collection_of(sketches, plan.threads), sketch, plan.bands, comparison_of(plan), preference=preference,
+            progress=_report_to(progress),
+        )  # fmt: skip
 
 
 def group(

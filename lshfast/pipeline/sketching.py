@@ -17,6 +17,8 @@ from lshfast.common.run_key import RunKey
 from lshfast.common.threads import ordered_map, pieces
 from lshfast.common.types import BoolArray, Int64Array, UInt64Array
 from lshfast.join.banded import copy_marks, equal_rows, number_buckets
+from lshfast.join.short_crowds import LEAST_SHARE, SAMPLE_ROWS, are_crowd
+from lshfast.join.short_rows import are_short
 from lshfast.kernels import text
 from lshfast.pipeline.columns import Column, KeyedRows, ShingledTexts, joined
 from lshfast.pipeline.plan import Plan
@@ -186,8 +188,8 @@ def as_column(batch: text.Texts | Column, plan: Plan) -> Column:
 class SketchedRows:
     """The rows of a run, their signatures, bucket keys and copies, and which of them are empty.
 
-    For an exact join, `signatures` and `keys` have no columns, and `tokens` holds the sets, hashed with the key of the
-    run, until `take_tokens` is called.
+    For an exact join, and for a crowd of short rows, `signatures` and `keys` have no columns, and `tokens` holds the
+    sets, hashed with the key of the run, until `take_tokens` is called.
     """
 
     rows: KeyedRows
@@ -252,14 +254,16 @@ def sketch_rows(
     progress: Progress | None = None,
     *,
     indexed: bool = False,
+    grouped: bool = False,
     store: RowStore | None = None,
 ) -> SketchedRows:
     """Hash, sketch and band each row, and find the copies.
 
-    `store` holds the signatures, which are in memory otherwise. An exact join needs no signatures, so
-    with such a plan the rows are only hashed, unless they are `indexed`.
+    `store` holds the signatures, which are in memory otherwise. An exact join needs no signatures, so with such a plan
+    the rows are only hashed, unless they are `indexed`. If `grouped` is true, a crowd of short rows in memory is also
+    hashed only; `find_duplicates` sketches it if necessary.
     """
-    if plan.exact and not indexed:
+    if not indexed and (plan.exact or (grouped and isinstance(batches, list) and _are_short_crowd(batches, plan))):
         return _hashed_rows(batches, plan, clock, progress)
     held: list[Column] = []
 
@@ -278,6 +282,18 @@ def sketch_rows(
         copies = rows.confirmed(equal_rows(marks.finished()), plan.threads)
         slots = signatures.finished()
         return SketchedRows(rows, slots, keys.finished(), copies, slots[:, 0] == EMPTY)
+
+
+def _are_short_crowd(batches: list[text.Texts | Column], plan: Plan) -> bool:
+    """Return whether rows in memory are short, and so similar by bands that nearly all of them are one crowd."""
+    if plan.verify != "exact" or plan.measure != "jaccard" or plan.capped or len(batches) != 1:
+        return False
+    column = as_column(batches[0], plan)
+    n = len(column)
+    if n < LEAST_SHARE * SAMPLE_ROWS or not are_short(column.sizes):
+        return False
+    sample = column.take(np.linspace(0, n - 1, SAMPLE_ROWS).astype(np.int64)).tokens(plan.hasher.seed)
+    return are_crowd(sample, n, plan.hasher, plan.bands, plan.threshold)
 
 
 def _hashed_rows(

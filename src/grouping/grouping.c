@@ -7,13 +7,6 @@
 
 /* ---- chains ---- */
 
-static void join(int32_t *parent, int32_t a, int32_t b) {
-    a = grouping_root_of(parent, a);
-    b = grouping_root_of(parent, b);
-    if (a < b) parent[b] = a;
-    else parent[a] = b;
-}
-
 static int64_t label_of(int64_t *labels, int64_t row) {
     while (labels[row] != row) row = labels[row] = labels[labels[row]];
     return row;
@@ -249,7 +242,7 @@ static enum grouping_stop place_row(struct grouping *grouping, struct grouping_p
             grouping->parent[row] = other;
             return GROUPING_DONE;
         }
-        join(grouping->parent, other, (int32_t)row);
+        grouping_join(grouping->parent, other, (int32_t)row);
     }
 }
 
@@ -312,7 +305,7 @@ size_t grouping_place_pairs(struct grouping *grouping, const uint64_t *pairs, si
         int32_t right = (int32_t)(pairs[i] >> 32), left = (int32_t)(pairs[i] & UINT32_MAX);
         if (grouping->chains) {
             if (grouping_are_joined(grouping, left, right)) continue;
-            join(grouping->parent, left, right);
+            grouping_join(grouping->parent, left, right);
         } else {
             if (grouping->parent[right] != right || !grouping_is_met(grouping, (size_t)left)) continue;
             grouping->parent[right] = left;

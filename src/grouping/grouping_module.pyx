@@ -118,6 +118,15 @@ cdef extern from "grouping/grouping.h":
     int crowd_add(grouping*, size_t, grouping_scratch*) except -1 nogil
     void grouping_join_buckets(const int32_t*, size_t, size_t, size_t, int32_t*, int64_t*) nogil
 
+cdef extern from "grouping/banded_pairs.h":
+    struct banded_pairs:
+        const uint64_t* signatures
+        size_t k, bands, rows, least
+        bint chains
+        const slots_kernels* slots
+        int32_t* parent
+    size_t banded_pairs_find(banded_pairs*, const uint64_t*, size_t, uint64_t*) nogil
+
 cdef extern from "grouping/row_pairs.h":
     struct row_pairs:
         size_t n, bands
@@ -308,6 +317,53 @@ cdef _check_buckets(const int32_t[:, ::1] buckets, const int64_t[::1] counts):
         array = np.asarray(buckets)
         if array.min() < -1 or np.any(array.max(axis=0) >= np.asarray(counts)):
             raise ValueError("numbers of buckets must be -1, or below the count of their band")
+
+
+cdef _check_pairs(const uint64_t[::1] pairs, uint64_t begin, uint64_t end):
+    cdef size_t i
+    cdef uint64_t left, right
+    for i in range(<size_t>len(pairs)):
+        left, right = pairs[i] & 0xFFFFFFFF, pairs[i] >> 32
+        if not begin <= left < right < end:
+            raise ValueError(f"rows of pairs must ascend within {begin}..{<int64_t>end - 1}, not {left}, {right}")
+
+
+cdef _check_ascending(const uint64_t[::1] pairs):
+    if len(pairs) and np.any(np.asarray(pairs[1:]) <= np.asarray(pairs[:-1])):
+        raise ValueError("pairs must ascend")
+
+
+def find_banded_pairs(const uint64_t[::1] pairs not None, const uint64_t[:, ::1] signatures not None, size_t bands,
+                      size_t rows, size_t least, bint chains):
+    """Return those of all similar pairs, right << 32 | left with left < right and ascending, that a walk would find.
+
+    The rows of the signatures are in the order of the walk. A pair counts if the slots of one of the bands are equal,
+    and at least `least` slots altogether. With stars, a row is paired with its centre; with chains, the pairs are a
+    spanning forest.
+    """
+    pairs, signatures = aligned(pairs), aligned_rows(signatures)
+    cdef size_t n = signatures.shape[0], k = signatures.shape[1], count = len(pairs), at = 0, made = 0, some
+    cdef uint64_t last_pause = 0
+    cdef banded_pairs state
+    if not bands or not rows or product_of(bands, rows) > k:
+        raise ValueError(f"bands and rows must be at least 1, and their product at most {k}, not {bands} x {rows}")
+    if n >= 1 << 31:
+        raise ValueError(f"rows must be fewer than 2**31, not {n}")
+    _check_pairs(pairs, 0, n)
+    _check_ascending(pairs)
+    found_array, parent_array = np.empty(count + 1, np.uint64), np.arange(n + 1, dtype=np.int32)
+    cdef uint64_t[::1] found = found_array
+    cdef int32_t[::1] parent = parent_array
+    if count:
+        state.signatures, state.k, state.bands, state.rows, state.least = &signatures[0, 0], k, bands, rows, least
+        state.chains, state.slots, state.parent = chains, slots_levels[in_use[0]], &parent[0]
+        with nogil:
+            while at < count:
+                some = min(count - at, <size_t>WORK // 256)
+                made += banded_pairs_find(&state, &pairs[at], some, &found[made])
+                at += some
+                pause(&last_pause)
+    return found_array[:made]
 
 
 @cython.auto_pickle(False)
@@ -585,7 +641,7 @@ cdef class Grouping:
         pairs = aligned(pairs)
         cdef size_t n = len(pairs), at = 0, made = 0, some
         cdef uint64_t last_pause = 0
-        self._check_pairs(pairs, 0, self.n)
+        _check_pairs(pairs, 0, self.n)
         meeting_array = np.empty(n + 1, np.uint64)
         cdef uint64_t[::1] meeting = meeting_array
         with nogil:
@@ -606,9 +662,8 @@ cdef class Grouping:
         cdef uint64_t last_pause = 0
         if not begin <= end <= self.n:
             raise ValueError(f"rows must be within 0..{self.n}, not {begin}..{end}")
-        self._check_pairs(pairs, begin, end)
-        if n and np.any(np.asarray(pairs[1:]) <= np.asarray(pairs[:-1])):
-            raise ValueError("pairs must ascend")
+        _check_pairs(pairs, begin, end)
+        _check_ascending(pairs)
         with nogil:
             grouping_begin_again(&self.state, begin, end)
             while at < n:
@@ -617,14 +672,6 @@ cdef class Grouping:
                 at += some
                 pause(&last_pause)
         return made - begin
-
-    cdef _check_pairs(self, const uint64_t[::1] pairs, uint64_t begin, uint64_t end):
-        cdef size_t i
-        cdef uint64_t left, right
-        for i in range(<size_t>len(pairs)):
-            left, right = pairs[i] & 0xFFFFFFFF, pairs[i] >> 32
-            if not begin <= left < right < end:
-                raise ValueError(f"rows of pairs must ascend within {begin}..{<int64_t>end - 1}, not {left}, {right}")
 
     cdef int _step(self, grouping_place* place, size_t end) except -1:
         cdef _Scratch scratch = _Scratch(self)

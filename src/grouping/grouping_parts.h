@@ -1,4 +1,4 @@
-/* What the two files of a walk share: steps until the next look for signals, the forest of a chain, heaps, and how a row
+/* What the files of a walk share: steps until the next look for signals, the forest of a chain, heaps, and how a row
  * is looked up in a crowd. */
 #ifndef LSHFAST_GROUPING_PARTS_H
 #define LSHFAST_GROUPING_PARTS_H
@@ -24,6 +24,13 @@ static inline int32_t grouping_root_of(int32_t *parent, int32_t row) {
         row = parent[row];
     }
     return row;
+}
+
+static inline void grouping_join(int32_t *parent, int32_t a, int32_t b) {
+    a = grouping_root_of(parent, a);
+    b = grouping_root_of(parent, b);
+    if (a < b) parent[b] = a;
+    else parent[a] = b;
 }
 
 static inline int grouping_are_joined(const struct grouping *grouping, int32_t a, int32_t b) {

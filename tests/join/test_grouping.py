@@ -466,6 +466,54 @@ def test_pairs_that_cannot_be():
         grouping.place_pairs(2, 1, np.empty(0, np.uint64))
 
 
+def walked_pairs(pairs, signatures, bands, rows, least, chains):
+    """Return the pairs that decide groups, a pair at a time."""
+    group, found = list(range(len(signatures))), []
+    for left, right in pairs:
+        a, b = signatures[left], signatures[right]
+        share = any(np.array_equal(a[at : at + rows], b[at : at + rows]) for at in range(0, bands * rows, rows))
+        if not share or a[0] == EMPTY or np.count_nonzero(a == b) < least:
+            continue
+        if chains and group[left] != group[right]:
+            group = [group[left] if label == group[right] else label for label in group]
+        elif not chains and group[left] == left and group[right] == right:
+            group[right] = left
+        else:
+            continue
+        found.append((left, right))
+    return found
+
+
+@settings(max_examples=100)
+@given(
+    st.integers(0, 20), st.sampled_from([(1, 1), (2, 3), (8, 4), (11, 6)]), st.integers(0, 3), st.integers(0, 40),
+    st.booleans(), st.sampled_from(available()), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_banded_pairs_are_those_of_the_walk(n, banding, more, least, chains, level, seed):
+    rng, (bands, rows) = np.random.default_rng(seed), banding
+    signatures = rng.choice(np.array([1, 2, EMPTY], np.uint64), (n, bands * rows + more), p=[0.8, 0.15, 0.05])
+    pairs = [(left, right) for right in range(n) for left in range(right) if rng.random() < 0.7]
+    numbers = np.array([right << 32 | left for left, right in pairs], np.uint64)
+    with use(level):
+        found = kernels.find_banded_pairs(numbers, signatures, bands, rows, least, chains).tolist()
+    expected = walked_pairs(pairs, signatures, bands, rows, least, chains)
+    assert found == [right << 32 | left for left, right in expected]
+
+
+def test_banded_pairs_that_cannot_be():
+    signatures = np.ones((3, 8), np.uint64)
+    for pairs, message in (
+        ([1 << 32 | 1], "rows of pairs must ascend within"),
+        ([3 << 32], "rows of pairs must ascend within"),
+        ([2 << 32, 1 << 32], "pairs must ascend"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernels.find_banded_pairs(np.array(pairs, np.uint64), signatures, 4, 2, 0, False)
+    for bands, rows in ((0, 1), (1, 0), (3, 3), (2**63, 2)):
+        with pytest.raises((ValueError, OverflowError, MemoryError)):
+            kernels.find_banded_pairs(np.array([1 << 32], np.uint64), signatures, bands, rows, 0, False)
+
+
 def held(**changes):
     one = state(**changes)
     return one, one.hold(np.arange(3, dtype=np.int32), *csr([[1, 2], [1, 2, 3], [1, 2]]))

@@ -1,6 +1,7 @@
 /* Groups without a list of all pairs (grouping.h) beside a comparison of each row with all before it, in heap buffers of
  * exactly the size that the contract states, so that the address sanitizer sees each byte read or written beside them.
  * Prints a digest of all results, which no compiler may change. */
+#include "grouping/banded_pairs.h"
 #include "grouping/crowded_buckets.h"
 #include "grouping/grouping.h"
 #include "grouping/row_pairs.h"
@@ -403,6 +404,51 @@ static struct pairs walk_rows(const struct corpus *c, const struct rules *rules)
     return pairs;
 }
 
+/* Bands of slots, some pairs at a time, beside a look at all of them. */
+static void check_banded_pairs(const struct corpus *c, size_t least, int chains) {
+    size_t n = c->n < 60 ? c->n : 60, number = 0, made = 0, expected = 0, rows = 1 + below(c->k);
+    size_t bands = 1 + below(c->k / rows);
+    uint64_t *pairs = buffer(n * n / 2 * sizeof *pairs);
+    int32_t *parent = buffer(n * sizeof *parent), *group = buffer(n * sizeof *group);
+    struct banded_pairs state = {.signatures = c->signatures, .k = c->k, .bands = bands, .rows = rows, .least = least,
+                                 .chains = chains, .slots = slots_levels[any_level()], .parent = parent};
+    for (size_t row = 0; row < n; row++) {
+        parent[row] = group[row] = (int32_t)row;
+        for (size_t other = 0; other < row; other++) {
+            if (below(3)) pairs[number++] = (uint64_t)row << 32 | other;
+        }
+    }
+    uint64_t *found = buffer(number * sizeof *found);
+    for (size_t at = 0, some; at < number; at += some) {
+        some = 1 + below(number - at);
+        made += banded_pairs_find(&state, pairs + at, some, found + made);
+    }
+    for (size_t i = 0; i < number; i++) {
+        size_t right = pairs[i] >> 32, left = pairs[i] & UINT32_MAX, equal = 0, in_band = 0, shared = 0;
+        const uint64_t *a = c->signatures + left * c->k, *b = c->signatures + right * c->k;
+        for (size_t slot = 0; slot < c->k; slot++) {
+            equal += a[slot] == b[slot];
+            in_band = slot % rows ? in_band + (a[slot] == b[slot]) : a[slot] == b[slot];
+            shared += slot < bands * rows && in_band == rows;
+        }
+        if (!shared || a[0] == EMPTY_SLOT || equal < least) continue;
+        if (chains ? group[left] == group[right]
+                   : group[left] != (int32_t)left || group[right] != (int32_t)right) {
+            continue;
+        }
+        int32_t label = group[right];
+        for (size_t row = 0; row < n; row++) group[row] = group[row] == label ? group[left] : group[row];
+        CHECK(expected < made && found[expected] == pairs[i]);
+        expected++;
+    }
+    CHECK(expected == made);
+    note(made);
+    free(pairs);
+    free(parent);
+    free(group);
+    free(found);
+}
+
 /* All pairs in batches of any size, beside a look at each pair. */
 static void check_row_pairs(const struct corpus *c, size_t least) {
     size_t capacity = 1 + below(9), work = 1 + below(30), met = 0;
@@ -531,6 +577,7 @@ static void check_walks(void) {
         drop_pairs(&found);
         drop_pairs(&wanted);
         check_row_pairs(&c, rules.least);
+        check_banded_pairs(&c, rules.least, rules.chains);
         check_shared_slots(&c);
         check_crowded_buckets(&c);
         drop(&c);

@@ -1,0 +1,103 @@
+"""Crowds of short texts, which are joined before they are sketched: the results are those of the walk."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lshfast import dedup
+from lshfast.join import short_rows
+from lshfast.pipeline import run, sketching
+
+TINY = {"unit": "char", "size": 3, "threshold": 0.5}
+
+
+def tiny_texts(n, seed=1, words=60):
+    """Make n texts of 1 to 4 of some words; some are empty, and some are copies."""
+    rng = np.random.default_rng(seed)
+    letters = list("abcdefgh")
+    known = ["".join(rng.choice(letters, rng.integers(2, 7))) for _ in range(words)]
+    return [" ".join(rng.choice(known, rng.integers(0, 5))) for _ in range(n)]
+
+
+@pytest.fixture
+def joined(monkeypatch):
+    """The results of the joins of crowds, in order."""
+    found, find = [], run.find_pairs_of_short_crowd
+
+    def noted(*arguments, **options):
+        found.append(find(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(run, "find_pairs_of_short_crowd", noted)
+    return found
+
+
+def walked(texts, **options):
+    """Return the result of a run without a join of any crowd."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(short_rows, "SHORT_TOKENS", 0)
+        return dedup(texts, **options)
+
+
+@pytest.mark.parametrize("groups", ["star", "components"])
+@pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_crowd_is_grouped_as_by_the_walk(groups, keep, threads, joined):
+    """Bands of 16 slots miss similar pairs, so the result differs from that of the exact join."""
+    texts = tiny_texts(9000)
+    options = {**TINY, "num_perm": 16, "recall": 0.6, "groups": groups, "keep": keep, "threads": threads}
+    result = dedup(texts, **options)
+    assert len(joined) == 1
+    assert len(joined[0][0]) > 1000
+    assert result == walked(texts, **options)
+    assert result.summary == walked(texts, **options).summary
+    assert result != dedup(texts, **options, exact=True)
+
+
+@given(
+    texts=st.lists(st.lists(st.sampled_from("abcd"), max_size=9).map("".join), min_size=1, max_size=40),
+    threshold=st.sampled_from([0.2, 0.5, 2 / 3, 1]),
+    groups=st.sampled_from(["star", "components"]),
+    scheme=st.sampled_from(["fast", "classic"]),
+    recall=st.sampled_from([0.3, 0.95]),
+    threads=st.sampled_from([1, 2]),
+    most=st.sampled_from([1, 64]),
+    data=st.data(),
+)
+def test_any_texts(texts, threshold, groups, scheme, recall, threads, most, data):
+    keep = data.draw(st.sampled_from(["first", "longest", [len(text) % 3 for text in texts]]))
+    options = {"unit": "char", "size": 2, "threshold": threshold, "num_perm": 16, "scheme": scheme, "recall": recall}
+    options |= {"groups": groups, "keep": keep, "threads": threads}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(short_rows, "MOST_PAIRS", most)
+        patch.setattr(sketching, "LEAST_SHARE", 0)
+        patch.setattr(sketching, "are_crowd", lambda *_: True)
+        result = dedup(texts, **options)
+    assert result == walked(texts, **options)
+
+
+def test_too_many_similar_pairs_are_walked(joined, monkeypatch):
+    texts = tiny_texts(9000)
+    monkeypatch.setattr(short_rows, "MOST_PAIRS", 1)
+    result = dedup(texts, **TINY)
+    assert joined == [None]
+    assert result == walked(texts, **TINY)
+
+
+def test_other_rows_are_sketched_as_ever(joined):
+    """Texts that meet few others, long texts, few texts, and runs that need the signatures."""
+    rng = np.random.default_rng(1)
+    dedup([" ".join(map(str, rng.integers(0, 10**6, 12))) for _ in range(9000)], size=2, threshold=0.6)
+    dedup([" ".join(texts) for texts in np.reshape(tiny_texts(90_000), (9000, 10)).tolist()], **TINY)
+    dedup(tiny_texts(200), **TINY)
+    dedup(tiny_texts(9000), **TINY, verify="signature")
+    dedup(tiny_texts(9000), **TINY, measure="containment", exact=False)
+    assert joined == []
+
+
+def test_sets_of_elements_may_be_a_crowd(joined):
+    rng = np.random.default_rng(2)
+    rows = [set((rng.zipf(1.3, rng.integers(1, 13)) % 60).tolist()) for _ in range(9000)]
+    assert dedup(rows, threshold=0.5) == walked(rows, threshold=0.5)
+    assert len(joined) == 1
